@@ -1,0 +1,185 @@
+# Design:
+# (a) All that a solver may ask of a structured problem, block by block; it never sees features.
+#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so no method
+#     here needs a vector of the size of w other than w itself.
+# (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
+# (c) Methods run without the GIL and report errors (`except -1`); nothing falls back silently.
+# (d) An object owns scratch: one per thread, made by `fork`, which shares the data.
+# (e) The py_* doors are for tests; they check every code that comes in.
+"""The seam between solvers and structures: a problem made of blocks."""
+
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+
+cdef class BlockProblem:
+    """Data, joint feature map and loss of a structured learning problem.
+
+    Attributes
+    ----------
+    n_blocks : int
+        Number of blocks (terms of the sum of hinge losses).
+    n_weights : int
+        Length of the weight vector, in the problem's own layout.
+    max_code_size : int
+        Length of the longest labeling code.
+    batch_size : int
+        Number of oracle calls at one w in an exact pass; a function of the problem alone,
+        so that results do not depend on the number of threads. 1 where oracles are cheap.
+    """
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        """Number of int32 entries in a code of block i."""
+        return self.max_code_size
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        """Write the code of the true labeling."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.truth")
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        """Write argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>: the max-oracle.
+
+        loss_weight 1: loss-augmented decoding; 0: plain; other values: the lambda-oracle of
+        slack rescaling. Potentials stay in this object's scratch for `scores`.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize")
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        """Write loss_weight L_i(y) + <w, phi(x_i, y)> for each of `count` labelings.
+
+        w == NULL: from the potentials that the last `maximize` of block i in this object left
+        (with its loss_weight): absolute, comparable with its value. Otherwise lazily from w:
+        only where the labelings differ, so up to one constant common to the call.
+        `work` is increased by what the call cost.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.scores")
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        """Write L_i(y)."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.loss")
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        """Write |phi(x_i, a) - phi(x_i, b)|^2: the Gram matrix in the form that steps use."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.squared_distance")
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            double* out) except -1 nogil:
+        """out += c (phi(x_i, gain) - phi(x_i, lose)), touching only where the two differ."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.scatter")
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        """Raise unless `code` is a valid labeling of block i."""
+        self._check_block(i)
+        if code.shape[0] != self.code_size(i):
+            raise ValueError(
+                f"block {i}: labeling code of {code.shape[0]} entries, expected {self.code_size(i)}")
+        return 0
+
+    cpdef BlockProblem fork(self):
+        """Return a problem on the same data with scratch of its own, for another thread."""
+        raise NotImplementedError(f"{type(self).__name__}.fork")
+
+    def decode(self, const double[::1] w):
+        """Find the best labeling of every block at w, without loss.
+
+        Returns
+        -------
+        codes : ndarray of int32
+            The codes of all blocks, one after another.
+        """
+        self._check_weights(w)
+        cdef Py_ssize_t i, size = 0
+        for i in range(self.n_blocks):
+            size += self.code_size(i)
+        codes = np.empty(max(size, 1), dtype=np.int32)
+        cdef int32_t[::1] out = codes
+        cdef OracleAnswer answer
+        with nogil:
+            size = 0
+            for i in range(self.n_blocks):
+                self.maximize(i, &w[0], 0.0, &out[size], &answer)
+                size += self.code_size(i)
+        return codes[:size]
+
+    def _check_block(self, Py_ssize_t i):
+        if not 0 <= i < self.n_blocks:
+            raise IndexError(f"block {i} of a problem with {self.n_blocks} blocks")
+
+    def _check_weights(self, const double[::1] w):
+        if w.shape[0] != self.n_weights:
+            raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
+
+    def py_truth(self, Py_ssize_t i):
+        self._check_block(i)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        self.truth(i, &out[0])
+        return code
+
+    def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+        """Return (code, value, work, exact)."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        with nogil:
+            self.maximize(i, &w[0], loss_weight, &out[0], &answer)
+        return code, answer.value, answer.work, bool(answer.exact)
+
+    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
+        """Return the scores of labelings; w None: from the potentials of the last `py_maximize`."""
+        cdef const double[::1] weights
+        cdef const double* pointer = NULL
+        if w is not None:
+            self._check_weights(w)
+            weights = w
+            pointer = &weights[0]
+        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef Py_ssize_t k, count = table.shape[0]
+        cdef const int32_t* rows[64]
+        if count > 64:
+            raise ValueError("at most 64 labelings at once")
+        for k in range(count):
+            self.check_code(i, table[k])
+            rows[k] = &table[k, 0]
+        values = np.empty(count)
+        cdef double[::1] out = values
+        cdef double work = 0
+        with nogil:
+            self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
+        return values
+
+    def py_loss(self, Py_ssize_t i, const int32_t[::1] code):
+        self.check_code(i, code)
+        cdef double out = 0
+        self.loss(i, &code[0], &out)
+        return out
+
+    def py_squared_distance(self, Py_ssize_t i, const int32_t[::1] a, const int32_t[::1] b):
+        self.check_code(i, a)
+        self.check_code(i, b)
+        cdef double out = 0
+        self.squared_distance(i, &a[0], &b[0], &out)
+        return out
+
+    def py_scatter(
+            self, Py_ssize_t i, const int32_t[::1] gain, const int32_t[::1] lose, double c,
+            double[::1] out):
+        self.check_code(i, gain)
+        self.check_code(i, lose)
+        self._check_weights(out)
+        self.scatter(i, &gain[0], &lose[0], c, &out[0])

@@ -1,0 +1,42 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+
+
+cdef extern from "_kernels.h":
+    ctypedef struct sstruct_rows:
+        const void* values
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_features
+        int single
+
+
+cdef class ChainProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef list owners                 # arrays behind the pointers of `rows`
+    cdef sstruct_rows rows
+    cdef const int64_t[::1] start    # first row of each block
+    cdef const int64_t[::1] length
+    cdef const int32_t[::1] labels   # true label of each row
+    cdef const double[:, ::1] cost   # K x KP
+    cdef const double[::1] loss_scale
+    cdef const unsigned char[::1] starts_here, ends_here
+    cdef const double[:, ::1] edge_penalty
+    cdef const double[:, ::1] boundary_penalty
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias, boundaries, transitions
+    cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
+    cdef bint has_labels, masked
+    # Scratch of this object.
+    cdef double[::1] theta, best, table, label_score, accumulator
+    cdef int32_t[::1] origin, label_seen, where, where_edge
+    cdef int32_t token
+    cdef const double* edge
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef double row_product(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil
+    cdef int _accumulated_distance(
+        self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
+        Py_ssize_t n_nodes, double* out) except -1 nogil

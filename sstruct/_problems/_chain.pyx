@@ -1,0 +1,505 @@
+# Design:
+# (a) A block is a chain of L rows of one flat feature array (dense or CSR, float32 or float64):
+#     phi(x, y) = sum_l x_l (x) e[y_l], and, where asked for, a bias per label, start and end
+#     terms, and transition counts. A code is the L labels.
+# (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
+#     end (KP each), then transitions K x KP. `public_weights` and `padded_weights` translate.
+# (c) An unlabelled node has been cut out by the caller: the pieces are blocks of their own,
+#     with no start or end term at a cut. The loss is L(y) = c_i sum_l cost[truth_l, y_l].
+# (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
+"""Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy
+
+from sstruct._oracles._viterbi cimport chain_max_marginals, viterbi_labels
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+
+import numpy as np
+from scipy import sparse
+
+cdef extern from "_kernels.h":
+    int64_t sstruct_padded(int64_t K) noexcept nogil
+    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
+    void sstruct_potentials(
+        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
+        const double* bias, const double* cost, const int32_t* truth, double scale,
+        double* theta) noexcept nogil
+    double sstruct_one_potential(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP) noexcept nogil
+    void sstruct_move_row(
+        const sstruct_rows* rows, int64_t r, double c, int64_t gain, int64_t lose, double* w,
+        int64_t KP) noexcept nogil
+    double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
+
+# Work of one vectorized multiply-add over labels, in scalar ones (measured on AVX2 and AVX-512).
+cdef double VECTOR_WORK = 1.0 / 16
+# Blocks whose oracle costs less than this many units are not worth a batch: an oracle call at
+# the current w then gains more than a thread could.
+cdef double BATCH_WORK = 20000
+# Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
+cdef Py_ssize_t MAX_PAIRS = 24
+
+
+def _rows_of(X):
+    """Return (values, indices, indptr) as the kernels read them; copies only what must be."""
+    if sparse.issparse(X):
+        values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
+        return (np.ascontiguousarray(values), np.ascontiguousarray(X.indices, dtype=np.int32),
+                np.ascontiguousarray(X.indptr, dtype=np.int64))
+    values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+    return np.ascontiguousarray(values), None, None
+
+
+cdef class ChainProblem(BlockProblem):
+    """Chains over flat rows.
+
+    Parameters
+    ----------
+    X : ndarray or canonical CSR of shape (n_rows, n_features)
+        Feature rows of all positions; float32 or float64 and contiguous is not copied.
+    start, length : array-like of shape (n_blocks,)
+        First row and number of rows (at least 1) of each chain.
+    n_labels : int
+        K.
+    labels : array-like of shape (n_rows,), dtype int32, or None
+        True label of each row, -1 where no block covers it. None: the problem can only decode.
+    cost : array-like of shape (K, K), optional
+        Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
+    loss_scale : array-like of shape (n_blocks,), optional
+        Factor of each block's sum of node costs. Default 1.
+    starts_here, ends_here : array-like of bool of shape (n_blocks,), optional
+        Whether a block has a start and an end term. Default True.
+    bias, boundaries, transitions : bool
+        Which weights exist beside the node weights.
+    edge_mask : array-like of bool of shape (K, K), optional
+        Which transitions are allowed.
+    boundary_mask : array-like of bool of shape (2, K), optional
+        Which labels may start and end a chain.
+    """
+
+    def __init__(
+            self, X, start, length, n_labels, labels=None, *, cost=None, loss_scale=None,
+            starts_here=None, ends_here=None, bias=True, boundaries=True, transitions=True,
+            edge_mask=None, boundary_mask=None):
+        cdef Py_ssize_t n, K = n_labels
+        self.arguments = dict(
+            X=X, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
+            loss_scale=loss_scale, starts_here=starts_here, ends_here=ends_here, bias=bias,
+            boundaries=boundaries, transitions=transitions, edge_mask=edge_mask,
+            boundary_mask=boundary_mask)
+        self._set_rows(X)
+        n_rows = X.shape[0]
+        self.start = np.ascontiguousarray(start, dtype=np.int64)
+        self.length = np.ascontiguousarray(length, dtype=np.int64)
+        n = self.n_blocks = self.start.shape[0]
+        starts, lengths = np.asarray(self.start), np.asarray(self.length)
+        if lengths.shape != starts.shape or n == 0:
+            raise ValueError("start and length must have one entry for each of at least one block")
+        if (lengths < 1).any() or (starts < 0).any() or (starts + lengths > n_rows).any():
+            raise ValueError("every block must have at least one row, all of them rows of X")
+        if K < 1:
+            raise ValueError(f"n_labels must be at least 1, found {K}")
+        self.n_labels, self.n_features = K, X.shape[1]
+        self.KP = sstruct_padded(K)
+        self.bias, self.boundaries, self.transitions = bias, boundaries, transitions
+        self.max_code_size = int(lengths.max())
+        self.bias_at = self.n_features * self.KP
+        self.start_at = self.bias_at + bias * self.KP
+        self.end_at = self.start_at + boundaries * self.KP
+        self.edge_at = self.end_at + boundaries * self.KP
+        self.n_weights = self.edge_at + transitions * K * self.KP
+        self._set_labels(labels, n_rows, starts, lengths)
+        self.cost = self._padded(1.0 - np.eye(K) if cost is None else cost, (K, K), "cost")
+        self.loss_scale = self._of_blocks(loss_scale, np.float64)
+        self.starts_here = self._of_blocks(starts_here, np.uint8)
+        self.ends_here = self._of_blocks(ends_here, np.uint8)
+        self._set_masks(edge_mask, boundary_mask)
+        self._set_scratch()
+        work = VECTOR_WORK * (
+            self.KP * (self.owners[0].size / max(n_rows, 1) + K) * lengths.mean())
+        self.batch_size = 1 if work < BATCH_WORK else max(1, min(32, n // 64))
+
+    def _set_rows(self, X):
+        values, indices, indptr = _rows_of(X)
+        self.owners = [values, indices, indptr]
+        cdef const float[::1] single
+        cdef const double[::1] double_
+        cdef const int32_t[::1] columns
+        cdef const int64_t[::1] pointers
+        flat = values.reshape(-1)
+        self.rows.single = values.dtype == np.float32
+        self.rows.values = NULL
+        if flat.size and self.rows.single:
+            single = flat
+            self.rows.values = &single[0]
+        elif flat.size:
+            double_ = flat
+            self.rows.values = &double_[0]
+        self.rows.n_features = X.shape[1]
+        self.rows.indices = NULL
+        self.rows.indptr = NULL
+        if indices is None:
+            return
+        if (len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any()
+                or indptr[len(indptr) - 1] > len(indices) or len(indices) != len(flat)):
+            raise ValueError("X.indptr does not describe the rows of X")
+        if len(indices) and (indices.min() < 0 or indices.max() >= X.shape[1]):
+            raise ValueError("X.indices has a column outside X")
+        if not len(indices):   # a pointer that is not NULL marks CSR
+            self.owners[1] = indices = np.zeros(1, dtype=np.int32)
+        columns = indices
+        pointers = indptr
+        self.rows.indices = &columns[0]
+        self.rows.indptr = &pointers[0]
+
+    def _set_labels(self, labels, n_rows, starts, lengths):
+        self.has_labels = labels is not None
+        self.labels = np.ascontiguousarray(
+            np.zeros(n_rows) if labels is None else labels, dtype=np.int32)
+        values = np.asarray(self.labels)
+        if len(values) != n_rows:
+            raise ValueError(f"{len(values)} labels for {n_rows} rows")
+        covered = np.zeros(n_rows + 1, dtype=np.int64)
+        np.add.at(covered, starts, 1)
+        np.add.at(covered, starts + lengths, -1)
+        inside = values[np.cumsum(covered[:n_rows]) > 0]
+        if len(inside) and (inside.min() < 0 or inside.max() >= self.n_labels):
+            raise ValueError(f"labels must lie between 0 and {self.n_labels - 1}")
+
+    def _padded(self, array, shape, name):
+        array = np.asarray(array, dtype=np.float64)
+        if array.shape != shape:
+            raise ValueError(f"{name} must have shape {shape}, found {array.shape}")
+        padded = np.zeros((shape[0], self.KP))
+        padded[:, :shape[1]] = array
+        return padded
+
+    def _of_blocks(self, values, dtype):
+        array = np.ascontiguousarray(
+            np.ones(self.n_blocks) if values is None else values, dtype=dtype)
+        if array.shape != (self.n_blocks,):
+            raise ValueError(f"expected one value for each of {self.n_blocks} blocks")
+        return array
+
+    def _set_masks(self, edge_mask, boundary_mask):
+        K = self.n_labels
+        self.masked = edge_mask is not None
+        penalty = np.zeros((K, K))
+        if edge_mask is not None:
+            penalty[~np.asarray(edge_mask, dtype=bool)] = -INFINITY
+        self.edge_penalty = self._padded(penalty, (K, K), "edge_mask")
+        penalty = np.zeros((2, K))
+        if boundary_mask is not None:
+            penalty[~np.asarray(boundary_mask, dtype=bool)] = -INFINITY
+        self.boundary_penalty = self._padded(penalty, (2, K), "boundary_mask")
+
+    def _set_scratch(self):
+        size = self.max_code_size * self.KP
+        self.theta, self.best = np.empty(size), np.empty(size)
+        self.origin = np.empty(size, dtype=np.int32)
+        self.table = np.empty(self.n_labels * self.KP)
+        self.label_score = np.empty(self.KP)
+        self.label_seen = np.zeros(self.KP, dtype=np.int32)
+        self.where = np.empty(self.max_code_size, dtype=np.int32)
+        self.where_edge = np.empty(self.max_code_size, dtype=np.int32)
+        # Of the size of w; used and therefore filled only for chains that differ in many places.
+        self.accumulator = np.zeros(
+            self.n_weights if self.max_code_size > MAX_PAIRS else 1)
+
+    cpdef BlockProblem fork(self):
+        return ChainProblem(**self.arguments)
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.length[i]
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        return 0
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
+        """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
+        cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
+        cdef Py_ssize_t k
+        cdef double* last
+        if loss_weight != 0 and not self.has_labels:
+            with gil:
+                raise ValueError("a problem without labels has no loss")
+        sstruct_potentials(
+            &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
+            &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[first],
+            loss_weight * self.loss_scale[i], &self.theta[0])
+        if self.starts_here[i]:
+            for k in range(K):
+                if self.boundaries:
+                    self.theta[k] += w[self.start_at + k]
+                self.theta[k] += self.boundary_penalty[0, k]
+        if self.ends_here[i]:
+            last = &self.theta[(L - 1) * KP]
+            for k in range(K):
+                if self.boundaries:
+                    last[k] += w[self.end_at + k]
+                last[k] += self.boundary_penalty[1, k]
+        if not self.masked:
+            self.edge = w + self.edge_at if self.transitions else NULL
+        else:
+            self.edge = &self.table[0]
+            for k in range(K * KP):
+                self.table[k] = (&self.edge_penalty[0, 0])[k]
+            if self.transitions:
+                for k in range(K * KP):
+                    self.table[k] += w[self.edge_at + k]
+        return 0
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i]
+        cdef double features
+        self.potentials(i, w, loss_weight)
+        answer.value = viterbi_labels(
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, code, &self.best[0],
+            &self.origin[0])
+        if answer.value == -INFINITY:
+            with gil:
+                raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
+        if self.rows.indices == NULL:
+            features = <double> (L * self.n_features)
+        else:
+            features = <double> (self.rows.indptr[first + L] - self.rows.indptr[first])
+        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (features + L * self.n_labels)
+        answer.exact = True
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t k, l
+        cdef int32_t y
+        cdef bint differ, before = False
+        cdef double scale = loss_weight * self.loss_scale[i], value, spent = count * L * 0.5 + 20
+        cdef const double* edge
+        cdef const double* cost = NULL
+        cdef int32_t* seen = &self.label_seen[0]
+        cdef double* label_score = &self.label_score[0]
+        if w == NULL:
+            for k in range(count):
+                value = self.theta[codes[k][0]]
+                for l in range(1, L):
+                    value += self.theta[l * KP + codes[k][l]]
+                if self.edge != NULL:
+                    for l in range(1, L):
+                        value += self.edge[codes[k][l - 1] * KP + codes[k][l]]
+                out[k] = value
+            work[0] += spent
+            return 0
+        edge = w + self.edge_at if self.transitions else NULL
+        for k in range(count):
+            out[k] = 0
+        for l in range(L):
+            differ = False
+            y = codes[0][l]
+            for k in range(1, count):
+                if codes[k][l] != y:
+                    differ = True
+                    break
+            if differ:
+                if self.token == 0x7fffffff:
+                    self.label_seen[:] = 0
+                    self.token = 0
+                self.token += 1
+                if scale != 0:
+                    cost = &self.cost[self.labels[first + l], 0]
+                for k in range(count):
+                    y = codes[k][l]
+                    if seen[y] != self.token:
+                        seen[y] = self.token
+                        value = sstruct_one_potential(&self.rows, first + l, w + y, KP)
+                        spent += sstruct_row_size(&self.rows, first + l)
+                        if self.bias:
+                            value += w[self.bias_at + y]
+                        if self.boundaries:
+                            if l == 0 and self.starts_here[i]:
+                                value += w[self.start_at + y]
+                            if l == L - 1 and self.ends_here[i]:
+                                value += w[self.end_at + y]
+                        if scale != 0:
+                            value += scale * cost[y]
+                        label_score[y] = value
+                    out[k] += label_score[y]
+                spent += 2 * count
+            if edge != NULL and l > 0 and (differ or before):
+                for k in range(count):
+                    out[k] += edge[codes[k][l - 1] * KP + codes[k][l]]
+                spent += count
+            before = differ
+        work[0] += spent
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t l, first = self.start[i]
+        cdef double total = 0
+        for l in range(self.length[i]):
+            total += self.cost[self.labels[first + l], code[l]]
+        out[0] = self.loss_scale[i] * total
+        return 0
+
+    cdef double row_product(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil:
+        return sstruct_row_product(&self.rows, r, s) + (1 if self.bias else 0)
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i]
+        cdef Py_ssize_t l, m, p, q, n_nodes = 0, n_edges = 0
+        cdef int sign
+        cdef double total = 0
+        cdef int32_t* where = &self.where[0]
+        cdef int32_t* where_edge = &self.where_edge[0]
+        for l in range(L):
+            if a[l] != b[l]:
+                where[n_nodes] = <int32_t> l
+                n_nodes += 1
+        if n_nodes > MAX_PAIRS:
+            return self._accumulated_distance(i, a, b, where, n_nodes, out)
+        # sum over pairs (l, m) of <e[a_l] - e[b_l], e[a_m] - e[b_m]> <x_l, x_m>
+        for p in range(n_nodes):
+            l = where[p]
+            total += 2 * self.row_product(first + l, first + l)
+            for q in range(p):
+                m = where[q]
+                sign = (a[l] == a[m]) - (a[l] == b[m]) - (b[l] == a[m]) + (b[l] == b[m])
+                if sign != 0:
+                    total += 2 * sign * self.row_product(first + l, first + m)
+        if self.boundaries:
+            if self.starts_here[i] and a[0] != b[0]:
+                total += 2
+            if self.ends_here[i] and a[L - 1] != b[L - 1]:
+                total += 2
+        if self.transitions:
+            for l in range(1, L):
+                if a[l] != b[l] or a[l - 1] != b[l - 1]:
+                    where_edge[n_edges] = <int32_t> l
+                    n_edges += 1
+            for p in range(n_edges):
+                l = where_edge[p]
+                total += 2
+                for q in range(p):
+                    m = where_edge[q]
+                    total += 2 * (
+                        (a[l] == a[m] and a[l - 1] == a[m - 1])
+                        - <int> (a[l] == b[m] and a[l - 1] == b[m - 1])
+                        - <int> (b[l] == a[m] and b[l - 1] == a[m - 1])
+                        + <int> (b[l] == b[m] and b[l - 1] == b[m - 1]))
+        out[0] = total
+        return 0
+
+    cdef int _accumulated_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
+            Py_ssize_t n_nodes, double* out) except -1 nogil:
+        """The same for labelings that differ in many places: linear in their number."""
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t l, p, f, size, at, column
+        cdef double total = 0
+        cdef double* sums = &self.accumulator[0]
+        self.scatter(i, a, b, 1.0, sums)
+        # Every touched entry is squared once and put back to zero.
+        for p in range(n_nodes):
+            l = where[p]
+            size = sstruct_row_size(&self.rows, first + l)
+            for f in range(size):
+                column = f
+                if self.rows.indices != NULL:
+                    column = self.rows.indices[self.rows.indptr[first + l] + f]
+                at = column * KP
+                total += sums[at + a[l]] * sums[at + a[l]]
+                sums[at + a[l]] = 0
+                total += sums[at + b[l]] * sums[at + b[l]]
+                sums[at + b[l]] = 0
+        for at in range(self.bias_at, self.n_weights):
+            total += sums[at] * sums[at]
+            sums[at] = 0
+        out[0] = total
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t l
+        cdef bint differ, before = False
+        for l in range(L):
+            differ = gain[l] != lose[l]
+            if differ:
+                sstruct_move_row(&self.rows, first + l, c, gain[l], lose[l], out, KP)
+                if self.bias:
+                    out[self.bias_at + gain[l]] += c
+                    out[self.bias_at + lose[l]] -= c
+            if self.transitions and l > 0 and (differ or before):
+                out[self.edge_at + gain[l - 1] * KP + gain[l]] += c
+                out[self.edge_at + lose[l - 1] * KP + lose[l]] -= c
+            before = differ
+        if self.boundaries:
+            if self.starts_here[i] and gain[0] != lose[0]:
+                out[self.start_at + gain[0]] += c
+                out[self.start_at + lose[0]] -= c
+            if self.ends_here[i] and gain[L - 1] != lose[L - 1]:
+                out[self.end_at + gain[L - 1]] += c
+                out[self.end_at + lose[L - 1]] -= c
+        return 0
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        for k in range(code.shape[0]):
+            if not 0 <= code[k] < self.n_labels:
+                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
+        return 0
+
+    def public_weights(self, const double[::1] w):
+        """Return w unpadded: coef (K, F), then intercept, start, end (K) and edge (K, K)."""
+        self._check_weights(w)
+        K, F = self.n_labels, self.n_features
+        padded = np.asarray(w).reshape(-1, self.KP)[:, :K]
+        out = np.empty((len(padded)) * K)
+        out[:K * F].reshape(K, F)[...] = padded[:F].T
+        out[K * F:].reshape(-1, K)[...] = padded[F:]
+        return out
+
+    def padded_weights(self, w):
+        """Undo `public_weights`."""
+        K, F = self.n_labels, self.n_features
+        w = np.asarray(w, dtype=np.float64)
+        padded = np.zeros((self.n_weights // self.KP, self.KP))
+        if w.shape != (len(padded) * K,):
+            raise ValueError(f"{w.shape} weights, expected {(len(padded) * K,)}")
+        padded[:F, :K] = w[:K * F].reshape(K, F).T
+        padded[F:, :K] = w[K * F:].reshape(-1, K)
+        return padded.reshape(-1)
+
+    def max_marginals(self, const double[::1] w):
+        """Return, for each row of each block in turn, the best score through each label: (N, K)."""
+        self._check_weights(w)
+        cdef Py_ssize_t i, l, k, at = 0, K = self.n_labels, KP = self.KP
+        out = np.empty((int(np.asarray(self.length).sum()), K))
+        cdef double[:, ::1] scores = out
+        cdef double[::1] backward = np.empty(2 * KP)
+        with nogil:
+            for i in range(self.n_blocks):
+                self.potentials(i, &w[0], 0.0)
+                chain_max_marginals(
+                    &self.theta[0], self.length[i], K, KP, self.edge, 0, &self.best[0],
+                    &backward[0], &self.origin[0])
+                for l in range(self.length[i]):
+                    for k in range(K):
+                        scores[at + l, k] = self.best[l * KP + k]
+                at += self.length[i]
+        return out
+
+    def py_potentials(self, Py_ssize_t i, const double[::1] w, double loss_weight=0.0):
+        """Return theta (L, K)."""
+        self._check_block(i)
+        self._check_weights(w)
+        self.potentials(i, &w[0], loss_weight)
+        theta = np.asarray(self.theta)[:self.length[i] * self.KP].reshape(-1, self.KP)
+        return theta[:, :self.n_labels].copy()

@@ -1,0 +1,16 @@
+from sstruct._solvers._state cimport DualState
+
+
+cpdef enum StepKind:
+    FW
+    PAIRWISE
+    CORRECTIVE
+
+
+cdef int take_exact_step(
+    DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
+    double block_gap) except -1 nogil
+
+cdef double correct(
+    DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count, double target,
+    Py_ssize_t max_steps) except? -1 nogil

@@ -1,0 +1,28 @@
+# The working set of a block: its cached labelings. Header only where it is hot.
+from libc.stdint cimport int32_t, uint32_t
+
+cdef float UNKNOWN   # a distance that nobody has asked for yet
+
+
+cdef struct WorkingSet:
+    # Entry 0 is the truth and never leaves. All arrays live in one allocation at `alpha`.
+    Py_ssize_t size, capacity, code_size
+    double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
+    double* loss
+    float* distance         # capacity x capacity: |phi(a) - phi(b)|^2, symmetric, on demand
+    int32_t* last_active    # pass in which an oracle last returned the labeling
+    uint32_t* hash
+    int32_t* codes          # capacity x code_size
+
+
+cdef inline int32_t* labeling(const WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
+    return working_set.codes + k * working_set.code_size
+
+
+cdef int working_set_open(
+    WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil
+cdef void working_set_close(WorkingSet* working_set) noexcept nogil
+cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil
+cdef Py_ssize_t find(const WorkingSet* working_set, const int32_t* code) noexcept nogil
+cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss) except -1 nogil
+cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil

@@ -1,0 +1,126 @@
+# Design:
+# (a) Active set of pairwise steps, working set of MP-BCFW and cache: one structure. A labeling is
+#     its code; there is no vector of the size of w.
+# (b) One allocation a block, growing by half: with 100,000 short chains the bookkeeping must stay
+#     below the codes themselves. Distances are single precision: they only scale step lengths.
+# (c) The table holds squared distances and not products: steps move weight between two labelings,
+#     which needs just that, and a distance has no cancellation in it.
+"""Working sets of cached labelings."""
+
+from libc.stdint cimport int32_t, uint32_t, uint64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcmp, memcpy
+
+UNKNOWN = -1.0
+
+
+cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
+    """FNV-1a over 32-bit words, its high half."""
+    cdef uint64_t h = <uint64_t> 0xCBF29CE484222325
+    cdef Py_ssize_t k
+    for k in range(size):
+        h = (h ^ <uint32_t> code[k]) * <uint64_t> 0x100000001B3
+    return <uint32_t> (h >> 32) ^ <uint32_t> h
+
+
+cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil:
+    return capacity * (
+        2 * sizeof(double) + capacity * sizeof(float) + (2 + code_size) * sizeof(int32_t))
+
+
+cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
+    cdef Py_ssize_t k
+    cdef void* memory = malloc(working_set_bytes(code_size, capacity))
+    if memory == NULL:
+        with gil:
+            raise MemoryError("no memory left for the working sets")
+    new.capacity = capacity
+    new.code_size = code_size
+    new.alpha = <double*> memory
+    new.loss = new.alpha + capacity
+    new.distance = <float*> (new.loss + capacity)
+    new.last_active = <int32_t*> (new.distance + capacity * capacity)
+    new.hash = <uint32_t*> (new.last_active + capacity)
+    new.codes = <int32_t*> (new.hash + capacity)
+    for k in range(capacity * capacity):
+        new.distance[k] = UNKNOWN
+    return 0
+
+
+cdef int working_set_open(
+        WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
+    working_set.size = 0
+    allocate(working_set, code_size, capacity)
+    return 0
+
+
+cdef void working_set_close(WorkingSet* working_set) noexcept nogil:
+    free(working_set.alpha)
+    working_set.alpha = NULL
+    working_set.size = 0
+
+
+cdef int grow(WorkingSet* working_set) except -1 nogil:
+    cdef WorkingSet new
+    cdef Py_ssize_t k, n = working_set.size
+    allocate(&new, working_set.code_size, working_set.capacity + (working_set.capacity + 1) // 2)
+    new.size = n
+    memcpy(new.alpha, working_set.alpha, n * sizeof(double))
+    memcpy(new.loss, working_set.loss, n * sizeof(double))
+    memcpy(new.last_active, working_set.last_active, n * sizeof(int32_t))
+    memcpy(new.hash, working_set.hash, n * sizeof(uint32_t))
+    memcpy(new.codes, working_set.codes, n * new.code_size * sizeof(int32_t))
+    for k in range(n):
+        memcpy(new.distance + k * new.capacity, working_set.distance + k * working_set.capacity,
+               n * sizeof(float))
+    free(working_set.alpha)
+    working_set[0] = new
+    return 0
+
+
+cdef Py_ssize_t find(const WorkingSet* working_set, const int32_t* code) noexcept nogil:
+    """Index of a labeling, or -1."""
+    cdef Py_ssize_t k
+    cdef uint32_t h = hash_code(code, working_set.code_size)
+    for k in range(working_set.size):
+        if working_set.hash[k] == h and memcmp(
+                labeling(working_set, k), code, working_set.code_size * sizeof(int32_t)) == 0:
+            return k
+    return -1
+
+
+cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss) except -1 nogil:
+    """Append a labeling that is not there yet, with alpha 0; return its index."""
+    cdef Py_ssize_t k, j
+    if working_set.size == working_set.capacity:
+        grow(working_set)
+    k = working_set.size
+    working_set.size += 1
+    memcpy(labeling(working_set, k), code, working_set.code_size * sizeof(int32_t))
+    working_set.alpha[k] = 0
+    working_set.loss[k] = loss
+    working_set.last_active[k] = 0
+    working_set.hash[k] = hash_code(code, working_set.code_size)
+    for j in range(k):
+        working_set.distance[k * working_set.capacity + j] = UNKNOWN
+        working_set.distance[j * working_set.capacity + k] = UNKNOWN
+    working_set.distance[k * working_set.capacity + k] = 0
+    return k
+
+
+cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
+    """Drop entry k > 0; the last entry takes its place."""
+    cdef Py_ssize_t j, last = working_set.size - 1, stride = working_set.capacity
+    cdef float* table = working_set.distance
+    if k != last:
+        working_set.alpha[k] = working_set.alpha[last]
+        working_set.loss[k] = working_set.loss[last]
+        working_set.last_active[k] = working_set.last_active[last]
+        working_set.hash[k] = working_set.hash[last]
+        memcpy(labeling(working_set, k), labeling(working_set, last),
+               working_set.code_size * sizeof(int32_t))
+        for j in range(last):
+            table[k * stride + j] = table[last * stride + j]
+            table[j * stride + k] = table[j * stride + last]
+        table[k * stride + k] = 0
+    working_set.size = last
