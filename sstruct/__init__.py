@@ -1,3 +1,29 @@
 """Structured support vector machines as scikit-learn estimators."""
 
+from sstruct.chain import ChainSSVM
+from sstruct.sequences import Sequences
+
 __version__ = "0.1.0.dev0"
+
+__all__ = ["ChainSSVM", "Sequences", "__version__", "show_versions"]
+
+
+def show_versions():
+    """Print the versions of Python, of this package and of what it depends on.
+
+    Examples
+    --------
+    >>> import sstruct
+    >>> sstruct.show_versions()
+    Python ...
+    """
+    import platform
+    from importlib.metadata import PackageNotFoundError, version
+
+    print(f"Python {platform.python_version()} on {platform.platform()}")
+    print(f"sstruct {__version__}")
+    for name in ("numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "tqdm"):
+        try:
+            print(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            print(f"{name} not installed")

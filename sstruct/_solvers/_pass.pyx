@@ -9,7 +9,7 @@
 """One pass over the blocks."""
 
 from cpython.exc cimport PyErr_CheckSignals
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
@@ -29,6 +29,8 @@ cdef Py_ssize_t VISITS_PER_LOOK = 16
 # An approximate visit stops at this share of the gap it found, or after so many steps.
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
+# A block gap below this share of its scores is rounding, and no step follows it.
+cdef double ROUNDING = 8 * 2.220446049250313e-16
 # Work of looking at a block and skipping it.
 cdef double SKIP_WORK = 3
 
@@ -84,7 +86,7 @@ cdef int step_exactly(
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k, count = 0, s = find(working_set, code), at = 0
-    cdef double mean = 0, gap, loss = 0
+    cdef double mean = 0, gap, loss = 0, size = 0
     if s < 0:
         state.problem.loss(i, code, &loss)
         s = insert(working_set, code, loss)
@@ -102,11 +104,13 @@ cdef int step_exactly(
         i, NULL if fresh else &state.weights[0], 1.0, state.codes, count, state.score, &state.work)
     for k in range(count):
         mean += working_set.alpha[state.member[k]] * state.score[k]
+        size = max(size, fabs(state.score[k]))
     gap = state.score[at] - mean
     if fresh:
-        state.gap_estimates[i] = gap if gap > 0 else 0
+        state.gap_estimates[i] = max(gap, 0)
     state.working_gaps[i] = INFINITY
-    if gap > 0:
+    if gap > ROUNDING * size:
+        state.n_steps += 1
         take_exact_step(state, i, kind, s, count, gap)
     drop_idle(state, i, number, keep)
     return 0
@@ -226,7 +230,7 @@ cdef int approximate_visit(
         DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) except -1 nogil:
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k, first = 0, count, best = 0
-    cdef double mean = 0, gap
+    cdef double mean = 0, gap, size = 0
     # The truth takes part while it is active or an oracle has lately returned it.
     if working_set.alpha[0] <= 0 and number - working_set.last_active[0] >= keep:
         first = 1
@@ -242,9 +246,10 @@ cdef int approximate_visit(
         if state.score[k] > state.score[best]:
             best = k
         mean += working_set.alpha[first + k] * state.score[k]
+        size = max(size, fabs(state.score[k]))
     gap = state.score[best] - mean
     working_set.last_active[first + best] = <int32_t> number
-    if gap > 0:
+    if gap > ROUNDING * size:
         state.working_gaps[i] = gap
         state.work += correct(state, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
     return 0

@@ -10,6 +10,7 @@ cdef class DualState:
     cdef readonly double lam
     cdef readonly double dual             # D(alpha), kept up to date step by step
     cdef readonly Py_ssize_t n_oracle_calls
+    cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
     cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights

@@ -115,10 +115,10 @@ class FrankWolfe:
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
         deadline = math.inf if options.max_time is None else self.begin + options.max_time
-        dual = state.dual
+        n_steps = state.n_steps
         in_time = self._passes(deadline)
         self.n_passes += 1
-        stalled = state.dual - dual <= np.finfo(float).eps * abs(state.dual)
+        stalled = in_time and state.n_steps == n_steps
         last = not in_time or stalled or self.n_passes >= options.max_iter
         estimate = state.estimated_gap
         if (

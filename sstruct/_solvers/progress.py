@@ -1,0 +1,76 @@
+"""Progress of a fit: a bar (tqdm, optional) or a logged line a pass."""
+
+import logging
+import math
+
+logger = logging.getLogger("sstruct")
+
+
+class Bar:
+    """A bar that fills as the logarithm of the relative gap falls to `tol`."""
+
+    def __init__(self, tol):
+        self.tol = tol
+
+    def __enter__(self):
+        from tqdm import tqdm
+
+        self.bar = tqdm(
+            total=1.0,
+            bar_format="{l_bar}{bar}| {postfix}{elapsed}<{remaining}",
+            desc="fit",
+        )
+        self.first = None
+        return self
+
+    def __exit__(self, *_):
+        self.bar.close()
+
+    def update(self, n_passes, gap):
+        """Show the state after a pass; `gap` is the relative gap of the last certificate."""
+        if 0 < gap < math.inf and self.first is None:
+            self.first = max(gap, self.tol * (1 + 1e-12))
+        if self.first is not None:
+            floor = max(self.tol, 1e-16)
+            share = math.log(self.first / max(gap, floor)) / math.log(self.first / floor)
+            self.bar.n = min(max(share, 0.0), 1.0)
+        self.bar.set_postfix_str(f"pass {n_passes}, gap {gap:.2e}, ", refresh=False)
+        self.bar.refresh()
+
+
+class Lines:
+    """A log record a pass, to the logger ``sstruct`` (to stderr where nobody has configured it)."""
+
+    def __init__(self, tol):
+        self.tol = tol
+
+    def __enter__(self):
+        self.level, self.handler = logger.level, None
+        if not logger.hasHandlers():
+            self.handler = logging.StreamHandler()
+            self.handler.setFormatter(logging.Formatter("%(name)s: %(message)s"))
+            logger.addHandler(self.handler)
+        logger.setLevel(logging.INFO)
+        return self
+
+    def __exit__(self, *_):
+        logger.setLevel(self.level)
+        if self.handler is not None:
+            logger.removeHandler(self.handler)
+
+    def update(self, n_passes, gap):
+        """Log the state after a pass."""
+        logger.info("pass %d: relative gap %.3e (wanted %.3e)", n_passes, gap, self.tol)
+
+
+def progress(verbose, tol):
+    """Return what `verbose` asks for: None, a Bar, or Lines; Lines too where tqdm is missing."""
+    if not verbose:
+        return None
+    if verbose == 1:
+        try:
+            import tqdm  # noqa: F401
+        except ImportError:
+            return Lines(tol)
+        return Bar(tol)
+    return Lines(tol)

@@ -1,0 +1,367 @@
+"""Ragged input to flat arrays, labels to integers and back; what is wrong, and where.
+
+Everything here runs before any work and leaves the estimator as it was.
+"""
+
+import numbers
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite, column_or_1d
+
+from sstruct._compat import validate_data
+from sstruct.sequences import Sequences
+
+
+@dataclass
+class Nodes:
+    """Feature rows of all structures, one after another.
+
+    ``form`` remembers what came in, so that predictions go out alike: ``"ragged"`` (lists,
+    object arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures
+    of one node).
+    """
+
+    flat: object
+    offsets: np.ndarray
+    form: str
+    n_features: int
+    feature_names: np.ndarray | None = None
+
+    @property
+    def lengths(self):
+        return np.diff(self.offsets)
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def sample_of(self, row):
+        """Index of the sample that holds a row."""
+        return int(np.searchsorted(self.offsets, row, side="right")) - 1
+
+    def like_input(self, values):
+        """Cut an array with an entry a node into what the caller expects."""
+        if self.form == "rows":
+            return values
+        if self.form == "stacked":
+            return values.reshape(len(self), -1, *values.shape[1:])
+        out = np.empty(len(self), dtype=object)
+        bounds = self.offsets.tolist()
+        for i in range(len(self)):
+            out[i] = values[bounds[i] : bounds[i + 1]]
+        return out
+
+
+def pack_nodes(estimator, X, *, fitted):
+    """Validate X and return its Nodes.
+
+    With `fitted`, the number of features (and names) must be those of the fit; otherwise the
+    estimator is not touched.
+    """
+    expected = estimator.n_features_in_ if fitted else None
+    if isinstance(X, Sequences):
+        nodes = Nodes(X.flat, X.offsets, "ragged", 0)
+        if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
+            raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
+        nodes.flat = _numeric(X.flat, "X.flat")
+        _check_width(0, nodes.flat.shape[1], expected)
+    elif _is_ragged(X):
+        nodes = _concatenated(X, expected)
+    elif getattr(X, "ndim", 0) == 3:
+        X = _numeric(np.asarray(X), "X")
+        if 0 in X.shape[:2]:
+            raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
+        _check_width(0, X.shape[2], expected)
+        nodes = Nodes(
+            X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0
+        )
+    else:
+        return _rows(estimator, X, fitted)
+    nodes.n_features = nodes.flat.shape[1]
+    if nodes.n_features == 0:
+        raise ValueError("X has 0 features, expected at least 1")
+    _check_offsets(nodes)
+    _check_finite(nodes)
+    return nodes
+
+
+def _is_ragged(X):
+    """Tell sequences of 2-D items from anything that is to be read as one 2-D array."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype == object and len(X) > 0 and _is_item(X[0])
+    if isinstance(X, list | tuple):
+        return len(X) == 0 or _is_item(X[0])
+    return False
+
+
+def _is_item(item):
+    if sparse.issparse(item):
+        return True
+    if isinstance(item, list | tuple):
+        return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
+    return getattr(item, "ndim", 0) == 2
+
+
+def _concatenated(X, expected):
+    if len(X) == 0:
+        raise ValueError("X is empty, expected at least one sequence")
+    items, names = [], getattr(X[0], "columns", None)
+    n_sparse = 0
+    for i, item in enumerate(X):
+        if sparse.issparse(item):
+            n_sparse += 1
+        elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
+            item = _item_array(item, i)
+        shape = item.shape
+        if len(shape) != 2:
+            raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
+        if shape[0] == 0:
+            raise ValueError(f"X[{i}] has length 0, expected at least one node")
+        if expected is None:
+            expected = shape[1]
+        _check_width(i, shape[1], expected)
+        items.append(item)
+    if n_sparse not in (0, len(items)):
+        raise TypeError("X mixes sparse and dense items, expected one kind")
+    offsets = np.zeros(len(items) + 1, dtype=np.int64)
+    np.cumsum([item.shape[0] for item in items], out=offsets[1:])
+    flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
+    if names is not None:
+        names = np.asarray(names, dtype=object)
+        names = names if all(isinstance(name, str) for name in names) else None
+    return Nodes(_numeric(flat, "X"), offsets, "ragged", 0, names)
+
+
+def _item_array(item, i):
+    try:
+        return np.asarray(item, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X[{i}] is not a numeric 2-D array: {error}") from None
+
+
+def _check_width(i, found, expected):
+    if expected is not None and found != expected:
+        raise ValueError(f"X[{i}] has {found} features, expected {expected}")
+
+
+def _numeric(array, name):
+    """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else."""
+    if sparse.issparse(array):
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
+        array = array.tocsr()
+        if array.dtype not in (np.float32, np.float64):
+            array = array.astype(np.float64)
+        if not array.has_canonical_format:
+            array = array.copy()
+            array.sum_duplicates()
+        return array
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)
+
+
+def _rows(estimator, X, fitted):
+    """2-D input by scikit-learn's own validation: every row is a structure of one node."""
+    # A stand-in takes the attributes, so that a refused fit leaves no trace.
+    target = estimator if fitted else type(estimator)()
+    flat = validate_data(
+        target,
+        X,
+        reset=not fitted,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+    )
+    return Nodes(
+        _numeric(flat, "X"),
+        np.arange(flat.shape[0] + 1),
+        "rows",
+        flat.shape[1],
+        getattr(target, "feature_names_in_", None),
+    )
+
+
+def _check_offsets(nodes):
+    if len(nodes) == 0:
+        raise ValueError("X is empty, expected at least one sequence")
+    empty = np.flatnonzero(nodes.lengths == 0)
+    if len(empty):
+        raise ValueError(f"X[{empty[0]}] has length 0, expected at least one node")
+
+
+def _check_finite(nodes):
+    values = nodes.flat.data if sparse.issparse(nodes.flat) else nodes.flat
+    try:
+        assert_all_finite(values)
+    except ValueError:
+        if sparse.issparse(nodes.flat):
+            bad = np.flatnonzero(~np.isfinite(values))[0]
+            row = np.searchsorted(nodes.flat.indptr, bad, side="right") - 1
+        else:
+            row = np.flatnonzero(~np.isfinite(values).all(axis=1))[0]
+        i = nodes.sample_of(row)
+        raise ValueError(
+            f"X[{i}] contains NaN or infinity at node {row - nodes.offsets[i]}"
+        ) from None
+
+
+def flat_labels(y, nodes, name):
+    """Return all labels as one array with an entry a node, of any dtype."""
+    if y is None:
+        raise ValueError(
+            f"This {name} estimator requires y to be passed, but the target y is None"
+        )
+    if nodes.form == "rows":
+        return _labels_of_rows(y, nodes)
+    if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not hasattr(y, "__len__"):
+        raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
+    if len(y) != len(nodes):
+        raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
+    if isinstance(y, Sequences):
+        lengths, flat = y.lengths, y.flat
+    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
+        lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
+    else:
+        for i, item in enumerate(y):
+            if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
+                raise TypeError(
+                    f"y[{i}] must be a sequence of labels, found {type(item).__name__} {item!r}"
+                )
+        lengths, flat = [len(item) for item in y], None
+    wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
+    return as_labels(_joined(y)) if flat is None else as_labels(flat)
+
+
+def _labels_of_rows(y, nodes):
+    if isinstance(y, Sequences):
+        y = y.flat
+    elif isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
+        return as_labels(list(y))
+    y = np.asarray(y)
+    y = column_or_1d(y, warn=True)
+    if len(y) != len(nodes):
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[len(nodes), len(y)]}"
+        )
+    return as_labels(y)
+
+
+def _joined(y):
+    """Concatenate label arrays of one kind; otherwise make a list."""
+    kinds = {item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "?" for item in y}
+    if len(kinds) == 1 and kinds <= set("iubUSf"):
+        return np.concatenate(list(y))
+    return list(chain.from_iterable(y))
+
+
+def as_labels(labels):
+    """Return a 1-D array: numbers, strings, or, for any other hashable mix, objects."""
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
+        elif labels.dtype.kind not in "iubUS":
+            raise TypeError(f"y has dtype {labels.dtype}, expected labels")
+        return labels
+    types = set(map(type, labels))
+    if types and all(issubclass(t, str) for t in types):
+        return np.array([*labels], dtype=np.str_)
+    if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
+        return as_labels(np.array([*labels]))
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
+    return out
+
+
+def _rank(labels):
+    """Distinct hashable labels, sorted where they can be, else by first appearance."""
+    distinct = list(dict.fromkeys(labels))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return distinct
+
+
+def find_classes(labels):
+    """Return the distinct labels as a 1-D array in a fixed order."""
+    if labels.dtype != object:
+        return np.unique(labels)
+    try:
+        return as_labels(_rank(labels))
+    except TypeError:
+        bad = next(label for label in labels if getattr(label, "__hash__", None) is None)
+        raise TypeError(f"y contains {bad!r}, which is not hashable and cannot be a label") from None
+
+
+def encode(labels, classes):
+    """Return the index of each label in `classes`, -1 where it is not there."""
+    if labels.dtype != object and classes.dtype != object:
+        if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
+            return np.full(len(labels), -1, dtype=np.int32)
+        order = np.argsort(classes)
+        at = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
+        found = order[at].astype(np.int32)
+        found[classes[found] != labels] = -1
+        return found
+    index = {label: k for k, label in enumerate(classes.tolist())}
+    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+
+
+def is_label(labels, wanted):
+    """Boolean array: where a label equals `wanted` (None: nowhere)."""
+    if wanted is None:
+        return np.zeros(len(labels), dtype=bool)
+    return encode(labels, as_labels([wanted])) == 0
+
+
+def check_weights(sample_weight, n_samples):
+    """Return float64 sample weights: finite, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    weights = np.asarray(sample_weight)
+    if weights.dtype.kind not in "fiub":
+        raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
+    weights = weights.astype(np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected {(n_samples,)}")
+    if not np.isfinite(weights).all():
+        i = np.flatnonzero(~np.isfinite(weights))[0]
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number")
+    if (weights < 0).any():
+        i = np.flatnonzero(weights < 0)[0]
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected no negative weight")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample")
+    return weights
+
+
+def check_choice(name, value, choices):
+    """Raise unless a parameter has one of its values (compared by identity for booleans)."""
+    for choice in choices:
+        if type(choice) is type(value) and choice == value:
+            return
+    raise ValueError(f"{name} must be one of {choices}, found {value!r}")
+
+
+def check_number(name, value, *, above=None, least=None, whole=False):
+    """Raise unless a parameter is a finite number in its range."""
+    kind = numbers.Integral if whole else numbers.Real
+    if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
+        expected = "an integer" if whole else "a number"
+        raise TypeError(f"{name} must be {expected}, found {value!r}")
+    if not np.isfinite(value) or (above is not None and value <= above):
+        raise ValueError(f"{name} must be finite and above {above}, found {value!r}")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be at least {least}, found {value!r}")

@@ -1,0 +1,432 @@
+"""ChainSSVM: max-margin labelling of sequences."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._validation import (
+    as_labels,
+    check_choice,
+    check_weights,
+    encode,
+    find_classes,
+    flat_labels,
+    is_label,
+    pack_nodes,
+)
+from sstruct.base import BaseSSVM
+from sstruct.losses import node_costs
+from sstruct.masks import allowed_transitions, check_labellings
+
+
+class ChainSSVM(BaseSSVM):
+    r"""Structured support vector machine for sequences.
+
+    Learns node weights, start, end and transition weights by minimising
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
+        \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
+
+    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped.
+
+    Parameters
+    ----------
+    lam : float or "auto", default="auto"
+        Regularisation, positive; every weight is regularised, intercepts too. ``"auto"`` is 1 over
+        the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+        Cost of a wrong labelling. ``"hamming"``: share of labelled nodes that are wrong;
+        ``"hamming-count"``: their number; ``"balanced"``: nodes weighted N / (K N_k) by their true
+        label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
+        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
+        divided by the number of labelled nodes of the sequence.
+    solver : {"auto", "mp-bcfw", "bcfw"}, default="auto"
+        ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``.
+    step : {"auto", "fw", "pairwise", "corrective"}, default="auto"
+        Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective.
+    sampling : {"auto", "uniform", "permutation"}, default="auto"
+        Order of an exact pass; ``"auto"`` is ``"permutation"``.
+    fit_intercept : bool, default=True
+        Whether each label has a bias.
+    transitions : bool, default=True
+        Whether each pair of neighbouring labels has a weight.
+    boundaries : bool, default=True
+        Whether each label has a start and an end weight.
+    transition_mask : array-like of bool of shape (K, K), callable or None, default=None
+        Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
+        two labels, where None stands for the boundary, such as
+        :func:`sstruct.masks.bio_transitions`. Honoured in training and prediction.
+    classes : array-like or None, default=None
+        All labels, in order; None: those that occur in training.
+    ignore_label : object, default=None
+        Nodes with this label leave training (the chain is cut there), the loss and ``score``; they
+        are still predicted. None: there is none.
+    tol : float, default=1e-2
+        Stop at relative duality gap (primal - dual) / primal <= tol.
+    certificate_every : int, default=10
+        Passes between certificates; one is also made when the gap's estimate says that it is time.
+    max_iter : int, default=1000
+        Most passes (n oracle calls each).
+    max_time : float or None, default=None
+        Most seconds; may be overrun by one certificate pass.
+    warm_start : {False, True, "dual"}, default=False
+        Go on from the last fit's dual weights, also after a change of `lam` or `loss`. Other data
+        raise.
+    random_state : int, RandomState instance or None, default=None
+        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+    verbose : int, default=0
+        1: progress bar with the gap (needs tqdm); 2: a line a pass, to the logger ``sstruct``.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``, as
+        far as they exist, one after another.
+    coef_ : ndarray of shape (K, n_features)
+    intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
+        Zero where the parameter switches them off.
+    edge_coef_ : ndarray of shape (K, K)
+        Weight of each transition, rows from, columns to.
+    classes_ : ndarray of shape (K,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Where X has names.
+    lam_ : float
+    solver_ : str
+    n_iter_ : int
+        Passes made, at least 1.
+    n_oracle_calls_ : int
+        Without those of certificates.
+    objective_, dual_objective_, dual_gap_ : float
+        Primal at ``w_``, the lower bound, and their difference: the certificate.
+    status_ : str
+        CONVERGED, MAX_ITER, TIME_LIMIT, STALLED (rounding ends progress) or INTERRUPTED.
+    converged_ : bool
+    inference_ : str
+        The decoder, ``"viterbi (exact)"``.
+    history_ : dict of ndarrays
+        One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
+        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size.
+
+    See Also
+    --------
+    sstruct.Sequences : Ragged data as one flat array.
+    sstruct.preprocessing.SequenceVectorizer : Feature dicts to sparse rows.
+
+    Notes
+    -----
+    A pass costs O(sum of L (nnz + K) K) for sequences of L nodes with nnz nonzero features and K
+    labels. Beyond the features, memory is O(K F + K^2) for the weights and, per sequence, a few
+    cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
+    ``w_`` is kept per sequence.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=60, random_state=0)
+    >>> model = ChainSSVM(lam=0.01, random_state=0).fit(X[:40], y[:40])
+    >>> model.status_
+    'CONVERGED'
+    >>> bool(model.score(X[40:], y[40:]) > 0.7)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lam="auto",
+        loss="hamming",
+        solver="auto",
+        step="auto",
+        sampling="auto",
+        fit_intercept=True,
+        transitions=True,
+        boundaries=True,
+        transition_mask=None,
+        classes=None,
+        ignore_label=None,
+        tol=1e-2,
+        certificate_every=10,
+        max_iter=1000,
+        max_time=None,
+        warm_start=False,
+        random_state=None,
+        verbose=0,
+    ):
+        self.lam = lam
+        self.loss = loss
+        self.solver = solver
+        self.step = step
+        self.sampling = sampling
+        self.fit_intercept = fit_intercept
+        self.transitions = transitions
+        self.boundaries = boundaries
+        self.transition_mask = transition_mask
+        self.classes = classes
+        self.ignore_label = ignore_label
+        self.tol = tol
+        self.certificate_every = certificate_every
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from labelled sequences.
+
+        Parameters
+        ----------
+        X : list of arrays of shape (L_i, n_features)
+            Dense or sparse; also an object array, :class:`sstruct.Sequences`, one array of shape
+            (n, L, n_features), or a 2-D array or sparse matrix whose rows are chains of one node.
+        y : list of label sequences
+            Labels of any hashable type; for 2-D X one label a row.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative; weight 0 is absence, weight k is k copies.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data or a parameter are not as expected; the message names the sample. The
+            estimator is then unchanged.
+        """
+        self._check_parameters()
+        check_choice("transitions", self.transitions, (True, False))
+        check_choice("boundaries", self.boundaries, (True, False))
+        nodes = pack_nodes(self, X, fitted=False)
+        labels = flat_labels(y, nodes, type(self).__name__)
+        weights = check_weights(sample_weight, len(nodes))
+
+        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
+        used = ~is_label(labels, self.ignore_label) & (weights > 0)[sample]
+        if not used.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        classes = self._find_classes(labels, used, nodes)
+        codes = encode(labels, classes)
+        codes[~used] = -1
+        edge_mask, boundary_mask = allowed_transitions(self.transition_mask, classes)
+        check_labellings(codes, nodes.offsets, edge_mask, boundary_mask, classes)
+        cost, divided = node_costs(self.loss, codes[used], weights[sample[used]], len(classes))
+
+        start, length = _labelled_runs(used, nodes.offsets)
+        of_block = sample[start]
+        n_labelled = np.bincount(sample[used], minlength=len(nodes))
+        total = weights[n_labelled > 0].sum()
+        problem = ChainProblem(
+            _compact(nodes.flat),
+            start,
+            length,
+            len(classes),
+            codes,
+            cost=cost,
+            loss_scale=1 / n_labelled[of_block] if divided else None,
+            starts_here=start == nodes.offsets[of_block],
+            ends_here=start + length == nodes.offsets[of_block + 1],
+            bias=self.fit_intercept,
+            boundaries=self.boundaries,
+            transitions=self.transitions,
+            edge_mask=edge_mask,
+            boundary_mask=boundary_mask,
+        )
+        masks = [mask for mask in (edge_mask, boundary_mask) if mask is not None]
+        parts = (
+            [nodes.flat.data, nodes.flat.indices, nodes.flat.indptr]
+            if sparse.issparse(nodes.flat)
+            else [nodes.flat]
+        )
+        return self._fit_problem(
+            problem,
+            weights[of_block] / total,
+            1 / total if isinstance(self.lam, str) else float(self.lam),
+            data=[*parts, start, length, codes, classes, *masks],
+            attributes={
+                "n_features_in_": nodes.n_features,
+                "feature_names_in_": nodes.feature_names,
+                "classes_": classes,
+                "inference_": "viterbi (exact)",
+                # What w_ means must not change when a parameter is set after the fit.
+                "_terms": (self.fit_intercept, self.boundaries, self.transitions),
+                "_masks": (edge_mask, boundary_mask),
+            },
+        )
+
+    def _find_classes(self, labels, used, nodes):
+        if self.classes is None:
+            return find_classes(labels[used])
+        classes = as_labels(list(self.classes))
+        if len(classes) == 0 or len(find_classes(classes)) < len(classes):
+            raise ValueError("classes must name at least one label, and none twice")
+        unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
+        if len(unknown):
+            row = unknown[0]
+            raise ValueError(
+                f"y[{nodes.sample_of(row)}] contains {labels[row]!r}, which is not in classes"
+            )
+        return classes
+
+    def _decoder(self, nodes):
+        """Return the problem of decoding, and the weights in its layout."""
+        bias, boundaries, transitions = self._terms
+        problem = ChainProblem(
+            nodes.flat,
+            nodes.offsets[:-1],
+            nodes.lengths,
+            len(self.classes_),
+            bias=bias,
+            boundaries=boundaries,
+            transitions=transitions,
+            edge_mask=self._masks[0],
+            boundary_mask=self._masks[1],
+        )
+        return problem, problem.padded_weights(self.w_)
+
+    def _predict_codes(self, X):
+        check_is_fitted(self)
+        nodes = pack_nodes(self, X, fitted=True)
+        problem, w = self._decoder(nodes)
+        return nodes, problem.decode(w)
+
+    def predict(self, X):
+        """Find the best labelling of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray
+            For lists a 1-D object array of label arrays; for (n, L, n_features) of shape (n, L);
+            for 2-D X of shape (n,).
+        """
+        nodes, codes = self._predict_codes(X)
+        return nodes.like_input(self.classes_[codes])
+
+    def decision_function(self, X):
+        """Compute max-marginals: the best score of a labelling that gives a node a label.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray
+            As :meth:`predict`, with K scores in place of each label; ``-inf`` where
+            `transition_mask` forbids it. The labels of ``predict`` have the highest score of
+            their node, up to ties.
+        """
+        check_is_fitted(self)
+        nodes = pack_nodes(self, X, fitted=True)
+        problem, w = self._decoder(nodes)
+        return nodes.like_input(problem.max_marginals(w))
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the accuracy over all nodes.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sequence's nodes.
+
+        Returns
+        -------
+        float
+        """
+        nodes, codes = self._predict_codes(X)
+        labels = flat_labels(y, nodes, type(self).__name__)
+        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
+        weights[is_label(labels, self.ignore_label)] = 0
+        if not weights.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
+
+    def _weights(self, term):
+        """View of the part of ``w_`` that belongs to one term, zeros where there is none."""
+        K, F = len(self.classes_), self.n_features_in_
+        bias, boundaries, transitions = self._terms
+        at = 0
+        for name, exists, shape in (
+            ("coef", True, (K, F)),
+            ("intercept", bias, (K,)),
+            ("start", boundaries, (K,)),
+            ("end", boundaries, (K,)),
+            ("edge", transitions, (K, K)),
+        ):
+            size = int(np.prod(shape)) if exists else 0
+            if name == term:
+                return self.w_[at : at + size].reshape(shape) if exists else np.zeros(shape)
+            at += size
+        raise KeyError(term)
+
+    @property
+    def coef_(self):
+        """Node weights, a view of ``w_``."""
+        return self._weights("coef")
+
+    @property
+    def intercept_(self):
+        """Bias of each label."""
+        return self._weights("intercept")
+
+    @property
+    def start_coef_(self):
+        """Weight of each label at the start of a chain."""
+        return self._weights("start")
+
+    @property
+    def end_coef_(self):
+        """Weight of each label at the end of a chain."""
+        return self._weights("end")
+
+    @property
+    def edge_coef_(self):
+        """Weight of each transition, rows from, columns to."""
+        return self._weights("edge")
+
+
+def _labelled_runs(used, offsets):
+    """Cut sequences at nodes not used; return first row and length of each piece."""
+    begins = used.copy()
+    begins[1:] &= ~used[:-1]
+    ends = used.copy()
+    ends[:-1] &= ~used[1:]
+    inner = offsets[1:-1]
+    begins[inner] = used[inner]
+    ends[inner - 1] = used[inner - 1]
+    start = np.flatnonzero(begins)
+    return start, np.flatnonzero(ends) + 1 - start
+
+
+def _compact(flat):
+    """Store dense features that are mostly zeros as CSR, where that makes the oracle faster."""
+    if sparse.issparse(flat) or flat.size == 0:
+        return flat
+    sample = flat[:: max(len(flat) // 1000, 1)]
+    if np.count_nonzero(sample) > 0.4 * sample.size:
+        return flat
+    return sparse.csr_matrix(flat)

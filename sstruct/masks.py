@@ -1,0 +1,88 @@
+"""Which labels may follow each other."""
+
+import numpy as np
+
+
+def bio_transitions(before, after):
+    """Allow what the BIO (IOB2) encoding of chunks allows.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Neighbouring labels; None: the boundary of the sequence.
+
+    Returns
+    -------
+    bool
+        False where `after` continues (``I-X``) what `before` (``B-X`` or ``I-X``) has not begun.
+
+    Examples
+    --------
+    >>> from sstruct.masks import bio_transitions
+    >>> bio_transitions("B-NP", "I-NP"), bio_transitions("O", "I-NP"), bio_transitions(None, "O")
+    (True, False, True)
+    """
+    if after is None or not str(after).startswith("I-"):
+        return True
+    return before is not None and str(before) in (f"B-{after[2:]}", f"I-{after[2:]}")
+
+
+def allowed_transitions(mask, classes):
+    """Turn a `transition_mask` parameter into arrays.
+
+    Returns
+    -------
+    edge_mask : ndarray of bool of shape (K, K), or None
+    boundary_mask : ndarray of bool of shape (2, K), or None
+        Which labels may start, and end, a sequence.
+
+    Raises
+    ------
+    ValueError
+        If the array has another shape or another type than bool.
+    """
+    K = len(classes)
+    if mask is None:
+        return None, None
+    if callable(mask):
+        labels = classes.tolist()
+        edge = np.array([[bool(mask(a, b)) for b in labels] for a in labels])
+        boundary = np.array(
+            [[bool(mask(None, a)) for a in labels], [bool(mask(a, None)) for a in labels]]
+        )
+        return edge, boundary
+    edge = np.asarray(mask)
+    if edge.shape != (K, K) or edge.dtype != bool:
+        raise ValueError(
+            f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "
+            f"callable, found dtype {edge.dtype} and shape {edge.shape}"
+        )
+    return edge, None
+
+
+def check_labellings(codes, offsets, edge_mask, boundary_mask, classes):
+    """Raise where a training labelling breaks the mask; codes -1 are not labelled."""
+    if edge_mask is None:
+        return
+    step = (codes[:-1] >= 0) & (codes[1:] >= 0)
+    step[offsets[1:-1] - 1] = False
+    broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
+    if len(broken):
+        row = broken[0] + 1
+        i = int(np.searchsorted(offsets, row, side="right")) - 1
+        raise ValueError(
+            f"y[{i}] goes from {classes[codes[row - 1]]!r} to {classes[codes[row]]!r} at node "
+            f"{row - offsets[i]}, which transition_mask forbids"
+        )
+    if boundary_mask is None:
+        return
+    for mask, rows, what in (
+        (boundary_mask[0], offsets[:-1], "starts"),
+        (boundary_mask[1], offsets[1:] - 1, "ends"),
+    ):
+        broken = np.flatnonzero((codes[rows] >= 0) & ~mask[codes[rows]])
+        if len(broken):
+            i = broken[0]
+            raise ValueError(
+                f"y[{i}] {what} with {classes[codes[rows[i]]]!r}, which transition_mask forbids"
+            )
