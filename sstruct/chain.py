@@ -5,6 +5,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._rows import compressed
 from sstruct._validation import (
     as_labels,
     check_choice,
@@ -235,7 +236,7 @@ class ChainSSVM(BaseSSVM):
         n_labelled = np.bincount(sample[used], minlength=len(nodes))
         total = weights[n_labelled > 0].sum()
         problem = ChainProblem(
-            _compact(nodes.flat),
+            compressed(nodes.flat),
             start,
             length,
             len(classes),
@@ -421,12 +422,3 @@ def _labelled_runs(used, offsets):
     start = np.flatnonzero(begins)
     return start, np.flatnonzero(ends) + 1 - start
 
-
-def _compact(flat):
-    """Store dense features that are mostly zeros as CSR, where that makes the oracle faster."""
-    if sparse.issparse(flat) or flat.size == 0:
-        return flat
-    sample = flat[:: max(len(flat) // 1000, 1)]
-    if np.count_nonzero(sample) > 0.4 * sample.size:
-        return flat
-    return sparse.csr_matrix(flat)

@@ -1,22 +1,14 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
-
-
-cdef extern from "_kernels.h":
-    ctypedef struct sstruct_rows:
-        const void* values
-        const int32_t* indices
-        const int64_t* indptr
-        int64_t n_features
-        int single
+from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 
 cdef class ChainProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
-    cdef list owners                 # arrays behind the pointers of `rows`
-    cdef sstruct_rows rows
+    cdef FeatureRows features
+    cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
     cdef const int32_t[::1] labels   # true label of each row
@@ -36,7 +28,6 @@ cdef class ChainProblem(BlockProblem):
     cdef const double* edge
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
-    cdef double row_product(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil
     cdef int _accumulated_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
         Py_ssize_t n_nodes, double* out) except -1 nogil

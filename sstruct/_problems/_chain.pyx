@@ -15,9 +15,12 @@ from libc.string cimport memcpy
 
 from sstruct._oracles._viterbi cimport chain_max_marginals, viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
-from scipy import sparse
+
+from sstruct._problems.chain_arguments import (
+    check_blocks, check_labels, of_blocks, pad_weights, padded, penalties, unpad_weights)
 
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
@@ -40,16 +43,6 @@ cdef double VECTOR_WORK = 1.0 / 16
 cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
 cdef Py_ssize_t MAX_PAIRS = 24
-
-
-def _rows_of(X):
-    """Return (values, indices, indptr) as the kernels read them; copies only what must be."""
-    if sparse.issparse(X):
-        values = X.data if X.data.dtype in (np.float32, np.float64) else X.data.astype(np.float64)
-        return (np.ascontiguousarray(values), np.ascontiguousarray(X.indices, dtype=np.int32),
-                np.ascontiguousarray(X.indptr, dtype=np.int64))
-    values = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    return np.ascontiguousarray(values), None, None
 
 
 cdef class ChainProblem(BlockProblem):
@@ -83,25 +76,20 @@ cdef class ChainProblem(BlockProblem):
             self, X, start, length, n_labels, labels=None, *, cost=None, loss_scale=None,
             starts_here=None, ends_here=None, bias=True, boundaries=True, transitions=True,
             edge_mask=None, boundary_mask=None):
-        cdef Py_ssize_t n, K = n_labels
+        cdef FeatureRows features = FeatureRows(X)
+        cdef Py_ssize_t n, n_rows = features.n_rows, K = n_labels
         self.arguments = dict(
             X=X, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
             loss_scale=loss_scale, starts_here=starts_here, ends_here=ends_here, bias=bias,
             boundaries=boundaries, transitions=transitions, edge_mask=edge_mask,
             boundary_mask=boundary_mask)
-        self._set_rows(X)
-        n_rows = X.shape[0]
-        self.start = np.ascontiguousarray(start, dtype=np.int64)
-        self.length = np.ascontiguousarray(length, dtype=np.int64)
-        n = self.n_blocks = self.start.shape[0]
-        starts, lengths = np.asarray(self.start), np.asarray(self.length)
-        if lengths.shape != starts.shape or n == 0:
-            raise ValueError("start and length must have one entry for each of at least one block")
-        if (lengths < 1).any() or (starts < 0).any() or (starts + lengths > n_rows).any():
-            raise ValueError("every block must have at least one row, all of them rows of X")
+        self.features, self.rows = features, features.rows
+        starts, lengths = check_blocks(start, length, n_rows)
+        self.start, self.length = starts, lengths
+        n = self.n_blocks = len(starts)
         if K < 1:
             raise ValueError(f"n_labels must be at least 1, found {K}")
-        self.n_labels, self.n_features = K, X.shape[1]
+        self.n_labels, self.n_features = K, features.n_features
         self.KP = sstruct_padded(K)
         self.bias, self.boundaries, self.transitions = bias, boundaries, transitions
         self.max_code_size = int(lengths.max())
@@ -110,90 +98,20 @@ cdef class ChainProblem(BlockProblem):
         self.end_at = self.start_at + boundaries * self.KP
         self.edge_at = self.end_at + boundaries * self.KP
         self.n_weights = self.edge_at + transitions * K * self.KP
-        self._set_labels(labels, n_rows, starts, lengths)
-        self.cost = self._padded(1.0 - np.eye(K) if cost is None else cost, (K, K), "cost")
-        self.loss_scale = self._of_blocks(loss_scale, np.float64)
-        self.starts_here = self._of_blocks(starts_here, np.uint8)
-        self.ends_here = self._of_blocks(ends_here, np.uint8)
-        self._set_masks(edge_mask, boundary_mask)
+        self.has_labels = labels is not None
+        self.labels = check_labels(
+            np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
+        self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
+        self.loss_scale = of_blocks(loss_scale, n, np.float64)
+        self.starts_here = of_blocks(starts_here, n, np.uint8)
+        self.ends_here = of_blocks(ends_here, n, np.uint8)
+        self.masked = edge_mask is not None
+        self.edge_penalty = penalties(edge_mask, (K, K), self.KP, "edge_mask")
+        self.boundary_penalty = penalties(boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         work = VECTOR_WORK * (
-            self.KP * (self.owners[0].size / max(n_rows, 1) + K) * lengths.mean())
+            self.KP * (features.n_stored / max(n_rows, 1) + K) * lengths.mean())
         self.batch_size = 1 if work < BATCH_WORK else max(1, min(32, n // 64))
-
-    def _set_rows(self, X):
-        values, indices, indptr = _rows_of(X)
-        self.owners = [values, indices, indptr]
-        cdef const float[::1] single
-        cdef const double[::1] double_
-        cdef const int32_t[::1] columns
-        cdef const int64_t[::1] pointers
-        flat = values.reshape(-1)
-        self.rows.single = values.dtype == np.float32
-        self.rows.values = NULL
-        if flat.size and self.rows.single:
-            single = flat
-            self.rows.values = &single[0]
-        elif flat.size:
-            double_ = flat
-            self.rows.values = &double_[0]
-        self.rows.n_features = X.shape[1]
-        self.rows.indices = NULL
-        self.rows.indptr = NULL
-        if indices is None:
-            return
-        if (len(indptr) != X.shape[0] + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any()
-                or indptr[len(indptr) - 1] > len(indices) or len(indices) != len(flat)):
-            raise ValueError("X.indptr does not describe the rows of X")
-        if len(indices) and (indices.min() < 0 or indices.max() >= X.shape[1]):
-            raise ValueError("X.indices has a column outside X")
-        if not len(indices):   # a pointer that is not NULL marks CSR
-            self.owners[1] = indices = np.zeros(1, dtype=np.int32)
-        columns = indices
-        pointers = indptr
-        self.rows.indices = &columns[0]
-        self.rows.indptr = &pointers[0]
-
-    def _set_labels(self, labels, n_rows, starts, lengths):
-        self.has_labels = labels is not None
-        self.labels = np.ascontiguousarray(
-            np.zeros(n_rows) if labels is None else labels, dtype=np.int32)
-        values = np.asarray(self.labels)
-        if len(values) != n_rows:
-            raise ValueError(f"{len(values)} labels for {n_rows} rows")
-        covered = np.zeros(n_rows + 1, dtype=np.int64)
-        np.add.at(covered, starts, 1)
-        np.add.at(covered, starts + lengths, -1)
-        inside = values[np.cumsum(covered[:n_rows]) > 0]
-        if len(inside) and (inside.min() < 0 or inside.max() >= self.n_labels):
-            raise ValueError(f"labels must lie between 0 and {self.n_labels - 1}")
-
-    def _padded(self, array, shape, name):
-        array = np.asarray(array, dtype=np.float64)
-        if array.shape != shape:
-            raise ValueError(f"{name} must have shape {shape}, found {array.shape}")
-        padded = np.zeros((shape[0], self.KP))
-        padded[:, :shape[1]] = array
-        return padded
-
-    def _of_blocks(self, values, dtype):
-        array = np.ascontiguousarray(
-            np.ones(self.n_blocks) if values is None else values, dtype=dtype)
-        if array.shape != (self.n_blocks,):
-            raise ValueError(f"expected one value for each of {self.n_blocks} blocks")
-        return array
-
-    def _set_masks(self, edge_mask, boundary_mask):
-        K = self.n_labels
-        self.masked = edge_mask is not None
-        penalty = np.zeros((K, K))
-        if edge_mask is not None:
-            penalty[~np.asarray(edge_mask, dtype=bool)] = -INFINITY
-        self.edge_penalty = self._padded(penalty, (K, K), "edge_mask")
-        penalty = np.zeros((2, K))
-        if boundary_mask is not None:
-            penalty[~np.asarray(boundary_mask, dtype=bool)] = -INFINITY
-        self.boundary_penalty = self._padded(penalty, (2, K), "boundary_mask")
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
@@ -346,15 +264,12 @@ cdef class ChainProblem(BlockProblem):
         out[0] = self.loss_scale[i] * total
         return 0
 
-    cdef double row_product(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil:
-        return sstruct_row_product(&self.rows, r, s) + (1 if self.bias else 0)
-
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         cdef Py_ssize_t L = self.length[i], first = self.start[i]
         cdef Py_ssize_t l, m, p, q, n_nodes = 0, n_edges = 0
         cdef int sign
-        cdef double total = 0
+        cdef double total = 0, bias = self.bias
         cdef int32_t* where = &self.where[0]
         cdef int32_t* where_edge = &self.where_edge[0]
         for l in range(L):
@@ -366,12 +281,13 @@ cdef class ChainProblem(BlockProblem):
         # sum over pairs (l, m) of <e[a_l] - e[b_l], e[a_m] - e[b_m]> <x_l, x_m>
         for p in range(n_nodes):
             l = where[p]
-            total += 2 * self.row_product(first + l, first + l)
+            total += 2 * (sstruct_row_product(&self.rows, first + l, first + l) + bias)
             for q in range(p):
                 m = where[q]
                 sign = (a[l] == a[m]) - (a[l] == b[m]) - (b[l] == a[m]) + (b[l] == b[m])
                 if sign != 0:
-                    total += 2 * sign * self.row_product(first + l, first + m)
+                    total += 2 * sign * (
+                        sstruct_row_product(&self.rows, first + l, first + m) + bias)
         if self.boundaries:
             if self.starts_here[i] and a[0] != b[0]:
                 total += 2
@@ -459,23 +375,11 @@ cdef class ChainProblem(BlockProblem):
     def public_weights(self, const double[::1] w):
         """Return w unpadded: coef (K, F), then intercept, start, end (K) and edge (K, K)."""
         self._check_weights(w)
-        K, F = self.n_labels, self.n_features
-        padded = np.asarray(w).reshape(-1, self.KP)[:, :K]
-        out = np.empty((len(padded)) * K)
-        out[:K * F].reshape(K, F)[...] = padded[:F].T
-        out[K * F:].reshape(-1, K)[...] = padded[F:]
-        return out
+        return unpad_weights(np.asarray(w), self.n_labels, self.n_features, self.KP)
 
     def padded_weights(self, w):
         """Undo `public_weights`."""
-        K, F = self.n_labels, self.n_features
-        w = np.asarray(w, dtype=np.float64)
-        padded = np.zeros((self.n_weights // self.KP, self.KP))
-        if w.shape != (len(padded) * K,):
-            raise ValueError(f"{w.shape} weights, expected {(len(padded) * K,)}")
-        padded[:F, :K] = w[:K * F].reshape(K, F).T
-        padded[F:, :K] = w[K * F:].reshape(-1, K)
-        return padded.reshape(-1)
+        return pad_weights(w, self.n_labels, self.n_features, self.KP, self.n_weights)
 
     def max_marginals(self, const double[::1] w):
         """Return, for each row of each block in turn, the best score through each label: (N, K)."""
@@ -495,11 +399,3 @@ cdef class ChainProblem(BlockProblem):
                         scores[at + l, k] = self.best[l * KP + k]
                 at += self.length[i]
         return out
-
-    def py_potentials(self, Py_ssize_t i, const double[::1] w, double loss_weight=0.0):
-        """Return theta (L, K)."""
-        self._check_block(i)
-        self._check_weights(w)
-        self.potentials(i, &w[0], loss_weight)
-        theta = np.asarray(self.theta)[:self.length[i] * self.KP].reshape(-1, self.KP)
-        return theta[:, :self.n_labels].copy()

@@ -1,0 +1,107 @@
+# Design:
+# (a) One row interface over dense and CSR features in single or double precision: the struct
+#     `sstruct_rows` that the kernels read. This class owns the arrays and checks every index once,
+#     so that no kernel has to.
+# (b) Contiguous float32 and float64 arrays are not copied.
+"""Feature rows as the kernels read them."""
+
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+from scipy import sparse
+
+# Below this share of nonzeros a CSR row is faster than a dense one, whose products vectorize.
+MAX_DENSITY = 0.4
+
+ctypedef fused real:
+    float
+    double
+
+
+cdef class FeatureRows:
+    """Rows of a dense array or a canonical CSR matrix.
+
+    Parameters
+    ----------
+    X : ndarray or CSR matrix of shape (n_rows, n_features)
+
+    Raises
+    ------
+    ValueError
+        If the index arrays of a CSR matrix point outside of it.
+    """
+
+    def __init__(self, X):
+        cdef const float[::1] single
+        cdef const double[::1] double_
+        cdef const int32_t[::1] columns
+        cdef const int64_t[::1] pointers
+        self.n_rows, self.n_features = X.shape
+        values = X.data if sparse.issparse(X) else X
+        if values.dtype not in (np.float32, np.float64):
+            values = values.astype(np.float64)
+        values = np.ascontiguousarray(values).reshape(-1)
+        self.n_stored = len(values)
+        self.rows.single = values.dtype == np.float32
+        self.rows.n_features = self.n_features
+        self.rows.values = NULL
+        self.rows.indices = NULL
+        self.rows.indptr = NULL
+        if len(values) and self.rows.single:
+            single = values
+            self.rows.values = &single[0]
+        elif len(values):
+            double_ = values
+            self.rows.values = &double_[0]
+        self.owners = (values,)
+        if not sparse.issparse(X):
+            return
+        indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
+        indices = np.ascontiguousarray(X.indices, dtype=np.int32)
+        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any()
+                or indptr[self.n_rows] > len(indices) or len(indices) != len(values)):
+            raise ValueError("X.indptr does not describe the rows of X")
+        if len(indices) and (indices.min() < 0 or indices.max() >= self.n_features):
+            raise ValueError("X.indices has a column outside X")
+        if not len(indices):   # the kernels know CSR by a pointer that is not NULL
+            indices = np.zeros(1, dtype=np.int32)
+        columns = indices
+        pointers = indptr
+        self.rows.indices = &columns[0]
+        self.rows.indptr = &pointers[0]
+        self.owners = (values, indices, indptr)
+
+
+def compressed(X):
+    """Return dense rows that are mostly zeros as CSR; anything else as it is."""
+    if sparse.issparse(X) or X.size == 0:
+        return X
+    sample = X[::max(len(X) // 1000, 1)]
+    if np.count_nonzero(sample) > MAX_DENSITY * sample.size:
+        return X
+    return _compressed(X)
+
+
+def _compressed(const real[:, ::1] X):
+    cdef Py_ssize_t r, f, at = 0
+    cdef Py_ssize_t n_rows = X.shape[0], n_features = X.shape[1]
+    starts = np.zeros(n_rows + 1, dtype=np.int64)
+    cdef int64_t[::1] indptr = starts
+    with nogil:
+        for r in range(n_rows):
+            for f in range(n_features):
+                at += X[r, f] != 0
+            indptr[r + 1] = at
+    values = np.empty(at, dtype=np.float32 if real is float else np.float64)
+    columns = np.empty(at, dtype=np.int32)
+    cdef real[::1] data = values
+    cdef int32_t[::1] indices = columns
+    with nogil:
+        at = 0
+        for r in range(n_rows):
+            for f in range(n_features):
+                if X[r, f] != 0:
+                    data[at] = X[r, f]
+                    indices[at] = <int32_t> f
+                    at += 1
+    return sparse.csr_matrix((values, columns, starts), shape=(n_rows, n_features))
