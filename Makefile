@@ -45,7 +45,7 @@ test-debug:
 lint: $(VENV)/.built
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/cython-lint sstruct
+	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sstruct
 
 bench: build
 	$(BIN)/python -m pip install -q -e ".[benchmarks]" --no-build-isolation

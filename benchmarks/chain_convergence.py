@@ -147,9 +147,7 @@ def main():
         yardstick, whole, pass_seconds = [], [], []
         for seed in range(arguments.seeds):
             for name in names:
-                curve, _ = run(
-                    X, y, value, seed, arguments.tol, arguments.limit, OPTIONS[name]
-                )
+                curve, _ = run(X, y, value, seed, arguments.tol, arguments.limit, OPTIONS[name])
                 curves[value, name] = curve
                 seconds[name].append(reach(curve, "seconds"))
                 passes[name].append(reach(curve, "passes"))

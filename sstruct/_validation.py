@@ -75,9 +75,7 @@ def pack_nodes(estimator, X, *, fitted):
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
-        nodes = Nodes(
-            X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0
-        )
+        nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
         return _rows(estimator, X, fitted)
     nodes.n_features = nodes.flat.shape[1]
@@ -214,9 +212,7 @@ def _check_finite(nodes):
 def flat_labels(y, nodes, name):
     """Return all labels as one array with an entry a node, of any dtype."""
     if y is None:
-        raise ValueError(
-            f"This {name} estimator requires y to be passed, but the target y is None"
-        )
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
     if nodes.form == "rows":
         return _labels_of_rows(y, nodes)
     if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not hasattr(y, "__len__"):
@@ -257,7 +253,9 @@ def _labels_of_rows(y, nodes):
 
 def _joined(y):
     """Concatenate label arrays of one kind; otherwise make a list."""
-    kinds = {item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "?" for item in y}
+    kinds = {
+        item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "?" for item in y
+    }
     if len(kinds) == 1 and kinds <= set("iubUSf"):
         return np.concatenate(list(y))
     return list(chain.from_iterable(y))
@@ -300,7 +298,9 @@ def find_classes(labels):
         return as_labels(_rank(labels))
     except TypeError:
         bad = next(label for label in labels if getattr(label, "__hash__", None) is None)
-        raise TypeError(f"y contains {bad!r}, which is not hashable and cannot be a label") from None
+        raise TypeError(
+            f"y contains {bad!r}, which is not hashable and cannot be a label"
+        ) from None
 
 
 def encode(labels, classes):

@@ -12,7 +12,14 @@ from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options, relative
 from sstruct._solvers.progress import progress
 from sstruct._solvers.status import Status
-from sstruct._validation import check_choice, check_number
+from sstruct._validation import (
+    check_choice,
+    check_number,
+    check_weights,
+    encode,
+    flat_labels,
+    is_label,
+)
 
 PICKLE_FORMAT = 1
 
@@ -20,7 +27,8 @@ PICKLE_FORMAT = 1
 class BaseSSVM(BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
-    A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``.
+    A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
+    ``_predict_codes(X)`` returns the packed nodes and the index of each one's label.
     """
 
     def __sklearn_tags__(self):
@@ -121,6 +129,28 @@ class BaseSSVM(BaseEstimator):
         self.status_ = solution.status.value
         self.converged_ = solution.status is Status.CONVERGED
         self.history_ = solution.history
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the accuracy over all nodes.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sequence's nodes.
+
+        Returns
+        -------
+        float
+        """
+        nodes, codes = self._predict_codes(X)
+        labels = flat_labels(y, nodes, type(self).__name__)
+        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
+        weights[is_label(labels, self.ignore_label)] = 0
+        if not weights.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
 
     def __getstate__(self):
         state = super().__getstate__().copy()

@@ -1,24 +1,12 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._chain_data import LabelledChains
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems._rows import compressed
-from sstruct._validation import (
-    as_labels,
-    check_choice,
-    check_weights,
-    encode,
-    find_classes,
-    flat_labels,
-    is_label,
-    pack_nodes,
-)
+from sstruct._validation import check_choice, pack_nodes
 from sstruct.base import BaseSSVM
-from sstruct.losses import node_costs
-from sstruct.masks import allowed_transitions, check_labellings
 
 
 class ChainSSVM(BaseSSVM):
@@ -216,76 +204,22 @@ class ChainSSVM(BaseSSVM):
         self._check_parameters()
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
-        nodes = pack_nodes(self, X, fitted=False)
-        labels = flat_labels(y, nodes, type(self).__name__)
-        weights = check_weights(sample_weight, len(nodes))
-
-        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-        used = ~is_label(labels, self.ignore_label) & (weights > 0)[sample]
-        if not used.any():
-            raise ValueError("y has no labelled node in a sample of positive weight")
-        classes = self._find_classes(labels, used, nodes)
-        codes = encode(labels, classes)
-        codes[~used] = -1
-        edge_mask, boundary_mask = allowed_transitions(self.transition_mask, classes)
-        check_labellings(codes, nodes.offsets, edge_mask, boundary_mask, classes)
-        cost, divided = node_costs(self.loss, codes[used], weights[sample[used]], len(classes))
-
-        start, length = _labelled_runs(used, nodes.offsets)
-        of_block = sample[start]
-        n_labelled = np.bincount(sample[used], minlength=len(nodes))
-        total = weights[n_labelled > 0].sum()
-        problem = ChainProblem(
-            compressed(nodes.flat),
-            start,
-            length,
-            len(classes),
-            codes,
-            cost=cost,
-            loss_scale=1 / n_labelled[of_block] if divided else None,
-            starts_here=start == nodes.offsets[of_block],
-            ends_here=start + length == nodes.offsets[of_block + 1],
-            bias=self.fit_intercept,
-            boundaries=self.boundaries,
-            transitions=self.transitions,
-            edge_mask=edge_mask,
-            boundary_mask=boundary_mask,
-        )
-        masks = [mask for mask in (edge_mask, boundary_mask) if mask is not None]
-        parts = (
-            [nodes.flat.data, nodes.flat.indices, nodes.flat.indptr]
-            if sparse.issparse(nodes.flat)
-            else [nodes.flat]
-        )
+        data = LabelledChains(self, X, y, sample_weight)
         return self._fit_problem(
-            problem,
-            weights[of_block] / total,
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[*parts, start, length, codes, classes, *masks],
+            data.problem(self),
+            data.block_weight,
+            1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
+            data=data.arrays(),
             attributes={
-                "n_features_in_": nodes.n_features,
-                "feature_names_in_": nodes.feature_names,
-                "classes_": classes,
+                "n_features_in_": data.nodes.n_features,
+                "feature_names_in_": data.nodes.feature_names,
+                "classes_": data.classes,
                 "inference_": "viterbi (exact)",
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
-                "_masks": (edge_mask, boundary_mask),
+                "_masks": data.masks,
             },
         )
-
-    def _find_classes(self, labels, used, nodes):
-        if self.classes is None:
-            return find_classes(labels[used])
-        classes = as_labels(list(self.classes))
-        if len(classes) == 0 or len(find_classes(classes)) < len(classes):
-            raise ValueError("classes must name at least one label, and none twice")
-        unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
-        if len(unknown):
-            row = unknown[0]
-            raise ValueError(
-                f"y[{nodes.sample_of(row)}] contains {labels[row]!r}, which is not in classes"
-            )
-        return classes
 
     def _decoder(self, nodes):
         """Return the problem of decoding, and the weights in its layout."""
@@ -344,28 +278,6 @@ class ChainSSVM(BaseSSVM):
         problem, w = self._decoder(nodes)
         return nodes.like_input(problem.max_marginals(w))
 
-    def score(self, X, y, sample_weight=None):
-        """Compute the accuracy over all nodes.
-
-        Parameters
-        ----------
-        X, y : as in :meth:`fit`
-            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each sequence's nodes.
-
-        Returns
-        -------
-        float
-        """
-        nodes, codes = self._predict_codes(X)
-        labels = flat_labels(y, nodes, type(self).__name__)
-        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
-        weights[is_label(labels, self.ignore_label)] = 0
-        if not weights.any():
-            raise ValueError("y has no labelled node in a sample of positive weight")
-        return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
-
     def _weights(self, term):
         """View of the part of ``w_`` that belongs to one term, zeros where there is none."""
         K, F = len(self.classes_), self.n_features_in_
@@ -408,17 +320,3 @@ class ChainSSVM(BaseSSVM):
     def edge_coef_(self):
         """Weight of each transition, rows from, columns to."""
         return self._weights("edge")
-
-
-def _labelled_runs(used, offsets):
-    """Cut sequences at nodes not used; return first row and length of each piece."""
-    begins = used.copy()
-    begins[1:] &= ~used[:-1]
-    ends = used.copy()
-    ends[:-1] &= ~used[1:]
-    inner = offsets[1:-1]
-    begins[inner] = used[inner]
-    ends[inner - 1] = used[inner - 1]
-    start = np.flatnonzero(begins)
-    return start, np.flatnonzero(ends) + 1 - start
-

@@ -27,8 +27,8 @@ cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcep
 
 
 cdef double viterbi_labels(
-    const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-    Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) noexcept nogil:
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) noexcept nogil:
     """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
@@ -57,8 +57,8 @@ cdef double viterbi_labels(
 
 
 cdef void chain_max_marginals(
-    const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-    Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) noexcept nogil:
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) noexcept nogil:
     """forward[l, k] = the best score of a labelling with y_l = k (IN the arguments of Viterbi).
 
     forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. O(L K^2).

@@ -315,7 +315,7 @@ cdef class ChainProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
             Py_ssize_t n_nodes, double* out) except -1 nogil:
         """The same for labelings that differ in many places: linear in their number."""
-        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t first = self.start[i], KP = self.KP
         cdef Py_ssize_t l, p, f, size, at, column
         cdef double total = 0
         cdef double* sums = &self.accumulator[0]

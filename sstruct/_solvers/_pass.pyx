@@ -10,7 +10,7 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._solvers._random cimport random_below, random_shuffle

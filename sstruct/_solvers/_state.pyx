@@ -201,7 +201,7 @@ cdef class DualState:
         cdef const int64_t[::1] size = exported["size"]
         cdef const double[::1] alpha = exported["alpha"]
         cdef const int32_t[::1] code = exported["code"]
-        cdef Py_ssize_t i, k, j, at = 0, position = 0, length
+        cdef Py_ssize_t i, j, at = 0, position = 0, length
         cdef double loss = 0
         cdef WorkingSet* working_set
         if size.shape[0] != self.problem.n_blocks:
@@ -210,7 +210,7 @@ cdef class DualState:
         for i in range(self.problem.n_blocks):
             working_set = &self.working_sets[i]
             length = working_set.code_size
-            for k in range(size[i]):
+            for _ in range(size[i]):
                 if at >= alpha.shape[0] or position + length > code.shape[0]:
                     raise ValueError("the arrays end before the last block")
                 self.problem.check_code(i, code[position:position + length])

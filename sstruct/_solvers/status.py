@@ -1,9 +1,9 @@
 """How a fit ended."""
 
-from enum import Enum
+from enum import StrEnum
 
 
-class Status(str, Enum):
+class Status(StrEnum):
     """Why the solver stopped; compares equal to its name."""
 
     CONVERGED = "CONVERGED"
@@ -11,6 +11,3 @@ class Status(str, Enum):
     TIME_LIMIT = "TIME_LIMIT"
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
-
-    def __str__(self):
-        return self.value
