@@ -23,9 +23,10 @@ import numpy as np
 cdef extern from "_clock.h":
     double sstruct_seconds() noexcept nogil
 
-# A visit takes microseconds, so the clock is read every so many visits or units of work.
 cdef double SIGNAL_INTERVAL = 0.05
+# A visit may take microseconds: the clock is read every so many visits or units of work.
 cdef Py_ssize_t VISITS_PER_LOOK = 16
+cdef double WORK_PER_LOOK = 1e5
 # An approximate visit stops at this share of the gap it found, or after so many steps.
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
@@ -41,7 +42,7 @@ def seconds():
 
 
 cdef struct Watch:
-    double deadline, next_signal
+    double deadline, next_signal, work
     Py_ssize_t visits
 
 
@@ -50,15 +51,20 @@ cdef Watch start_watch(double deadline) noexcept nogil:
     watch.deadline = deadline
     watch.next_signal = sstruct_seconds() + SIGNAL_INTERVAL
     watch.visits = 0
+    watch.work = 0
     return watch
 
 
-cdef int look(Watch* watch) except -1 nogil:
-    """Return 1 when the deadline has passed; raise what a signal handler raised."""
+cdef int look(Watch* watch, double work) except -1 nogil:
+    """Return 1 when the deadline has passed; raise what a signal handler raised.
+
+    work : counted so far in the pass or the fit.
+    """
     cdef double now
     watch.visits += 1
-    if watch.visits % VISITS_PER_LOOK:
+    if watch.visits % VISITS_PER_LOOK and work - watch.work < WORK_PER_LOOK:
         return 0
+    watch.work = work
     now = sstruct_seconds()
     if now >= watch.next_signal:
         watch.next_signal = now + SIGNAL_INTERVAL
@@ -146,7 +152,6 @@ def exact_pass(
     cdef OracleAnswer answer
     cdef Watch watch = start_watch(deadline)
     cdef int32_t[:, ::1] answers = np.empty((B, width), dtype=np.int32)
-    cdef double[::1] gaps = np.empty(B)
     cdef Py_ssize_t[::1] batch = np.empty(B, dtype=np.intp)
     cdef bint late = False, drawn
     with nogil:
@@ -169,12 +174,11 @@ def exact_pass(
                 problem.maximize(i, &state.weights[0], 1.0, &answers[b, 0], &answer)
                 state.work += answer.work
                 if B > 1:
-                    gaps[b] = answer.value - mean_score(state, i)
-                    state.gap_estimates[i] = max(gaps[b], 0)
+                    state.gap_estimates[i] = max(answer.value - mean_score(state, i), 0)
             state.n_oracle_calls += size
             for b in range(size):
                 step_exactly(state, batch[b], &answers[b, 0], kind, B == 1, number, keep)
-                if look(&watch):
+                if look(&watch, state.work):
                     late = True
             done += size
     return done >= n
@@ -220,7 +224,7 @@ def approximate_pass(
             state.work += SKIP_WORK
             if all_blocks or state.working_gaps[i] > mean:
                 approximate_visit(state, i, number, keep)
-                if look(&watch):
+                if look(&watch, state.work):
                     late = True
                     break
     return not late
@@ -283,5 +287,6 @@ def certificate_pass(BlockProblem problem, const double[::1] w, const double[::1
             problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
             total += block_weight[i] * (answer.value - score if answer.value > score else 0)
             exact = exact and answer.exact
-            look(&watch)
+            work += answer.work
+            look(&watch, work)
     return total, exact

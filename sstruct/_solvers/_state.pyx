@@ -47,6 +47,8 @@ cdef class DualState:
         if self.block_weight.shape[0] != problem.n_blocks:
             raise ValueError(
                 f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
+        if not np.min(block_weight) > 0:
+            raise ValueError("block weights must be positive")
         self.weights = np.zeros(problem.n_weights)
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
@@ -206,12 +208,17 @@ cdef class DualState:
         cdef WorkingSet* working_set
         if size.shape[0] != self.problem.n_blocks:
             raise ValueError(f"{size.shape[0]} blocks, expected {self.problem.n_blocks}")
+        if np.min(size) < 1 or np.sum(size) != alpha.shape[0] or np.min(alpha) < 0:
+            raise ValueError("size and alpha do not describe dual weights")
+        sums = np.add.reduceat(alpha, np.cumsum(size) - size)
+        if not np.allclose(sums, 1, rtol=0, atol=1e-9):
+            raise ValueError("the dual weights of a block do not sum to 1")
         self.n_labelings = 0
         for i in range(self.problem.n_blocks):
             working_set = &self.working_sets[i]
             length = working_set.code_size
             for _ in range(size[i]):
-                if at >= alpha.shape[0] or position + length > code.shape[0]:
+                if position + length > code.shape[0]:
                     raise ValueError("the arrays end before the last block")
                 self.problem.check_code(i, code[position:position + length])
                 j = find(working_set, &code[position])

@@ -59,7 +59,9 @@ class Solution:
 
 
 def relative(gap, primal):
-    """Gap over primal; 0 where both are."""
+    """Gap over primal; 0 where both are, inf before the first certificate."""
+    if primal == math.inf:
+        return math.inf
     return gap / primal if primal > 0 else 0.0
 
 
@@ -73,7 +75,7 @@ class FrankWolfe:
         Fresh, or restored from an earlier fit.
     block_weight : ndarray of shape (n_blocks,)
     options : Options
-    progress : context manager yielding an object with ``update(passes, gap, tol)``, optional
+    progress : context manager yielding an object with ``update(passes, gap)``, optional
     """
 
     def __init__(self, problem, state: DualState, block_weight, options, progress=None):
@@ -94,7 +96,7 @@ class FrankWolfe:
                 while status is None:
                     status = self._iterate()
                     if bar is not None:
-                        bar.update(self.n_passes, relative(self._gap(), self.primal))
+                        bar.update(self.n_passes, self._estimate())
             except KeyboardInterrupt as error:
                 status, interruption = Status.INTERRUPTED, error
                 self._certify()
@@ -120,11 +122,10 @@ class FrankWolfe:
         self.n_passes += 1
         stalled = in_time and state.n_steps == n_steps
         last = not in_time or stalled or self.n_passes >= options.max_iter
-        estimate = state.estimated_gap
         if (
             last
             or self.n_passes % options.certificate_every == 0
-            or estimate <= options.tol * (state.dual + estimate)
+            or self._estimate() <= options.tol
         ):
             self._certify()
             self._record()
@@ -160,6 +161,11 @@ class FrankWolfe:
 
     def _gap(self):
         return max(self.primal - self.state.dual, 0.0)
+
+    def _estimate(self):
+        """Relative gap from the block gaps met in the last pass: for the eye, no certificate."""
+        estimate = self.state.estimated_gap
+        return relative(estimate, self.state.dual + estimate)
 
     def _certify(self):
         """Rebuild w from the working sets, against drift, and compute the primal there."""

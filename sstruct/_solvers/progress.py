@@ -27,7 +27,7 @@ class Bar:
         self.bar.close()
 
     def update(self, n_passes, gap):
-        """Show the state after a pass; `gap` is the relative gap of the last certificate."""
+        """Show the state after a pass; `gap` is the estimated relative gap."""
         if 0 < gap < math.inf and self.first is None:
             self.first = max(gap, self.tol * (1 + 1e-12))
         if self.first is not None:
@@ -60,7 +60,7 @@ class Lines:
 
     def update(self, n_passes, gap):
         """Log the state after a pass."""
-        logger.info("pass %d: relative gap %.3e (wanted %.3e)", n_passes, gap, self.tol)
+        logger.info("pass %d: estimated relative gap %.3e (wanted %.3e)", n_passes, gap, self.tol)
 
 
 def progress(verbose, tol):
