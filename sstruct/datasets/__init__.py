@@ -1,0 +1,8 @@
+"""Data sets for structured prediction: made up, loaded, or fetched and cached."""
+
+from ._conll2000 import fetch_conll2000
+from ._digit_dates import load_digit_dates
+from ._ocr_letters import fetch_ocr_letters
+from ._synthetic import make_sequences
+
+__all__ = ["fetch_conll2000", "fetch_ocr_letters", "load_digit_dates", "make_sequences"]

@@ -1,0 +1,228 @@
+"""How fits converge."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._matplotlib import import_pyplot
+
+_X_LABELS = {
+    "seconds": "Seconds (certificates not counted)",
+    "oracle_calls": "Oracle calls",
+    "passes": "Effective passes",
+}
+_Y_LABELS = {
+    "relative_gap": "Relative duality gap",
+    "primal_dual": "Objective",
+}
+
+
+class ConvergenceDisplay:
+    """Convergence of one or several fits: duality gap, or primal and dual objective.
+
+    It is recommended to use :meth:`from_estimator` or :meth:`from_estimators`, which read the
+    histories of fitted estimators.
+
+    Parameters
+    ----------
+    histories : dict of str to dict
+        Histories by name, in the form of the fitted attribute `history_`: arrays of equal
+        length, one row a pass, of which ``primal`` and ``gap`` are NaN on passes without a
+        certificate. Used are ``seconds``, ``certificate_seconds``, ``oracle_calls``, ``passes``
+        and ``primal``, ``gap``, ``dual``.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+    lines_ : list of matplotlib Line2D
+        The curves, in the order of `histories`; for objectives the primal and the dual of each.
+
+    See Also
+    --------
+    TransitionDisplay : Transition weights of a chain.
+
+    Examples
+    --------
+    >>> from sstruct.plotting import ConvergenceDisplay
+    >>> history = {
+    ...     "seconds": [0.1, 0.2, 0.4],
+    ...     "certificate_seconds": [0.0, 0.0, 0.1],
+    ...     "oracle_calls": [100, 200, 300],
+    ...     "passes": [1, 2, 3],
+    ...     "primal": [1.0, float("nan"), 0.5],
+    ...     "gap": [0.9, float("nan"), 0.05],
+    ...     "dual": [0.1, 0.4, 0.45],
+    ... }
+    >>> display = ConvergenceDisplay({"BCFW": history}).plot(x="oracle_calls")
+    >>> display.lines_[0].get_ydata()
+    array([0.9, 0.1])
+    """
+
+    def __init__(self, histories):
+        self.histories = histories
+
+    @classmethod
+    def from_estimator(
+        cls, estimator, *, name=None, ax=None, x="seconds", y="relative_gap", **kwargs
+    ):
+        """Plot the convergence of one fitted estimator.
+
+        Parameters
+        ----------
+        estimator : estimator
+            A fitted estimator of this package.
+        name : str, default=None
+            Name in the legend; the estimator's class by default.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "oracle_calls", "passes"}, default="seconds"
+            Horizontal axis, see :meth:`plot`.
+        y : {"relative_gap", "primal_dual"}, default="relative_gap"
+            Vertical axis, see :meth:`plot`.
+        **kwargs : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            Object that holds the curves.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import ConvergenceDisplay
+        >>> X, y = make_sequences(random_state=0)
+        >>> display = ConvergenceDisplay.from_estimator(ChainSSVM().fit(X, y))  # doctest: +SKIP
+        """
+        name = type(estimator).__name__ if name is None else name
+        return cls.from_estimators({name: estimator}, ax=ax, x=x, y=y, **kwargs)
+
+    @classmethod
+    def from_estimators(cls, estimators, *, ax=None, x="seconds", y="relative_gap", **kwargs):
+        """Plot the convergence of several fitted estimators in one picture.
+
+        Parameters
+        ----------
+        estimators : dict of str to estimator
+            Fitted estimators by the name that the legend shows.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "oracle_calls", "passes"}, default="seconds"
+            Horizontal axis, see :meth:`plot`.
+        y : {"relative_gap", "primal_dual"}, default="relative_gap"
+            Vertical axis, see :meth:`plot`.
+        **kwargs : dict
+            Passed to matplotlib's `plot`, for all curves.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            Object that holds the curves.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import ConvergenceDisplay
+        >>> X, y = make_sequences(random_state=0)
+        >>> fits = {s: ChainSSVM(solver=s).fit(X, y) for s in ("bcfw", "mp-bcfw")}  # doctest: +SKIP
+        >>> display = ConvergenceDisplay.from_estimators(fits)  # doctest: +SKIP
+        """
+        histories = {}
+        for name, estimator in estimators.items():
+            check_is_fitted(estimator, "history_")
+            histories[name] = estimator.history_
+        return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)
+
+    def plot(self, ax=None, *, x="seconds", y="relative_gap", **kwargs):
+        """Draw the curves.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "oracle_calls", "passes"}, default="seconds"
+            Horizontal axis. Seconds are the solver's own: the time spent on certificates,
+            which serve the picture more than the fit, is taken off.
+        y : {"relative_gap", "primal_dual"}, default="relative_gap"
+            Vertical axis: (primal - dual) / primal on a logarithmic scale, where passes
+            without a certificate and gaps of exactly zero are left out; or the primal
+            (solid) and dual (dashed) objectives.
+        **kwargs : dict
+            Passed to matplotlib's `plot`, for all curves.
+
+        Returns
+        -------
+        display : ConvergenceDisplay
+            The object itself.
+
+        Examples
+        --------
+        >>> from sstruct.plotting import ConvergenceDisplay
+        >>> history = {"passes": [1, 2], "primal": [1.0, 0.5], "dual": [0.1, 0.45]}
+        >>> len(ConvergenceDisplay({"BCFW": history}).plot(x="passes", y="primal_dual").lines_)
+        2
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
+            if value not in known:
+                raise ValueError(f"{name} must be one of {list(known)}, got {value!r}")
+        # Before a figure is made, so that an error leaves none behind.
+        curves = [
+            (name, *curve)
+            for name, history in self.histories.items()
+            for curve in _curves(name, history, x, y)
+        ]
+        if ax is None:
+            _, ax = plt.subplots()
+        colors = {}
+        lines = []
+        for name, label, xs, ys, style in curves:
+            options = {"linestyle": style, "label": label, **kwargs}
+            if y == "relative_gap" and "marker" not in kwargs:
+                # Dots while they are few: they show how rarely a certificate was computed.
+                options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
+            if name in colors:
+                options.setdefault("color", colors[name])
+            (line,) = ax.plot(xs, ys, **options)
+            colors[name] = line.get_color()
+            lines.append(line)
+        if y == "relative_gap":
+            ax.set_yscale("log")
+        ax.set(xlabel=_X_LABELS[x], ylabel=_Y_LABELS[y])
+        ax.grid(True, which="major", alpha=0.3)
+        ax.set_axisbelow(True)
+        if lines:
+            ax.legend()
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        self.lines_ = lines
+        return self
+
+
+def _curves(name, history, x, y):
+    """Curves of one history: label, xs, ys, line style of each."""
+    xs = np.asarray(history[x], dtype=float)
+    if x == "seconds":
+        xs = xs - np.asarray(history["certificate_seconds"], dtype=float)
+    if y == "primal_dual":
+        found = []
+        for key, style in (("primal", "-"), ("dual", "--")):
+            values = np.asarray(history[key], dtype=float)
+            shown = np.isfinite(values)
+            if shown.any():
+                found.append((f"{name}, {key}", xs[shown], values[shown], style))
+        return found
+    gap = np.asarray(history["gap"], dtype=float)
+    primal = np.asarray(history["primal"], dtype=float)
+    if not np.isfinite(gap).any():
+        raise ValueError(
+            f'The history of {name!r} has no duality gap (its solver has no dual); y="primal_dual" '
+            "shows its objective."
+        )
+    # NaN compares false, so passes without a certificate drop out; so does a gap of zero.
+    shown = (gap > 0) & (primal > 0)
+    return [(name, xs[shown], gap[shown] / primal[shown], "-")]

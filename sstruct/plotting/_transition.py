@@ -1,0 +1,187 @@
+"""What a chain has learnt about neighbours."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from ._matplotlib import import_pyplot
+
+_MAX_TICKS = 30
+
+
+class TransitionDisplay:
+    """Transition weights of a chain as a heat map.
+
+    Rows are labels, columns the labels that follow them. Where the model has start and end
+    weights, they are an extra row above and an extra column on the right.
+
+    It is recommended to use :meth:`from_estimator`.
+
+    Parameters
+    ----------
+    edge_coef : array of shape (n_labels, n_labels)
+        Weight of each transition, from row to column.
+    classes : array of shape (n_labels,)
+        Labels.
+    start_coef, end_coef : array of shape (n_labels,), default=None
+        Weight of each label at the start and at the end of a chain; not drawn where None or
+        zero everywhere.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the heat map.
+    figure_ : matplotlib Figure
+        Figure containing the heat map.
+    im_ : matplotlib AxesImage
+        The heat map.
+    colorbar_ : matplotlib Colorbar or None
+        The colour bar, where there is one.
+
+    See Also
+    --------
+    ConvergenceDisplay : How a fit converged.
+
+    Examples
+    --------
+    >>> from sstruct.plotting import TransitionDisplay
+    >>> display = TransitionDisplay([[1.0, -1.0], [0.0, 0.5]], ["B", "I"], [0.3, -2.0]).plot()
+    >>> display.im_.get_array().shape
+    (3, 2)
+    """
+
+    def __init__(self, edge_coef, classes, start_coef=None, end_coef=None):
+        self.edge_coef = edge_coef
+        self.classes = classes
+        self.start_coef = start_coef
+        self.end_coef = end_coef
+
+    @classmethod
+    def from_estimator(cls, estimator, *, ax=None, cmap="RdBu_r", colorbar=True, **kwargs):
+        """Plot the transition weights of a fitted chain.
+
+        Parameters
+        ----------
+        estimator : ChainSSVM
+            A fitted chain.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        cmap : str or matplotlib Colormap, default="RdBu_r"
+            A diverging colour map; its middle is weight zero.
+        colorbar : bool, default=True
+            Whether to draw a colour bar.
+        **kwargs : dict
+            Passed to matplotlib's `imshow`.
+
+        Returns
+        -------
+        display : TransitionDisplay
+            Object that holds the heat map.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import TransitionDisplay
+        >>> X, y = make_sequences(random_state=0)
+        >>> display = TransitionDisplay.from_estimator(ChainSSVM().fit(X, y))  # doctest: +SKIP
+        """
+        check_is_fitted(estimator, "edge_coef_")
+        display = cls(
+            estimator.edge_coef_,
+            estimator.classes_,
+            # A chain without boundary weights may have none of these attributes.
+            getattr(estimator, "start_coef_", None),
+            getattr(estimator, "end_coef_", None),
+        )
+        return display.plot(ax=ax, cmap=cmap, colorbar=colorbar, **kwargs)
+
+    def plot(self, ax=None, *, cmap="RdBu_r", colorbar=True, **kwargs):
+        """Draw the heat map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        cmap : str or matplotlib Colormap, default="RdBu_r"
+            A diverging colour map; its middle is weight zero.
+        colorbar : bool, default=True
+            Whether to draw a colour bar.
+        **kwargs : dict
+            Passed to matplotlib's `imshow`.
+
+        Returns
+        -------
+        display : TransitionDisplay
+            The object itself.
+
+        Examples
+        --------
+        >>> from sstruct.plotting import TransitionDisplay
+        >>> display = TransitionDisplay([[1.0, -1.0], [0.0, 0.5]], ["B", "I"]).plot(colorbar=False)
+        >>> [tick.get_text() for tick in display.ax_.get_xticklabels()]
+        ['B', 'I']
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        weights = np.asarray(self.edge_coef, dtype=float)
+        n_labels = len(weights)
+        if weights.shape != (n_labels, n_labels) or len(self.classes) != n_labels:
+            raise ValueError(
+                f"edge_coef has shape {weights.shape} and there are {len(self.classes)} classes: "
+                "one row and one column a class are expected (a model without transition "
+                "weights has none to show)"
+            )
+        start, end = _present(self.start_coef), _present(self.end_coef)
+        # NaN, drawn blank, where the row of the start meets the column of the end.
+        table = np.full((n_labels + (start is not None), n_labels + (end is not None)), np.nan)
+        table[-n_labels:, :n_labels] = weights
+        if start is not None:
+            table[0, :n_labels] = start
+        if end is not None:
+            table[-n_labels:, -1] = end
+
+        if ax is None:
+            # Room for labels, up to where they are thinned.
+            side = np.clip(0.22 * n_labels + 2.5, 4.5, 8.0)
+            _, ax = plt.subplots(figsize=(side + 0.8, side), layout="constrained")
+        # Forbidden transitions may be minus infinity; they must not set the scale.
+        finite = np.abs(table[np.isfinite(table)])
+        limit = finite.max() if finite.size and finite.max() > 0 else 1.0
+        image = ax.imshow(table, **{"cmap": cmap, "vmin": -limit, "vmax": limit, **kwargs})
+        # A white line sets the boundary weights apart from the transitions.
+        gap = {"color": "white", "linewidth": 3 if n_labels <= _MAX_TICKS else 1.5}
+        if start is not None:
+            ax.axhline(0.5, **gap)
+        if end is not None:
+            ax.axvline(n_labels - 0.5, **gap)
+        self._set_ticks(ax, start is not None, end is not None)
+        ax.set(xlabel="Label", ylabel="Previous label")
+        self.colorbar_ = None
+        if colorbar:
+            self.colorbar_ = ax.figure.colorbar(image, ax=ax, label="Weight", shrink=0.85)
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        self.im_ = image
+        return self
+
+    def _set_ticks(self, ax, has_start, has_end):
+        names = [str(label) for label in self.classes]
+        step = -(-len(names) // _MAX_TICKS)
+        # Half a step in, clear of the tick of the start.
+        shown = np.arange(step // 2, len(names), step)
+        columns = [(int(k), names[k]) for k in shown]
+        rows = [(k + has_start, name) for k, name in columns]
+        if has_start:
+            rows.insert(0, (0, "start"))
+        if has_end:
+            columns.append((len(names), "end"))
+        # Names of more than two letters would run into each other side by side.
+        rotation = 90 if max(map(len, names)) > 2 else 0
+        ax.set_xticks(*zip(*columns), rotation=rotation)
+        ax.set_yticks(*zip(*rows))
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+
+
+def _present(coef):
+    """Boundary weights as an array, None where there are none to show."""
+    return None if coef is None or not np.any(coef) else np.asarray(coef, dtype=float)
