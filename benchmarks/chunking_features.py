@@ -1,0 +1,89 @@
+"""CRFsuite's chunking template on CoNLL-2000: the features that benchmarks of taggers share.
+
+A token gets the words and parts of speech in a window of two to both sides, two word bigrams,
+four bigrams and three trigrams of parts of speech. An attribute of which a part lies outside the
+sentence is left out; instead the first and the last token carry ``__BOS__`` and ``__EOS__``. The
+training part has 335,674 attributes: 335,672 by template and those two.
+"""
+
+import gzip
+from pathlib import Path
+
+BEGINNING, END = "__BOS__", "__EOS__"
+
+# Offsets that an attribute joins, in the order of CRFsuite's own template.
+WORD_WINDOWS = ((-2,), (-1,), (0,), (1,), (2,), (-1, 0), (0, 1))
+POS_WINDOWS = (
+    *((-2,), (-1,), (0,), (1,), (2,)),
+    *((-2, -1), (-1, 0), (0, 1), (1, 2)),
+    *((-2, -1, 0), (-1, 0, 1), (0, 1, 2)),
+)
+
+
+def read_conll2000(path):
+    """Read a file of the shared task.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Text, gzip-compressed if the name ends with ``.gz``: a token a line, "word POS chunk", and
+        an empty line after each sentence.
+
+    Returns
+    -------
+    data : list of lists of (word, POS) tuples
+    target : list of lists of str
+    """
+    path = Path(path)
+    opener = gzip.open if path.suffix == ".gz" else open
+    data, target, tokens, tags = [], [], [], []
+    with opener(path, "rt", encoding="utf-8") as lines:
+        for line in lines:
+            fields = line.split()
+            if fields:
+                word, pos, tag = fields
+                tokens.append((word, pos))
+                tags.append(tag)
+            elif tokens:
+                data.append(tokens)
+                target.append(tags)
+                tokens, tags = [], []
+    if tokens:
+        data.append(tokens)
+        target.append(tags)
+    return data, target
+
+
+def sentence_features(sentence):
+    """Apply the template to one sentence.
+
+    Parameters
+    ----------
+    sentence : list of (word, POS) tuples
+
+    Returns
+    -------
+    features : list of dicts
+        One dict a token, from the attribute's name to its value.
+    """
+    features = [{} for _ in sentence]
+    if not features:
+        return features
+    for name, field, windows in (("w", 0, WORD_WINDOWS), ("pos", 1, POS_WINDOWS)):
+        values = [token[field] for token in sentence]
+        for window in windows:
+            key = "|".join(f"{name}[{offset}]" for offset in window)
+            first, width = window[0], len(window)
+            # The attribute of token t joins the values from t + first on, if all of them exist.
+            joined = ["|".join(values[i : i + width]) for i in range(len(values) - width + 1)]
+            for start, value in enumerate(joined):
+                if 0 <= start - first < len(features):
+                    features[start - first][key] = value
+    features[0][BEGINNING] = True
+    features[-1][END] = True
+    return features
+
+
+def chunking_features(data):
+    """Apply the template to many sentences; see `sentence_features`."""
+    return [sentence_features(sentence) for sentence in data]

@@ -1,0 +1,385 @@
+"""From feature dicts, as CRFsuite's users write them, to the sparse rows that chains learn from."""
+
+import math
+from array import array
+from itertools import chain
+from numbers import Integral, Real
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct.sequences import Sequences
+
+__all__ = ["SequenceVectorizer"]
+
+# Codes of attributes are their columns if not negative. ABSENT is an attribute that adds nothing
+# (weight 0, or unknown to a fitted vectorizer); FIRST_WEIGHTED - m is the m-th attribute with a
+# weight other than 1, kept on the side, so that the usual attribute costs one integer.
+ABSENT = -1
+FIRST_WEIGHTED = -2
+
+
+# Without output wrapping: set_output would try to make one data frame of ragged data.
+class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Turn sequences of feature dicts into ragged sparse rows.
+
+    Reads features as python-crfsuite and sklearn-crfsuite do, so that feature functions written
+    for them serve unchanged. Each item of a sequence becomes a row, each attribute a column.
+
+    Parameters
+    ----------
+    min_count : int, default=1
+        Attributes that occur fewer times than this in the training items are dropped.
+    dtype : {numpy.float64, numpy.float32}, default=numpy.float64
+        Type of the values.
+
+    Attributes
+    ----------
+    vocabulary_ : dict
+        Column of each attribute, in the order of first appearance in the training data.
+
+    See Also
+    --------
+    sstruct.Sequences : What `transform` returns.
+    sklearn.feature_extraction.DictVectorizer : The same for a flat list of dicts.
+
+    Notes
+    -----
+    An item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
+
+    ============================  ==========================================================
+    ``"name": "value"``           the attribute ``name:value`` of weight 1
+    ``"name": number or bool``    the attribute ``name`` with that weight
+    ``"name": ["a", "b"]``        ``name:a`` and ``name:b`` of weight 1; a tuple or set alike
+    ``"name": {...}``             the entries of the inner dict, each name preceded by ``name:``
+    ============================  ==========================================================
+
+    Bytes are read as UTF-8 text. Weights of an attribute that occurs more than once in an item add
+    up. An attribute of weight 0 counts as absent; one that was not seen in training is ignored.
+
+    Time and memory are linear in the number of attributes. While it runs, a dict with an entry for
+    each distinct pair of name and value is held.
+
+    Examples
+    --------
+    >>> from sstruct.preprocessing import SequenceVectorizer
+    >>> X = [[{"w": "He", "upper": True}, {"w": "runs", "length": 4}], [{"w": "He"}]]
+    >>> vectorizer = SequenceVectorizer()
+    >>> vectorizer.fit_transform(X)
+    Sequences(n=2, flat=float64 (3, 4) CSR, 5 stored)
+    >>> vectorizer.get_feature_names_out()
+    array(['w:He', 'upper', 'w:runs', 'length'], dtype=object)
+    """
+
+    def __init__(self, *, min_count=1, dtype=np.float64):
+        self.min_count = min_count
+        self.dtype = dtype
+
+    def fit(self, X, y=None):
+        """Learn the attributes.
+
+        Parameters
+        ----------
+        X : list of lists of dicts or of lists of str
+            Sequences of items.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : SequenceVectorizer
+            The fitted vectorizer.
+        """
+        self._fit(X)
+        return self
+
+    def fit_transform(self, X, y=None):
+        """Learn the attributes and return the rows, in one pass over the data.
+
+        Parameters
+        ----------
+        X : list of lists of dicts or of lists of str
+            Sequences of items.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        rows : Sequences
+            Its flat array is CSR, of shape (number of items, number of attributes), with sorted
+            indices.
+        """
+        encoded, new_columns, dtype = self._fit(X)
+        return encoded.rows(new_columns, len(self.vocabulary_), dtype)
+
+    def transform(self, X):
+        """Return the rows of sequences.
+
+        Parameters
+        ----------
+        X : list of lists of dicts or of lists of str
+            Sequences of items.
+
+        Returns
+        -------
+        rows : Sequences
+            Its flat array is CSR, of shape (number of items, number of attributes), with sorted
+            indices.
+        """
+        check_is_fitted(self, "vocabulary_")
+        encoded = _Encoded(X, _KnownNames(self.vocabulary_))
+        return encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype))
+
+    def get_feature_names_out(self, input_features=None):
+        """Return the names of the columns.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str objects of shape (n_attributes,)
+            Attribute of each column.
+        """
+        check_is_fitted(self, "vocabulary_")
+        names = np.empty(len(self.vocabulary_), dtype=object)
+        names[:] = list(self.vocabulary_)
+        return names
+
+    def _fit(self, X):
+        if not isinstance(self.min_count, Integral) or self.min_count < 1:
+            raise ValueError(
+                f"min_count must be an integer of at least 1, found {self.min_count!r}"
+            )
+        dtype = _checked_dtype(self.dtype)
+        names = _Names()
+        encoded = _Encoded(X, names)
+        kept = encoded.counts(len(names)) >= self.min_count
+        if kept.all():
+            self.vocabulary_ = dict(names)
+            return encoded, None, dtype
+        # The spare last entry is where ABSENT, index -1, finds itself.
+        new_columns = np.full(len(names) + 1, ABSENT, dtype=np.int32)
+        new_columns[:-1][kept] = np.arange(np.count_nonzero(kept))
+        kept_names = (name for name, keep in zip(names, kept.tolist()) if keep)
+        self.vocabulary_ = {name: column for column, name in enumerate(kept_names)}
+        return encoded, new_columns, dtype
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.dict = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class _Names(dict):
+    """Column of each attribute; a new name gets the next column."""
+
+    def __missing__(self, name):
+        if isinstance(name, bytes):
+            return self[name.decode()]
+        column = self[_text(name)] = len(self)
+        return column
+
+
+class _KnownNames(dict):
+    """Column of each attribute asked for so far; the vocabulary is neither copied nor changed."""
+
+    def __init__(self, vocabulary):
+        super().__init__()
+        self.vocabulary = vocabulary
+
+    def __missing__(self, name):
+        column = self[name] = self.vocabulary.get(_text(name), ABSENT)
+        return column
+
+
+class _Pairs(dict):
+    """Code of each entry (name, value) of a feature dict.
+
+    Equal pairs have equal codes: what Python holds equal to 1, such as True, is weight 1. Other
+    weights are not remembered, for they have no end.
+    """
+
+    def __init__(self, names):
+        super().__init__()
+        self.names = names
+        self.columns = array("q")
+        self.weights = array("d")
+
+    def __missing__(self, pair):
+        name, value = pair
+        if isinstance(value, str):
+            code = self.names[f"{_text(name)}:{value}"]
+        elif isinstance(value, bytes):
+            code = self.names[f"{_text(name)}:{value.decode()}"]
+        elif isinstance(value, float | int | np.bool_ | Real):
+            weight = float(value)
+            if not math.isfinite(weight):
+                raise ValueError(f"attribute {name!r} is {weight}, expected a finite number")
+            if weight != 0 and weight != 1:
+                return self.weighted(self.names[_text(name)], weight)
+            code = self.names[_text(name)] if weight else ABSENT
+        else:
+            raise _unsupported(name, value)
+        self[pair] = code
+        return code
+
+    def weighted(self, column, weight):
+        """Code of an attribute whose weight is not 1."""
+        if column == ABSENT:
+            return ABSENT
+        self.columns.append(column)
+        self.weights.append(weight)
+        return FIRST_WEIGHTED - (len(self.columns) - 1)
+
+
+class _Encoded:
+    """All attributes of X as codes, one row of codes an item."""
+
+    def __init__(self, X, names):
+        if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
+            raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
+        if len(X) == 0:
+            raise ValueError("X is empty, expected at least one sequence")
+        self.pairs = _Pairs(names)
+        self.lengths = np.empty(len(X), dtype=np.int64)
+        codes, sizes = [], []
+        for i, sequence in enumerate(X):
+            if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
+                raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
+            sequence_codes, item_sizes = self._sequence(sequence, i)
+            codes.append(sequence_codes)
+            sizes.append(item_sizes)
+            self.lengths[i] = len(sequence)
+        self.offsets = np.zeros(self.lengths.sum() + 1, dtype=np.int64)
+        np.cumsum(np.concatenate(sizes), out=self.offsets[1:])
+        self.codes = np.concatenate(codes)
+        self._resolve_weights()
+
+    def _sequence(self, sequence, i):
+        """Codes of a sequence and the number of them in each item."""
+        # The usual forms run in C, over all items at once; whatever they trip over is gone
+        # through again one by one, which finds out what it was and where.
+        try:
+            first = sequence[0] if len(sequence) else {}
+            if isinstance(first, dict):
+                entries = chain.from_iterable(map(dict.items, sequence))
+                sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
+                codes = np.fromiter(map(self.pairs.__getitem__, entries), np.int32, sizes.sum())
+                return codes, sizes
+            if all(type(item) is list for item in sequence):
+                entries = chain.from_iterable(sequence)
+                sizes = np.fromiter(map(len, sequence), np.int64, len(sequence))
+                find = self.pairs.names.__getitem__
+                return np.fromiter(map(find, entries), np.int32, sizes.sum()), sizes
+        except (TypeError, ValueError, OverflowError):
+            pass
+        codes, sizes = array("i"), np.empty(len(sequence), dtype=np.int64)
+        for t, item in enumerate(sequence):
+            before = len(codes)
+            try:
+                self._item(item, codes)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise _with_place(error, i, t) from None
+            sizes[t] = len(codes) - before
+        return np.array(codes, dtype=np.int32), sizes
+
+    def _item(self, item, codes):
+        if isinstance(item, dict):
+            for name, value in item.items():
+                codes.extend(map(self.pairs.__getitem__, _leaves(_text(name), value)))
+        elif isinstance(item, list | tuple | set | frozenset):
+            codes.extend(map(self.pairs.names.__getitem__, _in_order(item)))
+        else:
+            raise TypeError(f"expected a dict or a list of strings, found {_described(item)}")
+
+    def _resolve_weights(self):
+        """Replace the codes of weighted attributes by columns."""
+        self.weights = None
+        weighted = np.flatnonzero(self.codes <= FIRST_WEIGHTED)
+        if len(weighted):
+            which = FIRST_WEIGHTED - self.codes[weighted]
+            self.codes[weighted] = np.asarray(self.pairs.columns)[which]
+            self.weights = np.ones(len(self.codes))
+            self.weights[weighted] = np.asarray(self.pairs.weights)[which]
+
+    def counts(self, n_columns):
+        """Number of occurrences of each attribute."""
+        return np.bincount(self.codes[self.codes != ABSENT], minlength=n_columns)
+
+    def rows(self, new_columns, n_columns, dtype):
+        """Sequences of CSR rows; columns are renumbered unless `new_columns` is None."""
+        indices = self.codes if new_columns is None else new_columns[self.codes]
+        present = indices != ABSENT
+        indptr, weights = self.offsets, self.weights
+        if not present.all():
+            before = np.zeros(len(indices) + 1, dtype=np.int64)
+            np.cumsum(present, out=before[1:])
+            indptr, indices = before[indptr], indices[present]
+            weights = None if weights is None else weights[present]
+        values = np.ones(len(indices), dtype) if weights is None else weights.astype(dtype)
+        if len(indices) <= np.iinfo(np.int32).max:
+            indptr = indptr.astype(np.int32)
+        flat = sparse.csr_array((values, indices, indptr), shape=(len(indptr) - 1, n_columns))
+        flat.sum_duplicates()
+        return Sequences.from_lengths(flat, self.lengths)
+
+
+def _leaves(name, value):
+    """Entries (name, string or number) that an entry of a feature dict stands for."""
+    if isinstance(value, dict):
+        for inner, inner_value in value.items():
+            yield from _leaves(f"{name}:{_text(inner)}", inner_value)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for string in _in_order(value):
+            if not isinstance(string, str | bytes):
+                raise TypeError(
+                    f"attribute {name!r} has {_described(string)} in its list, expected strings"
+                )
+            yield f"{name}:{_text(string)}", True
+    elif type(value).__hash__ is None:
+        raise _unsupported(name, value)
+    else:
+        yield name, value
+
+
+def _in_order(strings):
+    # The order of a set changes from run to run, and with it would the columns.
+    return sorted(strings) if isinstance(strings, set | frozenset) else strings
+
+
+def _text(name):
+    if isinstance(name, str):
+        return str(name)
+    if isinstance(name, bytes):
+        return name.decode()
+    raise TypeError(f"attribute names must be strings, found {_described(name)}")
+
+
+def _described(value):
+    text = repr(value)
+    return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
+
+
+def _unsupported(name, value):
+    return TypeError(
+        f"attribute {name!r} is {_described(value)}, expected a string, a number, a bool, a dict "
+        "of these, or a list of strings"
+    )
+
+
+def _with_place(error, i, t):
+    kind = TypeError if isinstance(error, TypeError) else ValueError
+    return kind(f"X[{i}][{t}]: {error}")
+
+
+def _checked_dtype(dtype):
+    if np.dtype(dtype) not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float64 or float32, found {dtype!r}")
+    return np.dtype(dtype)

@@ -1,0 +1,376 @@
+"""Ragged data as one flat array and the offsets that cut it."""
+
+# Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
+# parallel cross-validation, while joblib maps a few large arrays into shared memory once.
+
+import operator
+from collections.abc import Sequence
+from itertools import chain, pairwise
+from numbers import Real
+
+import numpy as np
+from scipy import sparse
+
+__all__ = ["Sequences"]
+
+
+class Sequences:
+    """Sequences of different lengths, stored as one flat array and offsets.
+
+    Behaves like a list of arrays: it has a length, can be iterated over, and is indexed by an
+    integer (one item) or by a slice, an array of integers or a mask (another ``Sequences``), so
+    that scikit-learn splits it like any other data. Parallel cross-validation shares its few
+    large arrays between processes instead of copying thousands of small ones.
+
+    Parameters
+    ----------
+    flat : array-like of shape (n_rows, n_features) or (n_rows,), or sparse of shape \
+            (n_rows, n_features)
+        The rows of all items, one item after another. Labels are 1-D and of any dtype. Arrays and
+        CSR matrices are kept as they are, other sparse formats become CSR.
+    offsets : array-like of int of shape (n + 1,)
+        Item i has the rows ``offsets[i]`` to ``offsets[i + 1] - 1``. Starts with 0, never falls,
+        and ends with the number of rows.
+
+    Attributes
+    ----------
+    flat : ndarray or CSR matrix
+        All rows.
+    offsets : ndarray of int64 of shape (n + 1,)
+        Where items begin and end.
+
+    See Also
+    --------
+    sstruct.preprocessing.SequenceVectorizer : Feature dicts to sparse ``Sequences``.
+
+    Notes
+    -----
+    An item, and a slice with step 1, share memory with the whole, as in NumPy; a selection by
+    integers or by a mask is a copy. ``numpy.asarray`` gives a 1-D object array of items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sstruct import Sequences
+    >>> X = Sequences(np.arange(10.0).reshape(5, 2), [0, 2, 5])
+    >>> X
+    Sequences(n=2, flat=float64 (5, 2))
+    >>> X[0]
+    array([[0., 1.],
+           [2., 3.]])
+    >>> X.lengths
+    array([2, 3])
+    >>> X[[1, 0, 1]].lengths
+    array([3, 2, 3])
+    """
+
+    # Named slots and a weak reference: some parallel backends share only objects that have one.
+    __slots__ = ("__weakref__", "flat", "offsets")
+
+    def __init__(self, flat, offsets):
+        flat = _as_flat(flat)
+        self.offsets = _as_offsets(offsets, flat.shape[0])
+        self.flat = flat
+
+    @classmethod
+    def from_lengths(cls, flat, lengths):
+        """Cut a flat array into items of given lengths.
+
+        Parameters
+        ----------
+        flat : array-like or sparse matrix
+            The rows of all items, one item after another.
+        lengths : array-like of int of shape (n,)
+            Number of rows of each item; their sum is the number of rows.
+
+        Returns
+        -------
+        sequences : Sequences
+            The items.
+
+        Examples
+        --------
+        >>> from sstruct import Sequences
+        >>> Sequences.from_lengths(["B", "I", "O", "O"], [3, 1])[0].tolist()
+        ['B', 'I', 'O']
+        """
+        lengths = _as_integers(lengths, "lengths")
+        negative = np.flatnonzero(lengths < 0)
+        if len(negative):
+            i = negative[0]
+            raise ValueError(f"lengths[{i}] is {lengths[i]}, expected at least 0")
+        flat = _as_flat(flat)
+        if lengths.sum() != flat.shape[0]:
+            raise ValueError(
+                f"lengths sum to {lengths.sum()} but flat has {flat.shape[0]} rows, "
+                "expected the same"
+            )
+        return cls(flat, _offsets_of(lengths))
+
+    @classmethod
+    def from_list(cls, items):
+        """Join a list of items.
+
+        Parameters
+        ----------
+        items : list of n items
+            All of one kind: 2-D arrays (or lists of lists) with the same number of columns, sparse
+            matrices with the same number of columns, or 1-D sequences of labels of any hashable
+            type. A tuple inside an item is one label; a list or an array is a row of features.
+
+        Returns
+        -------
+        sequences : Sequences
+            The items, copied.
+
+        Examples
+        --------
+        >>> from sstruct import Sequences
+        >>> Sequences.from_list([["B", "I"], ["O"], ["B", "O", "O"]])
+        Sequences(n=3, flat=<U1 (6,))
+        """
+        if isinstance(items, cls):
+            return items
+        if isinstance(items, str | bytes) or not hasattr(items, "__len__"):
+            raise TypeError(f"items must be a list of sequences, found {type(items).__name__}")
+        if len(items) == 0:
+            raise ValueError("items is empty, expected at least one sequence")
+        arrays = [_as_item(item, i) for i, item in enumerate(items)]
+        kind = _kind_of_all(arrays)
+        lengths = np.array(
+            [len(item) if kind == "labels" else item.shape[0] for item in arrays], dtype=np.int64
+        )
+        if kind == "labels":
+            flat = _joined_labels(arrays)
+        else:
+            arrays = _of_one_width(arrays)
+            join = np.concatenate if kind == "dense" else lambda a: sparse.vstack(a, format="csr")
+            flat = join(arrays)
+        return cls(flat, _offsets_of(lengths))
+
+    @property
+    def shape(self):
+        """Shape of the 1-D container: (n,)."""
+        return (len(self),)
+
+    @property
+    def lengths(self):
+        """Number of rows of each item, an int64 array of shape (n,)."""
+        return np.diff(self.offsets)
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def __getitem__(self, key):
+        # scikit-learn selects from whatever has a shape by ``array[key, ...]``.
+        if isinstance(key, tuple):
+            if len(key) == 0 or len(key) > 2 or (len(key) == 2 and key[1] is not Ellipsis):
+                raise IndexError(f"Sequences has one axis, found the index {key!r}")
+            key = key[0]
+        if key is Ellipsis:
+            return self
+        if isinstance(key, slice):
+            start, stop, step = key.indices(len(self))
+            if step == 1:
+                return self._run(start, max(start, stop))
+            return self._selection(np.arange(start, stop, step))
+        if np.ndim(key) == 0:
+            i = operator.index(key)
+            if not -len(self) <= i < len(self):
+                raise IndexError(f"index {i} is out of range for {len(self)} sequences")
+            i %= len(self)
+            return _row_range(self.flat, int(self.offsets[i]), int(self.offsets[i + 1]))
+        return self._selection(self._positions(key))
+
+    def __iter__(self):
+        for start, stop in pairwise(self.offsets.tolist()):
+            yield _row_range(self.flat, start, stop)
+
+    def __array__(self, dtype=None, copy=None):
+        if dtype is not None and np.dtype(dtype) != object:
+            raise TypeError(f"ragged sequences have dtype object only, found {np.dtype(dtype)}")
+        if copy is False:
+            raise ValueError("an array of items cannot be made without a copy")
+        out = np.empty(len(self), dtype=object)
+        for i, item in enumerate(self):
+            out[i] = item
+        return out
+
+    def __sizeof__(self):
+        # The arrays count: schedulers decide by this number what to move, and how.
+        flat = self.flat
+        parts = (flat.data, flat.indices, flat.indptr) if sparse.issparse(flat) else (flat,)
+        return (
+            object.__sizeof__(self) + self.offsets.nbytes + sum(int(part.nbytes) for part in parts)
+        )
+
+    def __repr__(self):
+        flat = self.flat
+        stored = f" CSR, {flat.nnz} stored" if sparse.issparse(flat) else ""
+        return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored})"
+
+    def _positions(self, key):
+        """Integers from an array or list of integers or a mask."""
+        key = np.asarray(key)
+        if key.ndim != 1:
+            raise IndexError(f"an index array must be 1-D, found {key.ndim}-D")
+        if key.dtype == bool:
+            if len(key) != len(self):
+                raise IndexError(f"the mask has {len(key)} entries, expected {len(self)}")
+            return np.flatnonzero(key)
+        if len(key) == 0:
+            return np.empty(0, dtype=np.intp)
+        if key.dtype.kind not in "iu":
+            raise IndexError(f"an index array must hold integers or bools, found {key.dtype}")
+        key = key.astype(np.intp, copy=False)
+        wrong = np.flatnonzero((key < -len(self)) | (key >= len(self)))
+        if len(wrong):
+            raise IndexError(f"index {key[wrong[0]]} is out of range for {len(self)} sequences")
+        return np.where(key < 0, key + len(self), key)
+
+    def _run(self, start, stop):
+        """Items start to stop - 1, without a copy of their rows."""
+        offsets = self.offsets[start : stop + 1]
+        return type(self)(
+            _row_range(self.flat, int(offsets[0]), int(offsets[-1])), offsets - offsets[0]
+        )
+
+    def _selection(self, positions):
+        starts = self.offsets[positions]
+        lengths = self.offsets[positions + 1] - starts
+        offsets = _offsets_of(lengths)
+        rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        return type(self)(self.flat[rows], offsets)
+
+
+Sequence.register(Sequences)
+
+
+def _offsets_of(lengths):
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
+def _as_integers(values, name):
+    values = np.asarray(values)
+    if values.ndim != 1:
+        raise ValueError(f"{name} must be 1-D, found shape {values.shape}")
+    if len(values) and values.dtype.kind not in "iu":
+        raise TypeError(f"{name} must be integers, found dtype {values.dtype}")
+    return values.astype(np.int64, copy=False)
+
+
+def _as_offsets(offsets, n_rows):
+    offsets = _as_integers(offsets, "offsets")
+    if len(offsets) == 0:
+        raise ValueError("offsets is empty, expected n + 1 numbers, of which the first is 0")
+    if offsets[0] != 0:
+        raise ValueError(f"offsets[0] is {offsets[0]}, expected 0")
+    falls = np.flatnonzero(offsets[1:] < offsets[:-1])
+    if len(falls):
+        i = falls[0]
+        raise ValueError(
+            f"offsets must not fall, found offsets[{i}] = {offsets[i]} and "
+            f"offsets[{i + 1}] = {offsets[i + 1]}"
+        )
+    if offsets[-1] != n_rows:
+        raise ValueError(
+            f"offsets ends with {offsets[-1]} but flat has {n_rows} rows, expected the same"
+        )
+    return offsets
+
+
+def _as_flat(flat):
+    """An ndarray of 1 or 2 dimensions, or a CSR matrix."""
+    if sparse.issparse(flat):
+        if flat.ndim != 2:
+            raise ValueError(f"sparse flat must be 2-D, found {flat.ndim}-D")
+        return flat.tocsr()
+    if isinstance(flat, list | tuple):
+        flat = _as_item(flat, None)
+        flat = flat if isinstance(flat, np.ndarray) else _joined_labels([flat])
+    flat = np.asarray(flat)
+    if flat.ndim not in (1, 2):
+        raise ValueError(f"flat must be 1-D (labels) or 2-D (features), found {flat.ndim}-D")
+    return flat
+
+
+def _row_range(flat, start, stop):
+    """Rows start to stop - 1 as a view; scipy's own slices of CSR copy."""
+    if not sparse.issparse(flat):
+        return flat[start:stop]
+    if start == 0 and stop == flat.shape[0]:
+        return flat
+    indptr = flat.indptr[start : stop + 1]
+    stored = slice(int(indptr[0]), int(indptr[-1]))
+    # Set, not passed to the constructor: its check copies views of less than half of an array.
+    rows = type(flat)((stop - start, flat.shape[1]), dtype=flat.dtype)
+    rows.data, rows.indices = flat.data[stored], flat.indices[stored]
+    rows.indptr = indptr - indptr[0]
+    return rows
+
+
+def _as_item(item, i):
+    """A 2-D array, a sparse matrix, or a 1-D sequence of labels; i is for the message."""
+    name = "flat" if i is None else f"items[{i}]"
+    if sparse.issparse(item):
+        return item
+    if isinstance(item, str | bytes | dict | set) or not hasattr(item, "__len__"):
+        raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")
+    if isinstance(item, list | tuple):
+        if len(item) == 0 or not isinstance(item[0], list | np.ndarray):
+            return item
+        try:
+            item = np.asarray(item, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise type(error)(f"{name} is not a numeric 2-D array: {error}") from None
+    item = np.asarray(item)
+    if item.ndim not in (1, 2):
+        raise ValueError(f"{name} must be 1-D (labels) or 2-D (features), found {item.ndim}-D")
+    return item
+
+
+def _kind(item):
+    if sparse.issparse(item):
+        return "sparse"
+    return "dense" if isinstance(item, np.ndarray) and item.ndim == 2 else "labels"
+
+
+def _kind_of_all(items):
+    kinds = [_kind(item) for item in items]
+    for i, kind in enumerate(kinds):
+        if kind != kinds[0]:
+            raise TypeError(f"items[{i}] is {kind} but items[0] is {kinds[0]}, expected one kind")
+    return kinds[0]
+
+
+def _of_one_width(items):
+    for i, item in enumerate(items):
+        if item.shape[1] != items[0].shape[1]:
+            raise ValueError(
+                f"items[{i}] has {item.shape[1]} columns, expected {items[0].shape[1]}"
+            )
+    return items
+
+
+def _joined_labels(items):
+    """One array of numbers, of strings, or, for any other hashable types, of objects."""
+    arrays = [item for item in items if isinstance(item, np.ndarray)]
+    if len(arrays) == len(items):
+        kinds = {item.dtype.kind for item in arrays}
+        if len(kinds) == 1 and "O" not in kinds:
+            return np.concatenate(arrays)
+    labels = list(chain.from_iterable(items))
+    types = set(map(type, labels))
+    unhashable = [kind.__name__ for kind in types if kind.__hash__ is None]
+    if unhashable:
+        hint = "; SequenceVectorizer reads dicts" if "dict" in unhashable else ""
+        raise TypeError(f"labels must be hashable, found {unhashable[0]}{hint}")
+    if types and all(issubclass(kind, str) for kind in types):
+        return np.array(labels, dtype=np.str_)
+    if types and all(issubclass(kind, Real | np.bool_) for kind in types):
+        return np.array(labels)
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
+    return out

@@ -1,0 +1,244 @@
+"""Sequences is a list of arrays to everybody who looks at it from outside."""
+
+import pickle
+import sys
+import weakref
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_score,
+    train_test_split,
+)
+
+from sstruct.sequences import Sequences
+
+FORMATS = ["dense", "csr_array", "csr_matrix", "labels", "object labels"]
+
+
+def make(form, lengths):
+    """Sequences of one form and the plain list of items they stand for."""
+    n_rows = int(np.sum(lengths))
+    rows = np.arange(3.0 * n_rows).reshape(n_rows, 3) % 5
+    if form == "labels":
+        flat = np.array([f"label {i}" for i in range(n_rows)], dtype=np.str_)
+    elif form == "object labels":
+        flat = np.empty(n_rows, dtype=object)
+        flat[:] = [(i, "x") for i in range(n_rows)]
+    else:
+        flat = rows if form == "dense" else getattr(sparse, form)(rows)
+    sequences = Sequences.from_lengths(flat, lengths)
+    plain = rows if form in ("dense", "csr_array", "csr_matrix") else flat
+    return sequences, np.split(plain, np.cumsum(lengths)[:-1])
+
+
+def dense(item):
+    return item.toarray() if sparse.issparse(item) else item
+
+
+def assert_same_items(sequences, items):
+    assert len(sequences) == len(items)
+    for found, expected in zip(sequences, items):
+        np.testing.assert_array_equal(dense(found), expected)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_indexing_is_that_of_a_list(form, data):
+    lengths = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
+    sequences, items = make(form, lengths)
+    n = len(items)
+    assert_same_items(sequences, items)
+    i = data.draw(st.integers(-n, n - 1))
+    np.testing.assert_array_equal(dense(sequences[i]), items[i])
+    bound = st.none() | st.integers(-n - 1, n + 1)
+    step = data.draw(st.none() | st.sampled_from([-2, -1, 1, 2]))
+    key = slice(data.draw(bound), data.draw(bound), step)
+    assert_same_items(sequences[key], items[key])
+    positions = data.draw(st.lists(st.integers(-n, n - 1), max_size=8))
+    chosen = [items[i] for i in positions]
+    for key in (positions, np.array(positions, dtype=np.int32), (positions, ...)):
+        assert_same_items(sequences[key], chosen)
+    mask = data.draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    chosen = [item for item, keep in zip(items, mask) if keep]
+    assert_same_items(sequences[mask], chosen)
+    assert_same_items(sequences[np.array(mask), ...], chosen)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_slice_and_an_item_do_not_copy(form):
+    sequences, _ = make(form, [2, 0, 3, 4])
+    for part in (sequences[1:3].flat, sequences[2]):
+        if sparse.issparse(part):
+            assert np.shares_memory(part.data, sequences.flat.data)
+            assert np.shares_memory(part.indices, sequences.flat.indices)
+            assert type(part) is type(sequences.flat)
+        else:
+            assert np.shares_memory(part, sequences.flat)
+    assert sequences[...] is sequences
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_array_pickle_and_list_round_trips(form):
+    sequences, items = make(form, [2, 1, 3])
+    array = np.asarray(sequences)
+    assert array.shape == sequences.shape == (3,)
+    assert array.dtype == object
+    assert_same_items(pickle.loads(pickle.dumps(sequences)), items)
+    assert_same_items(Sequences.from_list(list(sequences)), items)
+    assert_same_items(Sequences.from_list(array), items)
+    assert Sequences.from_list(sequences) is sequences
+
+
+def test_array_of_equal_lengths_stays_one_dimensional():
+    assert np.asarray(make("dense", [2, 2])[0]).shape == (2,)
+    with pytest.raises(TypeError, match="dtype object only"):
+        np.asarray(make("dense", [2, 2])[0], dtype=np.float64)
+    with pytest.raises(ValueError, match="without a copy"):
+        make("dense", [2, 2])[0].__array__(copy=False)
+
+
+def test_a_pickle_of_a_slice_holds_the_slice_alone():
+    X = Sequences.from_lengths(np.zeros((10_000, 10)), [10] * 1000)
+    assert len(pickle.dumps(X[:10])) < len(pickle.dumps(X)) / 50
+
+
+def test_what_it_tells_about_itself():
+    X, _ = make("csr_array", [2, 3])
+    assert repr(X) == "Sequences(n=2, flat=float64 (5, 3) CSR, 12 stored)"
+    assert repr(make("dense", [2, 3])[0]) == "Sequences(n=2, flat=float64 (5, 3))"
+    assert isinstance(X, Sequence)
+    assert weakref.ref(X)() is X
+    assert X.lengths.tolist() == [2, 3]
+    assert X.offsets.dtype == np.int64
+    assert sys.getsizeof(Sequences.from_lengths(np.zeros((1000, 50)), [10] * 100)) > 400_000
+    assert sys.getsizeof(X) > 12 * (8 + X.flat.indices.itemsize)
+
+
+def test_from_list_reads_lists_and_labels():
+    X = Sequences.from_list([[[1, 2], [3, 4]], [[5, 6]]])
+    assert X.flat.tolist() == [[1, 2], [3, 4], [5, 6]]
+    assert Sequences.from_list([[1, 2], [3]]).flat.dtype.kind == "i"
+    assert Sequences.from_list([["a"], ["bcd", "e"]]).flat.tolist() == ["a", "bcd", "e"]
+    labels = Sequences.from_list([[("a", 1), "b"], [None]])
+    assert labels.flat.dtype == object
+    assert labels.flat.tolist() == [("a", 1), "b", None]
+    assert Sequences.from_list([[(1, 2)], [(3, 4)]]).flat.shape == (2,)
+    assert Sequences([(1, 2), (3, 4)], [0, 2]).flat.tolist() == [(1, 2), (3, 4)]
+    mixed = Sequences.from_list([np.array([1, 2]), np.array(["a"])])
+    assert mixed.flat.tolist() == [1, 2, "a"]
+    assert Sequences.from_list([sparse.coo_matrix(np.eye(2))]).flat.format == "csr"
+
+
+@pytest.mark.parametrize(
+    "offsets, error, message",
+    [
+        ([[0, 5]], ValueError, r"offsets must be 1-D, found shape \(1, 2\)"),
+        ([0.0, 5.0], TypeError, "offsets must be integers, found dtype float64"),
+        ([], ValueError, "offsets is empty"),
+        ([1, 5], ValueError, r"offsets\[0\] is 1, expected 0"),
+        ([0, 4, 2, 5], ValueError, r"offsets\[1\] = 4 and offsets\[2\] = 2"),
+        ([0, 4], ValueError, "ends with 4 but flat has 5 rows"),
+    ],
+)
+def test_offsets_are_checked(offsets, error, message):
+    with pytest.raises(error, match=message):
+        Sequences(np.zeros((5, 2)), offsets)
+
+
+@pytest.mark.parametrize(
+    "items, error, message",
+    [
+        ([], ValueError, "items is empty"),
+        ("abc", TypeError, "items must be a list of sequences, found str"),
+        (["abc", "d"], TypeError, r"items\[0\] must be an array or a list, found str"),
+        ([[1], 2], TypeError, r"items\[1\] must be an array or a list, found int"),
+        ([np.zeros((2, 3)), np.zeros((2, 4))], ValueError, r"items\[1\] has 4 columns, expected 3"),
+        (
+            [np.zeros((2, 3)), np.zeros(2)],
+            TypeError,
+            "is labels but .* is dense",
+        ),
+        ([np.zeros((2, 3, 4))], ValueError, r"items\[0\] must be 1-D .* found 3-D"),
+        ([[[1, 2], [3]]], ValueError, r"items\[0\] is not a numeric 2-D array"),
+        ([[{"w": "a"}]], TypeError, "labels must be hashable, found dict; SequenceVectorizer"),
+    ],
+)
+def test_items_are_checked(items, error, message):
+    with pytest.raises(error, match=message):
+        Sequences.from_list(items)
+
+
+def test_lengths_and_flat_are_checked():
+    with pytest.raises(ValueError, match=r"lengths\[1\] is -1"):
+        Sequences.from_lengths(np.zeros((5, 2)), [6, -1])
+    with pytest.raises(ValueError, match="lengths sum to 4 but flat has 5 rows"):
+        Sequences.from_lengths(np.zeros((5, 2)), [2, 2])
+    with pytest.raises(ValueError, match="found 3-D"):
+        Sequences(np.zeros((5, 2, 2)), [0, 5])
+
+
+@pytest.mark.parametrize(
+    "key, message",
+    [
+        (3, "index 3 is out of range for 3 sequences"),
+        (-4, "index -4 is out of range"),
+        ([0, 3], "index 3 is out of range"),
+        ([True, False], "mask has 2 entries, expected 3"),
+        ([0.5], "integers or bools, found float64"),
+        ([[0]], "1-D, found 2-D"),
+        ((0, 1), "one axis"),
+    ],
+)
+def test_keys_are_checked(key, message):
+    with pytest.raises(IndexError, match=message):
+        make("dense", [1, 2, 3])[0][key]
+
+
+class Threshold(BaseEstimator):
+    """Guesses 1 where the first feature passes a threshold; knows nothing but Sequences."""
+
+    def __init__(self, threshold=0.0):
+        self.threshold = threshold
+
+    def fit(self, X, y):
+        assert isinstance(X, Sequences)
+        assert isinstance(y, Sequences)
+        self.n_seen_ = len(X)
+        return self
+
+    def score(self, X, y):
+        first = dense(X.flat[:, [0]])[:, 0]
+        return float(np.mean((first > self.threshold) == y.flat))
+
+
+@pytest.fixture(params=["dense", "csr_array"])
+def problem(request):
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(1, 6, size=30)
+    flat = generator.normal(size=(lengths.sum(), 3))
+    y = Sequences.from_lengths((flat[:, 0] > 0).astype(int), lengths)
+    if request.param == "csr_array":
+        flat = sparse.csr_array(flat)
+    return Sequences.from_lengths(flat, lengths), y
+
+
+def test_scikit_learn_splits_and_searches(problem):
+    X, y = problem
+    X_train, X_test, _, y_test = train_test_split(X, y, test_size=10, random_state=0)
+    assert (len(X_train), len(X_test)) == (20, 10)
+    assert X_test.lengths.tolist() == y_test.lengths.tolist()
+    assert cross_val_score(Threshold(), X, y, cv=3).tolist() == [1.0, 1.0, 1.0]
+    groups = np.arange(30) % 5
+    assert len(cross_val_score(Threshold(), X, y, groups=groups, cv=GroupKFold(5))) == 5
+    search = GridSearchCV(Threshold(), {"threshold": [0.0, 1.0]}, cv=2, n_jobs=2).fit(X, y)
+    assert search.best_params_ == {"threshold": 0.0}
+    assert search.best_score_ == 1.0
