@@ -91,11 +91,11 @@ class ConvergenceDisplay:
 
         Examples
         --------
-        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct import ChainSSVM
         >>> from sstruct.datasets import make_sequences
         >>> from sstruct.plotting import ConvergenceDisplay
         >>> X, y = make_sequences(random_state=0)
-        >>> display = ConvergenceDisplay.from_estimator(ChainSSVM().fit(X, y))  # doctest: +SKIP
+        >>> display = ConvergenceDisplay.from_estimator(ChainSSVM().fit(X, y))
         """
         name = type(estimator).__name__ if name is None else name
         return cls.from_estimators({name: estimator}, ax=ax, x=x, y=y, **kwargs)
@@ -124,12 +124,12 @@ class ConvergenceDisplay:
 
         Examples
         --------
-        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct import ChainSSVM
         >>> from sstruct.datasets import make_sequences
         >>> from sstruct.plotting import ConvergenceDisplay
         >>> X, y = make_sequences(random_state=0)
-        >>> fits = {s: ChainSSVM(solver=s).fit(X, y) for s in ("bcfw", "mp-bcfw")}  # doctest: +SKIP
-        >>> display = ConvergenceDisplay.from_estimators(fits)  # doctest: +SKIP
+        >>> fits = {s: ChainSSVM(lam=0.1, solver=s).fit(X, y) for s in ("bcfw", "mp-bcfw")}
+        >>> display = ConvergenceDisplay.from_estimators(fits)
         """
         histories = {}
         for name, estimator in estimators.items():

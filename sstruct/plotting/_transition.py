@@ -79,11 +79,11 @@ class TransitionDisplay:
 
         Examples
         --------
-        >>> from sstruct import ChainSSVM  # doctest: +SKIP
+        >>> from sstruct import ChainSSVM
         >>> from sstruct.datasets import make_sequences
         >>> from sstruct.plotting import TransitionDisplay
         >>> X, y = make_sequences(random_state=0)
-        >>> display = TransitionDisplay.from_estimator(ChainSSVM().fit(X, y))  # doctest: +SKIP
+        >>> display = TransitionDisplay.from_estimator(ChainSSVM().fit(X, y))
         """
         check_is_fitted(estimator, "edge_coef_")
         display = cls(
