@@ -2,8 +2,9 @@
 
 A token gets the words and parts of speech in a window of two to both sides, two word bigrams,
 four bigrams and three trigrams of parts of speech. An attribute of which a part lies outside the
-sentence is left out; instead the first and the last token carry ``__BOS__`` and ``__EOS__``. The
-training part has 335,674 attributes: 335,672 by template and those two.
+sentence is left out; in its place the first and the last token carry ``__BOS__`` and ``__EOS__``.
+The training part has 335,674 attributes, as many as CRFsuite counts (75,289 that occur at least
+three times): 335,672 by the template, and those two.
 """
 
 import gzip

@@ -1,0 +1,92 @@
+"""Label sequences as two flat arrays of integers, which is what scikit-learn's metrics read."""
+
+from itertools import chain
+
+import numpy as np
+
+
+class FlatLabels:
+    """True and predicted labels of the nodes that count, as integers that scikit-learn can read."""
+
+    def __init__(self, y_true, y_pred, sample_weight, ignore_label):
+        y_true, y_pred = matched(y_true, y_pred)
+        self.n_sequences = len(y_true)
+        self.sequence_weights = checked_weights(sample_weight, self.n_sequences)
+        self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
+        true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
+        if ignore_label is not None:
+            keep = [label != ignore_label for label in true]
+            true = [label for label, kept in zip(true, keep) if kept]
+            predicted = [label for label, kept in zip(predicted, keep) if kept]
+            self.sequence = self.sequence[np.array(keep, dtype=bool)]
+        # Integers, since scikit-learn reads neither tuples nor a mix of types as labels.
+        self.labels = _ordered(dict.fromkeys(chain(true, predicted)))
+        self.code = {label: code for code, label in enumerate(self.labels)}
+        self.true = np.fromiter(map(self.code.__getitem__, true), np.int64, len(true))
+        self.predicted = np.fromiter(map(self.code.__getitem__, predicted), np.int64, len(true))
+        self.weights = None
+        if self.sequence_weights is not None:
+            self.weights = self.sequence_weights[self.sequence]
+        if not true or (self.weights is not None and not self.weights.any()):
+            raise ValueError("there is no node to score, or none with a weight")
+
+    def codes_of(self, labels):
+        """Integers of labels; one that does not occur gets a number of its own."""
+        return [self.code.setdefault(label, len(self.code)) for label in labels]
+
+    def score(self, metric, labels, average, pos_label, zero_division):
+        options = {}
+        if average == "binary":
+            if pos_label not in self.code and len(self.labels) > 1:
+                raise ValueError(f"pos_label {pos_label!r} is not among {self.labels}")
+            options["pos_label"] = self.codes_of([pos_label])[0]
+        value = metric(
+            self.true,
+            self.predicted,
+            labels=None if labels is None else self.codes_of(labels),
+            average=average,
+            zero_division=zero_division,
+            sample_weight=self.weights,
+            **options,
+        )
+        return value if average is None else float(value)
+
+
+def _ordered(labels):
+    try:
+        return sorted(labels)
+    except TypeError:
+        return list(labels)
+
+
+def _as_lists(y, name):
+    if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
+        raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
+    lists = []
+    for i, labels in enumerate(y):
+        if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
+            found = f"{type(labels).__name__} {labels!r}"
+            raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
+        lists.append(labels.ravel().tolist() if isinstance(labels, np.ndarray) else list(labels))
+    return lists
+
+
+def matched(y_true, y_pred):
+    y_true, y_pred = _as_lists(y_true, "y_true"), _as_lists(y_pred, "y_pred")
+    if len(y_true) != len(y_pred):
+        raise ValueError(f"y_pred has {len(y_pred)} sequences, expected {len(y_true)}")
+    for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
+        if len(true) != len(predicted):
+            raise ValueError(f"y_pred[{i}] has {len(predicted)} labels, expected {len(true)}")
+    return y_true, y_pred
+
+
+def checked_weights(sample_weight, n):
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != (n,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
+        raise ValueError("sample_weight must be finite, not negative and not zero throughout")
+    return weights
