@@ -53,9 +53,8 @@ def job(program, part, min_count, loss, value):
     figures = {"features_megabytes": loaded / 1024}
     begin = time.perf_counter()
     if program == "sstruct":
-        from sstruct.preprocessing import SequenceVectorizer
-
         from sstruct import ChainSSVM
+        from sstruct.preprocessing import SequenceVectorizer
 
         vectorizer = SequenceVectorizer(min_count=min_count)
         rows = vectorizer.fit_transform(X)
