@@ -82,7 +82,7 @@ class ChainSSVM(BaseSSVM):
         Weight of each transition, rows from, columns to.
     classes_ : ndarray of shape (K,)
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Where X has names.
     lam_ : float
     solver_ : str
