@@ -226,7 +226,7 @@ def test_works_in_a_pipeline_and_a_search():
     y = [["A", "B"]] * 24
     pipeline = Pipeline([("features", SequenceVectorizer()), ("model", Width())])
     grid = {"features__min_count": [1, 2]}
-    search = GridSearchCV(pipeline, grid, cv=2, n_jobs=2).fit(X, y)
+    search = GridSearchCV(pipeline, grid, cv=2).fit(X, y)
     assert search.best_params_ == {"features__min_count": 2}
 
 

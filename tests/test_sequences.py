@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     train_test_split,
 )
 
+from sstruct import ChainSSVM
 from sstruct.sequences import Sequences
 
 FORMATS = ["dense", "csr_array", "csr_matrix", "labels", "object labels"]
@@ -239,6 +240,16 @@ def test_scikit_learn_splits_and_searches(problem):
     assert cross_val_score(Threshold(), X, y, cv=3).tolist() == [1.0, 1.0, 1.0]
     groups = np.arange(30) % 5
     assert len(cross_val_score(Threshold(), X, y, groups=groups, cv=GroupKFold(5))) == 5
-    search = GridSearchCV(Threshold(), {"threshold": [0.0, 1.0]}, cv=2, n_jobs=2).fit(X, y)
+    search = GridSearchCV(Threshold(), {"threshold": [0.0, 1.0]}, cv=2).fit(X, y)
     assert search.best_params_ == {"threshold": 0.0}
     assert search.best_score_ == 1.0
+
+
+def test_grid_search_in_processes(problem):
+    # An estimator that workers can import, wherever pytest was started.
+    X, y = problem
+    grid = {"lam": [1.0, 0.01]}
+    search = GridSearchCV(ChainSSVM(random_state=0), grid, cv=2, n_jobs=2).fit(X, y)
+    alone = GridSearchCV(ChainSSVM(random_state=0), grid, cv=2).fit(X, y)
+    expected = alone.cv_results_["mean_test_score"]
+    assert search.cv_results_["mean_test_score"].tolist() == expected.tolist()
