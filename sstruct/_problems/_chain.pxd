@@ -35,6 +35,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t token
     cdef const double* edge
 
+    cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef double row_product(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil
     cdef int _accumulated_distance(

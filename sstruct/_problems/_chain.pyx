@@ -97,7 +97,7 @@ cdef class ChainProblem(BlockProblem):
         starts, lengths = np.asarray(self.start), np.asarray(self.length)
         if lengths.shape != starts.shape or n == 0:
             raise ValueError("start and length must have one entry for each of at least one block")
-        if (lengths < 1).any() or (starts < 0).any() or (starts + lengths > n_rows).any():
+        if (lengths < 1).any() or (starts < 0).any() or (lengths > n_rows - starts).any():
             raise ValueError("every block must have at least one row, all of them rows of X")
         if K < 1:
             raise ValueError(f"n_labels must be at least 1, found {K}")
@@ -186,14 +186,12 @@ cdef class ChainProblem(BlockProblem):
     def _set_masks(self, edge_mask, boundary_mask):
         K = self.n_labels
         self.masked = edge_mask is not None
-        penalty = np.zeros((K, K))
-        if edge_mask is not None:
-            penalty[~np.asarray(edge_mask, dtype=bool)] = -INFINITY
-        self.edge_penalty = self._padded(penalty, (K, K), "edge_mask")
-        penalty = np.zeros((2, K))
-        if boundary_mask is not None:
-            penalty[~np.asarray(boundary_mask, dtype=bool)] = -INFINITY
-        self.boundary_penalty = self._padded(penalty, (2, K), "boundary_mask")
+        self.edge_penalty = self._penalty(edge_mask, (K, K), "edge_mask")
+        self.boundary_penalty = self._penalty(boundary_mask, (2, K), "boundary_mask")
+
+    def _penalty(self, mask, shape, name):
+        allowed = np.ones(shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+        return self._padded(np.where(allowed, 0.0, -INFINITY), shape, name)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
@@ -215,7 +213,14 @@ cdef class ChainProblem(BlockProblem):
         return self.length[i]
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        self.need_labels()
         memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        return 0
+
+    cdef int need_labels(self) except -1 nogil:
+        if not self.has_labels:
+            with gil:
+                raise ValueError("a problem without labels has no truth and no loss")
         return 0
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
@@ -223,9 +228,8 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
         cdef Py_ssize_t k
         cdef double* last
-        if loss_weight != 0 and not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no loss")
+        if loss_weight != 0:
+            self.need_labels()
         sstruct_potentials(
             &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[first],
@@ -295,6 +299,8 @@ cdef class ChainProblem(BlockProblem):
                 out[k] = value
             work[0] += spent
             return 0
+        if scale != 0:
+            self.need_labels()
         edge = w + self.edge_at if self.transitions else NULL
         for k in range(count):
             out[k] = 0
@@ -341,6 +347,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t l, first = self.start[i]
         cdef double total = 0
+        self.need_labels()
         for l in range(self.length[i]):
             total += self.cost[self.labels[first + l], code[l]]
         out[0] = self.loss_scale[i] * total
