@@ -106,6 +106,12 @@ cdef class DualState:
         if value < 0:
             self.problem.squared_distance(
                 i, labeling(working_set, a), labeling(working_set, b), &value)
+            # The table is single precision; an infinite distance would make weights NaN.
+            if not value < 3e38:
+                with gil:
+                    raise ValueError(
+                        f"block {i}: two labelings are {value:g} apart (squared distance); "
+                        "scale the features down")
             working_set.distance[a * working_set.capacity + b] = <float> value
             working_set.distance[b * working_set.capacity + a] = <float> value
         return value
@@ -210,6 +216,8 @@ cdef class DualState:
         for i in range(self.problem.n_blocks):
             working_set = &self.working_sets[i]
             length = working_set.code_size
+            for k in range(working_set.size):
+                working_set.alpha[k] = 0
             for k in range(size[i]):
                 if at >= alpha.shape[0] or position + length > code.shape[0]:
                     raise ValueError("the arrays end before the last block")
