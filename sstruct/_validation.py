@@ -75,9 +75,7 @@ def pack_nodes(estimator, X, *, fitted):
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
-        nodes = Nodes(
-            X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0
-        )
+        nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
         return _rows(estimator, X, fitted)
     nodes.n_features = nodes.flat.shape[1]
@@ -137,7 +135,10 @@ def _concatenated(X, expected):
 
 def _item_array(item, i):
     try:
-        return np.asarray(item, dtype=np.float64)
+        array = np.asarray(item)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {array.dtype}, expected real numbers")
+        return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"X[{i}] is not a numeric 2-D array: {error}") from None
 
@@ -214,9 +215,7 @@ def _check_finite(nodes):
 def flat_labels(y, nodes, name):
     """Return all labels as one array with an entry a node, of any dtype."""
     if y is None:
-        raise ValueError(
-            f"This {name} estimator requires y to be passed, but the target y is None"
-        )
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
     if nodes.form == "rows":
         return _labels_of_rows(y, nodes)
     if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not hasattr(y, "__len__"):
@@ -257,7 +256,9 @@ def _labels_of_rows(y, nodes):
 
 def _joined(y):
     """Concatenate label arrays of one kind; otherwise make a list."""
-    kinds = {item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "?" for item in y}
+    kinds = {
+        item.dtype.kind if isinstance(item, np.ndarray) and item.ndim == 1 else "?" for item in y
+    }
     if len(kinds) == 1 and kinds <= set("iubUSf"):
         return np.concatenate(list(y))
     return list(chain.from_iterable(y))
@@ -277,7 +278,9 @@ def as_labels(labels):
     if types and all(issubclass(t, str) for t in types):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
-        return as_labels(np.array([*labels]))
+        array = np.array([*labels])
+        if array.dtype != object:  # it is where an integer is too large, and for fractions
+            return as_labels(array)
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out
@@ -299,8 +302,17 @@ def find_classes(labels):
     try:
         return as_labels(_rank(labels))
     except TypeError:
-        bad = next(label for label in labels if getattr(label, "__hash__", None) is None)
-        raise TypeError(f"y contains {bad!r}, which is not hashable and cannot be a label") from None
+        raise _unhashable(labels) from None
+
+
+def _unhashable(labels):
+    """The error that names the first label which cannot be one."""
+    for label in labels:
+        try:
+            hash(label)
+        except TypeError:
+            return TypeError(f"{label!r} is not hashable and cannot be a label")
+    return TypeError("labels cannot be compared with each other")
 
 
 def encode(labels, classes):
@@ -313,8 +325,11 @@ def encode(labels, classes):
         found = order[at].astype(np.int32)
         found[classes[found] != labels] = -1
         return found
-    index = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    try:
+        index = {label: k for k, label in enumerate(classes.tolist())}
+        return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    except TypeError:
+        raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
 
 
 def is_label(labels, wanted):
