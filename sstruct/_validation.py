@@ -363,10 +363,11 @@ def check_weights(sample_weight, n_samples):
 
 
 def check_choice(name, value, choices):
-    """Raise unless a parameter has one of its values (compared by identity for booleans)."""
-    for choice in choices:
-        if type(choice) is type(value) and choice == value:
-            return
+    """Raise unless a parameter has one of its values; 1 is not True, but NumPy's is."""
+    for kind in (str, bool | np.bool_):
+        if isinstance(value, kind):
+            if any(isinstance(choice, kind) and choice == value for choice in choices):
+                return
     raise ValueError(f"{name} must be one of {choices}, found {value!r}")
 
 
