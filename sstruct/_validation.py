@@ -135,7 +135,10 @@ def _concatenated(X, expected):
 
 def _item_array(item, i):
     try:
-        return np.asarray(item, dtype=np.float64)
+        array = np.asarray(item)
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {array.dtype}, expected real numbers")
+        return array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise type(error)(f"X[{i}] is not a numeric 2-D array: {error}") from None
 
@@ -275,7 +278,9 @@ def as_labels(labels):
     if types and all(issubclass(t, str) for t in types):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
-        return as_labels(np.array([*labels]))
+        array = np.array([*labels])
+        if array.dtype != object:  # it is where an integer is too large, and for fractions
+            return as_labels(array)
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out
@@ -297,10 +302,17 @@ def find_classes(labels):
     try:
         return as_labels(_rank(labels))
     except TypeError:
-        bad = next(label for label in labels if getattr(label, "__hash__", None) is None)
-        raise TypeError(
-            f"y contains {bad!r}, which is not hashable and cannot be a label"
-        ) from None
+        raise _unhashable(labels) from None
+
+
+def _unhashable(labels):
+    """The error that names the first label which cannot be one."""
+    for label in labels:
+        try:
+            hash(label)
+        except TypeError:
+            return TypeError(f"{label!r} is not hashable and cannot be a label")
+    return TypeError("labels cannot be compared with each other")
 
 
 def encode(labels, classes):
@@ -313,8 +325,11 @@ def encode(labels, classes):
         found = order[at].astype(np.int32)
         found[classes[found] != labels] = -1
         return found
-    index = {label: k for k, label in enumerate(classes.tolist())}
-    return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    try:
+        index = {label: k for k, label in enumerate(classes.tolist())}
+        return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    except TypeError:
+        raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
 
 
 def is_label(labels, wanted):
@@ -348,10 +363,11 @@ def check_weights(sample_weight, n_samples):
 
 
 def check_choice(name, value, choices):
-    """Raise unless a parameter has one of its values (compared by identity for booleans)."""
-    for choice in choices:
-        if type(choice) is type(value) and choice == value:
-            return
+    """Raise unless a parameter has one of its values; 1 is not True, but NumPy's is."""
+    for kind in (str, bool | np.bool_):
+        if isinstance(value, kind):
+            if any(isinstance(choice, kind) and choice == value for choice in choices):
+                return
     raise ValueError(f"{name} must be one of {choices}, found {value!r}")
 
 

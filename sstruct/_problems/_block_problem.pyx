@@ -151,8 +151,8 @@ cdef class BlockProblem:
         cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
         cdef Py_ssize_t k, count = table.shape[0]
         cdef const int32_t* rows[64]
-        if count > 64:
-            raise ValueError("at most 64 labelings at once")
+        if not 1 <= count <= 64:
+            raise ValueError(f"{count} labelings, expected 1 to 64 labelings at once")
         for k in range(count):
             self.check_code(i, table[k])
             rows[k] = &table[k, 0]

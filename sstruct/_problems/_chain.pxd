@@ -27,6 +27,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t token
     cdef const double* edge
 
+    cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef int _accumulated_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,

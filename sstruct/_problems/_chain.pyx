@@ -24,6 +24,7 @@ from sstruct._problems.chain_arguments import (
 
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
+    int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
     int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     void sstruct_potentials(
         const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
@@ -38,8 +39,7 @@ cdef extern from "_kernels.h":
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured on AVX2 and AVX-512).
 cdef double VECTOR_WORK = 1.0 / 16
-# Blocks whose oracle costs less than this many units are not worth a batch: an oracle call at
-# the current w then gains more than a thread could.
+# Oracles that cost less than this are not worth a batch: one call at the current w gains more.
 cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
 cdef Py_ssize_t MAX_PAIRS = 24
@@ -66,10 +66,8 @@ cdef class ChainProblem(BlockProblem):
         Whether a block has a start and an end term. Default True.
     bias, boundaries, transitions : bool
         Which weights exist beside the node weights.
-    edge_mask : array-like of bool of shape (K, K), optional
-        Which transitions are allowed.
-    boundary_mask : array-like of bool of shape (2, K), optional
-        Which labels may start and end a chain.
+    edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
+        Which transitions are allowed; which labels may start and end a chain.
     """
 
     def __init__(
@@ -133,32 +131,34 @@ cdef class ChainProblem(BlockProblem):
         return self.length[i]
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        self.need_labels()
         memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        return 0
+
+    cdef int need_labels(self) except -1 nogil:
+        if not self.has_labels:
+            with gil:
+                raise ValueError("a problem without labels has no truth and no loss")
         return 0
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
         cdef Py_ssize_t k
-        cdef double* last
-        if loss_weight != 0 and not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no loss")
+        if loss_weight != 0:
+            self.need_labels()
         sstruct_potentials(
             &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[first],
             loss_weight * self.loss_scale[i], &self.theta[0])
         if self.starts_here[i]:
             for k in range(K):
-                if self.boundaries:
-                    self.theta[k] += w[self.start_at + k]
-                self.theta[k] += self.boundary_penalty[0, k]
+                self.theta[k] += self.boundary_penalty[0, k] + (
+                    w[self.start_at + k] if self.boundaries else 0)
         if self.ends_here[i]:
-            last = &self.theta[(L - 1) * KP]
             for k in range(K):
-                if self.boundaries:
-                    last[k] += w[self.end_at + k]
-                last[k] += self.boundary_penalty[1, k]
+                self.theta[(L - 1) * KP + k] += self.boundary_penalty[1, k] + (
+                    w[self.end_at + k] if self.boundaries else 0)
         if not self.masked:
             self.edge = w + self.edge_at if self.transitions else NULL
         else:
@@ -182,10 +182,7 @@ cdef class ChainProblem(BlockProblem):
         if answer.value == -INFINITY:
             with gil:
                 raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
-        if self.rows.indices == NULL:
-            features = <double> (L * self.n_features)
-        else:
-            features = <double> (self.rows.indptr[first + L] - self.rows.indptr[first])
+        features = <double> (sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first))
         answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (features + L * self.n_labels)
         answer.exact = True
         return 0
@@ -213,6 +210,8 @@ cdef class ChainProblem(BlockProblem):
                 out[k] = value
             work[0] += spent
             return 0
+        if scale != 0:
+            self.need_labels()
         edge = w + self.edge_at if self.transitions else NULL
         for k in range(count):
             out[k] = 0
@@ -259,6 +258,7 @@ cdef class ChainProblem(BlockProblem):
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t l, first = self.start[i]
         cdef double total = 0
+        self.need_labels()
         for l in range(self.length[i]):
             total += self.cost[self.labels[first + l], code[l]]
         out[0] = self.loss_scale[i] * total
@@ -316,7 +316,7 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t n_nodes, double* out) except -1 nogil:
         """The same for labelings that differ in many places: linear in their number."""
         cdef Py_ssize_t first = self.start[i], KP = self.KP
-        cdef Py_ssize_t l, p, f, size, at, column
+        cdef Py_ssize_t l, p, f, size, at
         cdef double total = 0
         cdef double* sums = &self.accumulator[0]
         self.scatter(i, a, b, 1.0, sums)
@@ -325,10 +325,8 @@ cdef class ChainProblem(BlockProblem):
             l = where[p]
             size = sstruct_row_size(&self.rows, first + l)
             for f in range(size):
-                column = f
-                if self.rows.indices != NULL:
-                    column = self.rows.indices[self.rows.indptr[first + l] + f]
-                at = column * KP
+                at = (f if self.rows.indices == NULL
+                      else self.rows.indices[self.rows.indptr[first + l] + f]) * KP
                 total += sums[at + a[l]] * sums[at + a[l]]
                 sums[at + a[l]] = 0
                 total += sums[at + b[l]] * sums[at + b[l]]

@@ -9,7 +9,7 @@ def check_blocks(start, length, n_rows):
     length = np.ascontiguousarray(length, dtype=np.int64)
     if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
         raise ValueError("start and length must have one entry for each of at least one block")
-    if (length < 1).any() or (start < 0).any() or (start + length > n_rows).any():
+    if (length < 1).any() or (start < 0).any() or (length > n_rows - start).any():
         raise ValueError("every block must have at least one row, all of them rows of X")
     return start, length
 

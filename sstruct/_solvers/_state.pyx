@@ -108,6 +108,12 @@ cdef class DualState:
         if value < 0:
             self.problem.squared_distance(
                 i, labeling(working_set, a), labeling(working_set, b), &value)
+            # The table is single precision; an infinite distance would make weights NaN.
+            if not value < 3e38:
+                with gil:
+                    raise ValueError(
+                        f"block {i}: two labelings are {value:g} apart (squared distance); "
+                        "scale the features down")
             working_set.distance[a * working_set.capacity + b] = <float> value
             working_set.distance[b * working_set.capacity + a] = <float> value
         return value
@@ -217,6 +223,8 @@ cdef class DualState:
         for i in range(self.problem.n_blocks):
             working_set = &self.working_sets[i]
             length = working_set.code_size
+            for j in range(working_set.size):
+                working_set.alpha[j] = 0
             for _ in range(size[i]):
                 if position + length > code.shape[0]:
                     raise ValueError("the arrays end before the last block")
@@ -225,7 +233,7 @@ cdef class DualState:
                 if j < 0:
                     self.problem.loss(i, &code[position], &loss)
                     j = insert(working_set, &code[position], loss)
-                working_set.alpha[j] = alpha[at]
+                working_set.alpha[j] += alpha[at]
                 at += 1
                 position += length
             self.reserve(working_set.size)

@@ -87,6 +87,7 @@ class FrankWolfe:
         self.certificate_seconds = 0.0
         self.n_passes = self.n_approximate = 0
         self.primal, self.exact = math.inf, True
+        self.visits_all = options.permute
 
     def solve(self):
         """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
@@ -120,7 +121,10 @@ class FrankWolfe:
         n_steps = state.n_steps
         in_time = self._passes(deadline)
         self.n_passes += 1
-        stalled = in_time and state.n_steps == n_steps
+        # Where blocks are drawn with replacement, one of those left out may still have a gap.
+        quiet = in_time and state.n_steps == n_steps
+        stalled = quiet and self.visits_all
+        self.visits_all = self.options.permute or quiet
         last = not in_time or stalled or self.n_passes >= options.max_iter
         if (
             last
@@ -144,7 +148,7 @@ class FrankWolfe:
         options, state = self.options, self.state
         work, dual, number = state.work, state.dual, self.n_passes + 1
         keep = KEEP if options.multi_plane else 0
-        if not exact_pass(state, STEPS[options.step], options.permute, number, keep, deadline):
+        if not exact_pass(state, STEPS[options.step], self.visits_all, number, keep, deadline):
             return False
         if not options.multi_plane:
             return seconds() < deadline

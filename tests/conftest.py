@@ -1,0 +1,44 @@
+"""Seeds and small data. SSTRUCT_SEED=7 runs every random test on other data."""
+
+import os
+from zlib import crc32
+
+import hypothesis
+import numpy as np
+import pytest
+
+SEED = int(os.environ.get("SSTRUCT_SEED", "0"))
+
+# Hypothesis draws the same examples on every run; the data in them come from SSTRUCT_SEED too.
+hypothesis.settings.register_profile(
+    "sstruct", deadline=None, derandomize=True, database=None, print_blob=False
+)
+hypothesis.settings.load_profile("sstruct")
+
+
+def pytest_report_header(config):
+    return f"SSTRUCT_SEED={SEED}"
+
+
+@pytest.fixture
+def rng(request):
+    """A generator of its own for each test, a function of SSTRUCT_SEED and the test's name."""
+    return np.random.default_rng([SEED, crc32(request.node.nodeid.encode())])
+
+
+@pytest.fixture(scope="session")
+def new_rng():
+    """Make a generator from integers and SSTRUCT_SEED: for hypothesis and parametrized data."""
+    return lambda *key: np.random.default_rng([SEED, *key])
+
+
+@pytest.fixture
+def tiny_chains(new_rng):
+    """14 noisy chains of 1 to 4 nodes with 3 features and 3 labels: not separable."""
+    rng = new_rng(1)
+    lengths = [1, 2, 3, 4, 4, 3, 2, 1, 3, 4, 2, 3, 4, 2]
+    X = [rng.standard_normal((length, 3)) for length in lengths]
+    score = rng.standard_normal((3, 3))
+    y = [np.argmax(x @ score + 1.5 * rng.standard_normal((len(x), 3)), axis=1) for x in X]
+    y[0][:], y[7][:], y[3][:3] = 0, 1, [0, 1, 2]  # every label occurs
+    return X, y

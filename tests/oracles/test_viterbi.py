@@ -1,0 +1,185 @@
+"""Viterbi and max-marginals against enumeration."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from sstruct.inference import max_marginals, viterbi
+
+SMALL = [(L, K) for L in range(1, 7) for K in range(1, 6) if K**L <= 4096]
+# One size for each way in which padded labels are cut into chunks of 32, 16, 8 and 4.
+WIDE = [(3, 8), (3, 9), (2, 16), (3, 17), (2, 24), (2, 25), (2, 32), (2, 33), (2, 47), (2, 57)]
+WIDE += [(2, 64), (2, 65)]
+
+
+def score(y, node, edge):
+    """A labelling's score, added up in the order that the decoder documents none of."""
+    total = sum(node[position, label] for position, label in enumerate(y))
+    for step in range(len(y) - 1):
+        table = edge if edge.ndim == 2 else edge[step]
+        total += table[y[step], y[step + 1]]
+    return total
+
+
+def enumerate_all(node, edge):
+    L, K = node.shape
+    return {y: score(y, node, edge) for y in product(range(K), repeat=L)}
+
+
+def documented_choice(scores):
+    """Of the best labellings the one with the lowest last label, then the lowest before it."""
+    best = max(scores.values())
+    return best, min((y for y in scores if scores[y] == best), key=lambda y: y[::-1])
+
+
+def random_scores(rng, L, K, per_position, ties, forbidden):
+    """Integer scores are added without rounding, so that enumeration must agree to the bit."""
+    high = 2 if ties else 10**6
+    node = rng.integers(-high, high + 1, (L, K)).astype(float)
+    shape = (L - 1, K, K) if per_position else (K, K)
+    edge = rng.integers(-high, high + 1, shape).astype(float)
+    if forbidden:
+        node[rng.random(node.shape) < 0.15] = -np.inf
+        edge[rng.random(edge.shape) < 0.3] = -np.inf
+    return node, edge
+
+
+def check(node, edge):
+    scores = enumerate_all(node, edge)
+    best, expected = documented_choice(scores)
+    labels, value = viterbi(node, edge)
+    assert labels.dtype == np.int32
+    assert value == best
+    if best > -np.inf:
+        assert tuple(labels.tolist()) == expected
+    else:
+        assert ((labels >= 0) & (labels < node.shape[1])).all()
+    through = np.full(node.shape, -np.inf)
+    for y, value in scores.items():
+        for position, label in enumerate(y):
+            through[position, label] = max(through[position, label], value)
+    np.testing.assert_array_equal(max_marginals(node, edge), through)
+
+
+@settings(max_examples=300)
+@given(
+    size=st.sampled_from(SMALL),
+    per_position=st.booleans(),
+    ties=st.booleans(),
+    forbidden=st.booleans(),
+    key=st.integers(0, 2**32 - 1),
+)
+@example(size=(1, 1), per_position=True, ties=True, forbidden=False, key=0)
+@example(size=(6, 4), per_position=True, ties=True, forbidden=True, key=0)
+def test_small_chains_equal_enumeration(new_rng, size, per_position, ties, forbidden, key):
+    check(*random_scores(new_rng(key), *size, per_position, ties, forbidden))
+
+
+@pytest.mark.parametrize("size", WIDE, ids=str)
+@pytest.mark.parametrize("ties", [True, False], ids=["ties", "distinct"])
+@pytest.mark.parametrize("per_position", [True, False], ids=["tables", "table"])
+def test_every_padded_width_equals_enumeration(rng, size, ties, per_position):
+    for forbidden in (False, True):
+        check(*random_scores(rng, *size, per_position, ties, forbidden))
+
+
+@pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 9, 17, 33])
+def test_negative_scores_do_not_lose_to_padding(K):
+    # Padding is 0; were it read as a label, it would beat all of these.
+    node, edge = np.full((3, K), -5.0), np.full((K, K), -7.0)
+    labels, value = viterbi(node, edge)
+    assert labels.tolist() == [0, 0, 0]
+    assert value == -29
+    np.testing.assert_array_equal(max_marginals(node, edge), np.full((3, K), -29.0))
+
+
+def test_real_scores_agree_with_their_labelling(rng):
+    for _ in range(100):
+        L, K = rng.integers(1, 7), rng.integers(1, 5)
+        node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))
+        labels, value = viterbi(node, edge)
+        scores = enumerate_all(node, edge)
+        assert tuple(labels.tolist()) == max(scores, key=scores.get)
+        assert value == pytest.approx(max(scores.values()), rel=1e-14, abs=1e-14)
+        marginals = max_marginals(node, edge)
+        np.testing.assert_array_equal(marginals.argmax(axis=1), labels)
+        np.testing.assert_allclose(marginals.max(axis=1), value, rtol=1e-14, atol=1e-14)
+
+
+def test_ties_take_the_lowest_last_label_then_the_lowest_before():
+    # (0, 1) and (1, 0) are best; the rule looks at the last label first.
+    labels, value = viterbi(np.zeros((2, 2)), [[0.0, 1.0], [1.0, 0.0]])
+    assert (labels.tolist(), value) == ([1, 0], 1.0)
+    labels, _ = viterbi(np.zeros((5, 9)), np.zeros((9, 9)))
+    assert labels.tolist() == [0] * 5
+
+
+def test_a_lone_allowed_path_is_found():
+    L, K = 6, 9
+    path = [3, 8, 0, 8, 5, 1]
+    node, edge = np.full((L, K), -np.inf), np.zeros((K, K))
+    node[range(L), path] = -100
+    labels, value = viterbi(node, edge)
+    assert (labels.tolist(), value) == (path, -600)
+    marginals = max_marginals(node, edge)
+    assert np.isneginf(marginals).sum() == L * K - L
+    assert (marginals[range(L), path] == -600).all()
+
+
+@pytest.mark.parametrize("where", ["node", "edge"])
+@pytest.mark.parametrize("L, K", [(2, 1), (3, 4), (4, 9)])
+def test_everything_forbidden(where, L, K):
+    node, edge = np.ones((L, K)), np.ones((K, K))
+    (node[1:2] if where == "node" else edge)[...] = -np.inf
+    labels, value = viterbi(node, edge)
+    assert value == -np.inf
+    assert ((labels >= 0) & (labels < K)).all()
+    assert np.isneginf(max_marginals(node, edge)).all()
+
+
+def test_one_position_ignores_edges():
+    labels, value = viterbi([[1.0, 3.0, 2.0]], np.full((3, 3), -np.inf))
+    assert (labels.tolist(), value) == ([1], 3.0)
+    labels, value = viterbi([[1.0, 3.0, 2.0]], np.empty((0, 3, 3)))
+    assert (labels.tolist(), value) == ([1], 3.0)
+
+
+def test_input_is_not_changed_and_may_be_of_any_layout(rng):
+    node, edge = rng.standard_normal((4, 6)), rng.standard_normal((3, 6, 6))
+    node.flags.writeable = edge.flags.writeable = False
+    expected = viterbi(node, edge)
+    for n, e in [
+        (np.asfortranarray(node), np.asfortranarray(edge)),
+        (node.tolist(), edge.tolist()),
+        (np.repeat(node, 2, axis=1)[:, ::2], np.repeat(edge, 2, axis=2)[:, :, ::2]),
+    ]:
+        labels, value = viterbi(n, e)
+        assert labels.tolist() == expected[0].tolist()
+        assert value == expected[1]
+
+
+@pytest.mark.parametrize("door", [viterbi, max_marginals])
+@pytest.mark.parametrize(
+    "node, edge, message",
+    [
+        (np.zeros(3), np.zeros((3, 3)), r"node_scores must have shape .*found \(3,\)"),
+        (np.zeros((0, 3)), np.zeros((3, 3)), r"found \(0, 3\)"),
+        (np.zeros((3, 0)), np.zeros((0, 0)), r"found \(3, 0\)"),
+        (np.zeros((2, 3, 1)), np.zeros((3, 3)), r"found \(2, 3, 1\)"),
+        (np.zeros((2, 3)), np.zeros((2, 2)), r"edge_scores must have shape .*found \(2, 2\)"),
+        (np.zeros((2, 3)), np.zeros((2, 3, 3)), r"\(1, 3, 3\).*found \(2, 3, 3\)"),
+        (np.zeros((4, 3)), np.zeros((2, 3, 3)), r"\(3, 3, 3\).*found \(2, 3, 3\)"),
+        (np.zeros((2, 3)), np.zeros(9), r"edge_scores must have shape"),
+        ([[0, np.nan]], np.zeros((2, 2)), r"node_scores must not contain NaN or \+inf"),
+        ([[0, np.inf]], np.zeros((2, 2)), r"node_scores must not contain NaN or \+inf"),
+        (np.zeros((2, 2)), [[0, np.nan], [0, 0]], r"edge_scores must not contain NaN"),
+        (np.zeros((2, 2)), [[0, np.inf], [0, 0]], r"edge_scores must not contain NaN"),
+        ([["a", "b"]], np.zeros((2, 2)), r"could not convert"),
+    ],
+)
+def test_bad_scores_are_refused(door, node, edge, message):
+    with pytest.raises(ValueError, match=message):
+        door(node, edge)

@@ -1,0 +1,384 @@
+"""The contract of BlockProblem, for chains: every method against the definition, enumerated.
+
+Features, weights and costs are small integers, so that sums are exact in any order, in single
+precision too, and results must agree to the bit.
+"""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct._problems._chain import ChainProblem
+from tests.reference import brute_force
+
+SWITCHES = list(product([True, False], repeat=3))
+STORAGES = list(product(["dense", "csr"], [np.float32, np.float64]))
+# (K, lengths of the chains): all padded widths, enumerable.
+SIZES = [
+    (1, (3, 1)),
+    (2, (5, 1, 6)),
+    (3, (1, 4, 5)),
+    (4, (4, 2, 1)),
+    (5, (3, 4, 1)),
+    (9, (3, 1, 2)),
+    (17, (2, 1)),
+    (33, (2, 1)),
+    (41, (1, 2)),
+]
+
+
+def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
+                F=4, cuts=True):  # fmt: skip
+    """Return a problem with its parts as the reference wants them."""
+    bias, boundaries, transitions = switches or (True, True, True)
+    n_rows = sum(lengths) + 2  # a row before and one after, of no block
+    X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
+    start = 1 + np.concatenate([[0], np.cumsum(lengths)[:-1]])
+    edge_mask = boundary_mask = None
+    if masked:
+        edge_mask = rng.random((K, K)) < 0.7
+        edge_mask[np.arange(K), (np.arange(K) + 1) % K] = True  # a way round
+        boundary_mask = rng.random((2, K)) < 0.8
+        boundary_mask[:, rng.integers(K)] = True
+    model = brute_force.Model(K, bias, boundaries, transitions, edge_mask, boundary_mask)
+    starts = rng.random(len(lengths)) < (0.5 if cuts else 1)
+    ends = rng.random(len(lengths)) < (0.5 if cuts else 1)
+    labels = np.full(n_rows, -1, dtype=np.int32)
+    choices = []
+    for first, length, s, e in zip(start, lengths, starts, ends, strict=True):
+        allowed = brute_force.labelings(length, model, s, e) if K**length < 1e5 else None
+        truth = (
+            allowed[rng.integers(len(allowed))] if allowed else tuple(rng.integers(0, K, length))
+        )
+        labels[first : first + length] = truth
+        choices.append(allowed)
+    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
+    scale = rng.choice([0.25, 0.5, 1.0, 2.0], len(lengths))
+    arguments = dict(
+        X=sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        start=start,
+        length=np.array(lengths),
+        n_labels=K,
+        labels=labels,
+        cost=cost,
+        loss_scale=scale,
+        starts_here=starts,
+        ends_here=ends,
+        bias=bias,
+        boundaries=boundaries,
+        transitions=transitions,
+        edge_mask=edge_mask,
+        boundary_mask=boundary_mask,
+    )
+    problem = ChainProblem(**arguments)
+    size = K * F + bias * K + boundaries * 2 * K + transitions * K * K
+
+    def phi(i, y):
+        return brute_force.joint_feature(
+            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i]
+        )
+
+    def loss(i, y):
+        truth = labels[start[i] : start[i] + lengths[i]]
+        return scale[i] * sum(cost[a, b] for a, b in zip(truth, y, strict=True))
+
+    w = rng.integers(-4, 5, size).astype(float)
+    return SimpleNamespace(
+        problem=problem,
+        arguments=arguments,
+        model=model,
+        phi=phi,
+        loss=loss,
+        w=w,
+        padded=problem.padded_weights(w),
+        allowed=choices,
+        lengths=lengths,
+    )
+
+
+def code(y):
+    return np.array(y, dtype=np.int32)
+
+
+def check_against_definition(chains, rng):
+    """Every method on every block."""
+    problem, w, padded = chains.problem, chains.w, chains.padded
+    before = padded.copy()
+    fork = problem.fork()
+    for i, allowed in enumerate(chains.allowed):
+        truth = problem.py_truth(i)
+        assert problem.py_loss(i, truth) == 0
+        assert chains.loss(i, truth.tolist()) == 0
+        features = np.array([chains.phi(i, y) @ w for y in allowed])
+        losses = np.array([chains.loss(i, y) for y in allowed])
+        pick = rng.permutation(len(allowed))[:12]
+        some = np.array([allowed[p] for p in pick], dtype=np.int32)
+        for weight in (1.0, 0.0, 0.25, 2.0):
+            scores = features + weight * losses
+            y, value, work, exact = problem.py_maximize(i, padded, weight)
+            assert value == scores.max()
+            assert scores[allowed.index(tuple(y.tolist()))] == value
+            assert work > 0
+            assert exact is True
+            absolute = problem.py_scores(i, None, np.vstack([y, some]), weight)
+            np.testing.assert_array_equal(absolute, np.r_[value, scores[pick]])
+            lazy = problem.py_scores(i, padded, some, weight)
+            np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
+            for other in (problem, fork):
+                again, same, cost, _ = other.py_maximize(i, padded, weight)
+                np.testing.assert_array_equal(again, y)
+                assert (same, cost) == (value, work)
+            np.testing.assert_array_equal(fork.py_scores(i, padded, some, weight), lazy)
+        # The lambda-oracle of slack rescaling: a factor that is no binary fraction.
+        y, value, _, _ = problem.py_maximize(i, padded, 0.3)
+        best = (features + 0.3 * losses).max()
+        assert value == pytest.approx(best, rel=1e-13, abs=1e-13)
+        at = allowed.index(tuple(y.tolist()))
+        assert features[at] + 0.3 * losses[at] == pytest.approx(best, rel=1e-13, abs=1e-13)
+        for p in pick:
+            assert problem.py_loss(i, code(allowed[p])) == losses[p]
+        for p, q in zip(pick, np.roll(pick, 1), strict=True):
+            a, b = code(allowed[p]), code(allowed[q])
+            move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
+            assert problem.py_squared_distance(i, a, b) == move @ move
+            out = np.zeros(problem.n_weights)
+            problem.py_scatter(i, a, b, 1.0, out)
+            np.testing.assert_array_equal(problem.public_weights(out), move)
+            np.testing.assert_array_equal(problem.padded_weights(move), out)
+            problem.py_scatter(i, b, a, 1.0, out)
+            assert not out.any()
+            problem.py_scatter(i, a, b, -0.5, out)
+            np.testing.assert_array_equal(problem.public_weights(out), -0.5 * move)
+    np.testing.assert_array_equal(padded, before)
+    decoded = problem.decode(padded)
+    np.testing.assert_array_equal(
+        decoded,
+        np.concatenate([problem.py_maximize(i, padded, 0.0)[0] for i in range(problem.n_blocks)]),
+    )
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("K, lengths", SIZES, ids=lambda v: str(v).replace(" ", ""))
+def test_every_size_and_storage(rng, K, lengths, storage, dtype, masked):
+    chains = make_chains(rng, K, lengths, storage=storage, dtype=dtype, masked=masked)
+    check_against_definition(chains, rng)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_every_switch(rng, switches, storage, masked):
+    for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3))]:
+        chains = make_chains(rng, K, lengths, storage=storage, masked=masked, switches=switches)
+        check_against_definition(chains, rng)
+
+
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype):
+    # Beyond 24 differing positions planes are added up in an accumulator, which must be left
+    # clean: every distance is asked for twice, short ones in between.
+    chains = make_chains(
+        rng, 3, (25, 60, 24, 7), storage=storage, dtype=dtype, switches=switches, F=5
+    )
+    problem = chains.problem
+    for _ in range(2):
+        for i, length in enumerate(chains.lengths):
+            a = rng.integers(0, 3, length)
+            b = (a + rng.integers(1, 3, length)) % 3
+            few = a.copy()
+            few[: min(length, 5)] = b[: min(length, 5)]
+            for other in (b, few, b, a, few):
+                move = chains.phi(i, a) - chains.phi(i, other)
+                assert problem.py_squared_distance(i, code(a), code(other)) == move @ move
+                assert problem.py_squared_distance(i, code(other), code(a)) == move @ move
+
+
+def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
+    X = rng.standard_normal((80, 6))
+    problem = ChainProblem(X, [0], [80], 4, np.zeros(80, dtype=np.int32))
+    model = brute_force.Model(4)
+    for differing in (1, 23, 24, 25, 26, 79, 80):
+        a = rng.integers(0, 4, 80)
+        b = a.copy()
+        where = rng.permutation(80)[:differing]
+        b[where] = (a[where] + rng.integers(1, 4, differing)) % 4
+        move = brute_force.joint_feature(X, a, model) - brute_force.joint_feature(X, b, model)
+        for _ in range(2):
+            assert problem.py_squared_distance(0, code(a), code(b)) == pytest.approx(
+                move @ move, rel=1e-12
+            )
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_max_marginals_equal_enumeration(rng, switches, masked):
+    chains = make_chains(rng, 3, (4, 1, 5), masked=masked, switches=switches)
+    expected = []
+    for i, allowed in enumerate(chains.allowed):
+        through = np.full((chains.lengths[i], 3), -np.inf)
+        for y in allowed:
+            value = chains.phi(i, y) @ chains.w
+            for position, label in enumerate(y):
+                through[position, label] = max(through[position, label], value)
+        expected.append(through)
+    np.testing.assert_array_equal(chains.problem.max_marginals(chains.padded), np.vstack(expected))
+
+
+@pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 17])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_public_and_padded_weights_are_inverse(rng, K, switches):
+    problem = make_chains(rng, K, (2,), switches=switches, F=3).problem
+    bias, boundaries, transitions = switches
+    size = 3 * K + bias * K + 2 * boundaries * K + transitions * K * K
+    w = 1.0 + np.arange(size)
+    padded = problem.padded_weights(w)
+    assert padded.shape == (problem.n_weights,)
+    assert np.count_nonzero(padded) == size  # the padding is zero
+    np.testing.assert_array_equal(problem.public_weights(padded), w)
+    for wrong in (np.zeros(size + 1), np.zeros((1, size)), np.zeros(0)):
+        with pytest.raises(ValueError, match="weights of shape .*, expected"):
+            problem.padded_weights(wrong)
+    with pytest.raises(ValueError, match="weights, expected"):
+        problem.public_weights(np.zeros(problem.n_weights - 1))
+
+
+def test_features_that_need_no_copy_are_not_copied(rng):
+    X = rng.standard_normal((4, 3))
+    problem = ChainProblem(X, [0], [4], 2)
+    before = problem.decode(problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    X[:] = -X  # seen by the problem
+    after = problem.decode(problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    np.testing.assert_array_equal(after, 1 - before)
+
+
+def test_masks_that_forbid_everything_raise():
+    problem = ChainProblem(
+        np.ones((3, 1)), [0, 1], [1, 2], 2, edge_mask=np.zeros((2, 2), dtype=bool)
+    )
+    w = np.zeros(problem.n_weights)
+    assert problem.py_maximize(0, w, 0.0)[1] == 0
+    with pytest.raises(ValueError, match=r"block 1: the masks forbid every labelling of 2"):
+        problem.py_maximize(1, w, 0.0)
+    with pytest.raises(ValueError, match=r"block 1"):
+        problem.decode(w)
+
+
+def test_a_problem_without_labels_only_decodes(rng):
+    problem = ChainProblem(rng.standard_normal((3, 2)), [0], [3], 2)
+    w = rng.standard_normal(problem.n_weights)
+    problem.py_maximize(0, w, 0.0)
+    for call in (
+        lambda: problem.py_maximize(0, w, 1.0),
+        lambda: problem.py_loss(0, code([0, 1, 0])),
+        lambda: problem.py_truth(0),
+        lambda: problem.py_scores(0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
+    ):
+        with pytest.raises(ValueError, match="a problem without labels has no"):
+            call()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"labels": [0, 1, 2, 0]}, "labels must lie between 0 and 1"),
+        ({"labels": [0, -1, 1, 0]}, "labels must lie between 0 and 1"),
+        ({"labels": [0, 1, 0]}, "labels of shape .3,. for 4 rows"),
+        ({"labels": [[0, 1, 0, 1]]}, "labels of shape .1, 4. for 4 rows"),
+        ({"start": [0, 3], "length": [2, 2]}, "all of them rows of X"),
+        ({"start": [-1, 2], "length": [2, 2]}, "all of them rows of X"),
+        ({"start": [0, 2], "length": [2, 0]}, "at least one row"),
+        ({"start": [0, 2], "length": [2, -1]}, "at least one row"),
+        ({"start": [0, 2], "length": [4]}, "one entry for each"),
+        ({"start": [], "length": []}, "at least one block"),
+        ({"start": [0, 2], "length": [2, 2**63 - 1]}, "rows of X"),
+        ({"n_labels": 0}, "n_labels must be at least 1"),
+        ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
+        ({"loss_scale": [1.0]}, "one for each of 2 blocks"),
+        ({"starts_here": [True]}, "one for each of 2 blocks"),
+        ({"ends_here": [True] * 3}, "one for each of 2 blocks"),
+        ({"edge_mask": np.ones((3, 3), dtype=bool)}, r"edge_mask must have shape \(2, 2\)"),
+        ({"boundary_mask": np.ones((2, 3), dtype=bool)}, r"boundary_mask must have shape"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else next(iter(v)),
+)
+def test_bad_arguments_are_refused(change, message):
+    arguments = dict(X=np.ones((4, 3)), start=[0, 2], length=[2, 2], n_labels=2, labels=[0] * 4)
+    ChainProblem(**arguments)
+    with pytest.raises(ValueError, match=message):
+        ChainProblem(**{**arguments, **change})
+
+
+@pytest.mark.parametrize(
+    "corrupt, message",
+    [
+        (lambda X: X.indices.__setitem__(1, 3), "column outside X"),
+        (lambda X: X.indices.__setitem__(0, -1), "column outside X"),
+        (lambda X: X.indptr.__setitem__(1, 9), "does not describe the rows"),
+        (lambda X: X.indptr.__setitem__(-1, 99), "does not describe the rows"),
+        (lambda X: X.indptr.__setitem__(0, 1), "does not describe the rows"),
+        (lambda X: X.indptr.__setitem__(1, -1), "does not describe the rows"),
+        (lambda X: setattr(X, "indptr", X.indptr[:-1]), "does not describe the rows"),
+        (lambda X: setattr(X, "data", X.data[:-1]), "does not describe the rows"),
+    ],
+)
+def test_corrupt_csr_is_refused(corrupt, message):
+    X = sparse.csr_matrix(np.ones((4, 3)))
+    ChainProblem(X, [0], [4], 2)
+    corrupt(X)
+    with pytest.raises(ValueError, match=message):
+        ChainProblem(X, [0], [4], 2)
+
+
+def test_empty_csr_rows_and_no_nonzeros():
+    X = sparse.csr_matrix((4, 3))
+    problem = ChainProblem(X, [0, 2], [2, 2], 2, [0, 1, 0, 1])
+    w = problem.padded_weights(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
+    assert problem.decode(w).tolist() == [1, 1, 1, 1]
+    assert problem.py_squared_distance(0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
+
+
+def test_the_doors_check_what_comes_in(rng):
+    problem = make_chains(rng, 3, (4, 2), cuts=False).problem
+    w, good = np.zeros(problem.n_weights), code([0, 1, 2, 0])
+    doors = [
+        lambda c: problem.py_loss(0, c),
+        lambda c: problem.py_squared_distance(0, c, good),
+        lambda c: problem.py_squared_distance(0, good, c),
+        lambda c: problem.py_scatter(0, c, good, 1.0, w),
+        lambda c: problem.py_scatter(0, good, c, 1.0, w),
+        lambda c: problem.py_scores(0, w, c[np.newaxis]),
+    ]
+    for door in doors:
+        door(good)
+        w[:] = 0
+        for wrong in ([0, 1, 2], [0, 1, 2, 0, 0]):
+            with pytest.raises(ValueError, match=r"block 0: labeling code of . entries"):
+                door(code(wrong))
+        for wrong in ([0, 1, 3, 0], [-1, 0, 0, 0]):
+            with pytest.raises(ValueError, match=r"block 0: label -?[13] at position [02]"):
+                door(code(wrong))
+    for i in (-1, 2):
+        for call in (
+            lambda i=i: problem.py_truth(i),
+            lambda i=i: problem.py_maximize(i, w),
+            lambda i=i: problem.py_loss(i, good),
+        ):
+            with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
+                call()
+    for call in (
+        lambda v: problem.py_maximize(0, v),
+        lambda v: problem.decode(v),
+        lambda v: problem.max_marginals(v),
+        lambda v: problem.py_scores(0, v, good[np.newaxis]),
+        lambda v: problem.py_scatter(0, good, good, 1.0, v),
+    ):
+        with pytest.raises(ValueError, match="weights, expected"):
+            call(w[:-1])
+    for count in (0, 65):
+        with pytest.raises(ValueError, match="1 to 64 labelings"):
+            problem.py_scores(0, w, np.zeros((count, 4), dtype=np.int32))

@@ -1,0 +1,205 @@
+"""Chains by their definition: every labelling enumerated, every vector written out.
+
+Slow and obviously right; shares no code with the package. Labels are integers 0 ... K - 1, and -1
+marks a node without a label, at which a chain is cut.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+
+@dataclass
+class Model:
+    """Which weights exist and which labellings are allowed."""
+
+    n_labels: int
+    bias: bool = True
+    boundaries: bool = True
+    transitions: bool = True
+    edge_mask: np.ndarray | None = None  # (K, K), rows from
+    boundary_mask: np.ndarray | None = None  # (2, K): may start, may end
+
+
+@dataclass
+class Block:
+    """One labelled piece of a sample, with all its labellings."""
+
+    sample: int
+    labelings: list  # of tuples
+    phi: np.ndarray  # (M, d)
+    loss: np.ndarray  # (M,)
+    truth: int  # index of the true labelling
+    weight: float  # of its hinge in the objective
+
+    @property
+    def psi(self):
+        return self.phi[self.truth] - self.phi
+
+
+def joint_feature(x, y, model, starts=True, ends=True):
+    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K)."""
+    x = np.asarray(x, dtype=np.float64)
+    K = model.n_labels
+    coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
+    start, end, edge = np.zeros(K), np.zeros(K), np.zeros((K, K))
+    for row, label in zip(x, y, strict=True):
+        coef[label] += row
+        intercept[label] += 1
+    for before, after in pairwise(y):
+        edge[before, after] += 1
+    if starts:
+        start[y[0]] += 1
+    if ends:
+        end[y[-1]] += 1
+    parts = [coef]
+    if model.bias:
+        parts.append(intercept)
+    if model.boundaries:
+        parts += [start, end]
+    if model.transitions:
+        parts.append(edge)
+    return np.concatenate([part.ravel() for part in parts])
+
+
+def is_allowed(y, model, starts=True, ends=True):
+    if model.edge_mask is not None:
+        for before, after in pairwise(y):
+            if not model.edge_mask[before][after]:
+                return False
+    if model.boundary_mask is not None:
+        if starts and not model.boundary_mask[0][y[0]]:
+            return False
+        if ends and not model.boundary_mask[1][y[-1]]:
+            return False
+    return True
+
+
+def labelings(length, model, starts=True, ends=True):
+    """All allowed labellings of a chain, as tuples."""
+    return [
+        y
+        for y in product(range(model.n_labels), repeat=length)
+        if is_allowed(y, model, starts, ends)
+    ]
+
+
+def node_cost(loss, y, weights, n_labels):
+    """Return cost[truth][label] and whether a sample's loss is divided by its labelled nodes."""
+    K = n_labels
+    cost = [[float(a != b) for b in range(K)] for a in range(K)]
+    if isinstance(loss, str):
+        if loss in ("hamming", "hamming-count"):
+            return cost, loss == "hamming"
+        assert loss == "balanced"
+        count = [0.0] * K
+        for labels, weight in zip(y, weights, strict=True):
+            for label in labels:
+                if label >= 0:
+                    count[label] += weight
+        total = sum(count)
+        for a in range(K):
+            for b in range(K):
+                cost[a][b] *= total / (K * count[a]) if count[a] > 0 else 0.0
+        return cost, True
+    loss = np.asarray(loss)
+    if loss.ndim == 1:
+        return [[loss[a] * (a != b) for b in range(K)] for a in range(K)], True
+    return loss.tolist(), True
+
+
+def pieces(labels):
+    """Maximal runs (first, after) of nodes that have a label."""
+    runs, first = [], None
+    for position, label in enumerate([*labels, -1]):
+        if label >= 0 and first is None:
+            first = position
+        elif label < 0 and first is not None:
+            runs.append((first, position))
+            first = None
+    return runs
+
+
+def blocks(X, y, model, loss="hamming", weights=None):
+    """The objective's hinge terms: one for each labelled piece of each sample."""
+    weights = [1.0] * len(X) if weights is None else list(weights)
+    # Samples of weight 0 are not there; a sample without a labelled node counts as one.
+    weights = [
+        weight if any(label >= 0 for label in labels) else 0.0
+        for weight, labels in zip(weights, y, strict=True)
+    ]
+    total = sum(weights)
+    cost, divided = node_cost(loss, y, weights, model.n_labels)
+    out = []
+    for i, (x, labels, weight) in enumerate(zip(X, y, weights, strict=True)):
+        if weight == 0:
+            continue
+        x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
+        n_labelled = sum(label >= 0 for label in labels)
+        for first, after in pieces(labels):
+            starts, ends = first == 0, after == len(labels)
+            truth = tuple(int(label) for label in labels[first:after])
+            allowed = labelings(after - first, model, starts, ends)
+            scale = 1 / n_labelled if divided else 1.0
+            out.append(
+                Block(
+                    sample=i,
+                    labelings=allowed,
+                    phi=np.array(
+                        [joint_feature(x[first:after], z, model, starts, ends) for z in allowed]
+                    ),
+                    loss=np.array(
+                        [scale * sum(cost[a][b] for a, b in zip(truth, z)) for z in allowed]
+                    ),
+                    truth=allowed.index(truth),
+                    weight=weight / total,
+                )
+            )
+    return out
+
+
+def hinge(w, block):
+    """H_i(w) = max_y L(y) - <w, phi(truth) - phi(y)>."""
+    return float(np.max(block.loss - block.psi @ w))
+
+
+def primal(w, lam, terms):
+    """P(w), from its definition."""
+    return 0.5 * lam * float(w @ w) + sum(block.weight * hinge(w, block) for block in terms)
+
+
+def read_working_sets(exported, terms):
+    """Turn the arrays of DualState.export into a list of {labelling: alpha}, one for each block."""
+    out, at, position = [], 0, 0
+    for size, block in zip(exported["size"], terms, strict=True):
+        length, alphas = len(block.labelings[0]), {}
+        for _ in range(size):
+            y = tuple(exported["code"][position : position + length].tolist())
+            assert y not in alphas, "a labelling is there twice"
+            alphas[y] = float(exported["alpha"][at])
+            at, position = at + 1, position + length
+        out.append(alphas)
+    assert at == len(exported["alpha"])
+    assert position == len(exported["code"])
+    return out
+
+
+def weights_of(alphas, lam, terms):
+    """w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y)."""
+    w = np.zeros(terms[0].phi.shape[1])
+    for of_block, block in zip(alphas, terms, strict=True):
+        for y, alpha in of_block.items():
+            w += block.weight / lam * alpha * block.psi[block.labelings.index(y)]
+    return w
+
+
+def dual(alphas, lam, terms):
+    """D(alpha) = sum_i q_i sum_y alpha_i(y) L_i(y) - lam/2 |w(alpha)|^2."""
+    w = weights_of(alphas, lam, terms)
+    linear = sum(
+        block.weight * alpha * block.loss[block.labelings.index(y)]
+        for of_block, block in zip(alphas, terms, strict=True)
+        for y, alpha in of_block.items()
+    )
+    return linear - 0.5 * lam * float(w @ w)

@@ -1,0 +1,31 @@
+"""The optimum by an independent solver: clarabel on the QP in (w, xi) over all labellings."""
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+
+def optimum(terms, lam):
+    """min lam/2 |w|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
+
+    `terms` are brute_force.blocks. Returns the value and w.
+    """
+    d, n = terms[0].phi.shape[1], len(terms)
+    quadratic = sparse.diags(np.r_[np.full(d, float(lam)), np.zeros(n)]).tocsc()
+    linear = np.r_[np.zeros(d), [block.weight for block in terms]]
+    rows, bounds = [], []
+    for i, block in enumerate(terms):
+        slack = np.zeros((len(block.loss), n))
+        slack[:, i] = 1
+        rows.append(-np.hstack([block.psi, slack]))
+        bounds.append(-block.loss)
+    constraints, bounds = sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds)
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-11
+    settings.max_threads = 1
+    solution = clarabel.DefaultSolver(
+        quadratic, linear, constraints, bounds, [clarabel.NonnegativeConeT(len(bounds))], settings
+    ).solve()
+    assert "Solved" in str(solution.status), solution.status
+    return solution.obj_val, np.array(solution.x[:d])

@@ -1,0 +1,193 @@
+"""Fits against the optimum of an independent QP solver, and their certificates in plain numpy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct.chain import ChainSSVM
+from tests.reference import brute_force, dual_qp
+
+TABLE = np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])
+LOSSES = {
+    "hamming": "hamming",
+    "count": "hamming-count",
+    "balanced": "balanced",
+    "weights": np.array([0.5, 2.0, 1.0]),
+    "table": TABLE,
+}
+MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
+STEPS = ["fw", "pairwise", "corrective"]
+
+
+def follows(before, after):
+    """A mask as a callable: no start with 2, no end with 1, and MASK between."""
+    if before is None:
+        return after != 2
+    if after is None:
+        return before != 1
+    return bool(MASK[before, after])
+
+
+def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
+    """Noisy chains with allowed labellings; -1 marks ignored nodes."""
+    model = model or brute_force.Model(K)
+    X, y = [], []
+    for i in range(n):
+        length = (3, 1, 4, 2)[i % 4]
+        x = rng.standard_normal((length, F)) * (rng.random((length, F)) < 0.8)
+        choices = brute_force.labelings(length, model)
+        labels = np.array(choices[rng.integers(len(choices))])
+        X.append(sparse.csr_matrix(x) if csr else x)
+        y.append(labels)
+    y[0][:] = [0, 1, 0]  # every label occurs, whatever is ignored
+    y[3][:] = [1, 2]
+    if ignored:
+        y[2][1], y[6][3], y[4][0] = -1, -1, -1
+        y[5][0] = -1  # a sample without a labelled node
+    return X, y
+
+
+def certify(estimator, X, y, lam, model, loss="hamming", weights=None):
+    """Recompute primal and dual by their definitions; return the reference's blocks."""
+    terms = brute_force.blocks(X, y, model, loss, weights)
+    primal = brute_force.primal(estimator.w_, lam, terms)
+    assert estimator.objective_ == pytest.approx(primal, rel=1e-9)
+    alphas = brute_force.read_working_sets(estimator._warm_state, terms)
+    dual = brute_force.dual(alphas, lam, terms)
+    assert estimator.dual_objective_ == pytest.approx(dual, rel=1e-9)
+    np.testing.assert_allclose(
+        estimator.w_,
+        brute_force.weights_of(alphas, lam, terms),
+        rtol=0,
+        atol=1e-9 * abs(estimator.w_).max(),
+    )
+    assert estimator.dual_gap_ == pytest.approx(max(primal - dual, 0), abs=1e-9 * primal)
+    assert estimator.lam_ == pytest.approx(lam)
+    return terms
+
+
+def compare(X, y, *, lam=0.1, model=None, loss="hamming", weights=None, **parameters):
+    """Fit tightly; optimum, certificate and reference must agree."""
+    model = model or brute_force.Model(3)
+    parameters = {"tol": 1e-8, "max_iter": 20_000, **parameters}
+    estimator = ChainSSVM(
+        lam=lam, loss=loss, ignore_label=-1, warm_start=True, random_state=0, **parameters
+    ).fit(X, y, sample_weight=weights)
+    assert estimator.status_ == "CONVERGED"
+    terms = certify(estimator, X, y, lam, model, loss, weights)
+    best, _ = dual_qp.optimum(terms, lam)
+    assert estimator.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= estimator.objective_ * (1 + 1e-8)
+    if parameters["tol"] <= 1e-8:
+        assert estimator.objective_ == pytest.approx(best, rel=1e-6)
+        assert estimator.dual_objective_ == pytest.approx(best, rel=1e-6)
+    assert estimator.objective_ - estimator.dual_objective_ <= parameters["tol"] * best * 1.01
+    return estimator
+
+
+@pytest.mark.parametrize("csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("ignored", [False, True], ids=["labelled", "ignored"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_every_loss(rng, loss, ignored, weighted, csr):
+    X, y = make(rng, ignored=ignored, csr=csr)
+    weights = rng.choice([0.5, 1.0, 3.0], len(X)) if weighted else None
+    if weighted:
+        weights[7] = 0.0
+    compare(X, y, loss=LOSSES[loss], weights=weights)
+
+
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize("lam", [0.03, 0.3])
+def test_every_solver(rng, solver, step, sampling, lam):
+    X, y = make(rng)
+    # Frank-Wolfe steps converge at a sublinear rate.
+    limits = {"tol": 1e-3, "max_iter": 50_000} if step == "fw" else {}
+    compare(X, y, lam=lam, solver=solver, step=step, sampling=sampling, **limits)
+
+
+@pytest.mark.parametrize("boundary", [False, True], ids=["array", "callable"])
+@pytest.mark.parametrize("transitions", [True, False])
+@pytest.mark.parametrize("ignored", [False, True])
+def test_masks(rng, boundary, transitions, ignored):
+    limits = np.array([[True, True, False], [True, False, True]]) if boundary else None
+    model = brute_force.Model(3, True, True, transitions, MASK, limits)
+    X, y = make(rng, model=model, ignored=ignored)
+    mask = follows if boundary else MASK
+    estimator = compare(
+        X, y, model=model, transition_mask=mask, transitions=transitions, classes=[0, 1, 2]
+    )
+    for labels in estimator.predict(X):
+        assert brute_force.is_allowed(labels, model)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("boundaries", [True, False])
+@pytest.mark.parametrize("transitions", [True, False])
+def test_every_switch(rng, bias, boundaries, transitions):
+    X, y = make(rng, ignored=True)
+    compare(
+        X,
+        y,
+        model=brute_force.Model(3, bias, boundaries, transitions),
+        fit_intercept=bias,
+        boundaries=boundaries,
+        transitions=transitions,
+    )
+
+
+@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
+def test_certificate_away_from_the_optimum(rng, solver):
+    X, y = make(rng, ignored=True)
+    weights = rng.choice([0.5, 1.0, 3.0], len(X))
+    for step in STEPS:
+        with pytest.warns(ConvergenceWarning, match="stopped at relative duality gap"):
+            estimator = ChainSSVM(
+                lam=0.02, solver=solver, step=step, tol=1e-12, max_iter=3, warm_start=True,
+                ignore_label=-1, random_state=1,
+            ).fit(X, y, weights)  # fmt: skip
+        terms = certify(estimator, X, y, 0.02, brute_force.Model(3), weights=weights)
+        best, _ = dual_qp.optimum(terms, 0.02)
+        assert estimator.dual_objective_ < best < estimator.objective_
+
+
+def test_lam_auto_is_one_over_the_weights_of_labelled_samples(rng):
+    X, y = make(rng, ignored=True)
+    assert (y[5] == -1).all()  # counts as weight 0
+    weights = np.arange(len(X), dtype=float)  # and so does sample 0
+    y[1][0] = 1
+    compare_lam = 1 / (weights.sum() - weights[5])
+    estimator = ChainSSVM(ignore_label=-1, tol=1e-8, warm_start=True, max_iter=20_000).fit(
+        X, y, weights
+    )
+    terms = certify(estimator, X, y, compare_lam, brute_force.Model(3), weights=weights)
+    best, _ = dual_qp.optimum(terms, compare_lam)
+    assert estimator.objective_ == pytest.approx(best, rel=1e-6)
+
+
+def test_dual_never_falls_in_the_history(rng):
+    X, y = make(rng, n=12)
+    for step in STEPS:
+        estimator = ChainSSVM(
+            lam=0.02, step=step, tol=1e-4, certificate_every=1, max_iter=3000, random_state=0
+        ).fit(X, y)
+        history = estimator.history_
+        assert (np.diff(history["dual"]) >= -1e-12 * history["primal"][1:]).all()
+        assert (history["gap"] >= 0).all()
+        np.testing.assert_allclose(
+            history["gap"], history["primal"] - history["dual"], rtol=0, atol=1e-15
+        )
+
+
+def test_uniform_sampling_does_not_stall_on_blocks_it_has_not_drawn():
+    # A pass of draws with replacement may meet solved blocks alone; that is no stall.
+    X, y = list(np.eye(4)[:, np.newaxis]), [[0], [1], [0], [1]]
+    for seed in range(20):
+        estimator = ChainSSVM(
+            transitions=False, boundaries=False, fit_intercept=False, sampling="uniform",
+            tol=1e-6, random_state=seed,
+        ).fit(X, y)  # fmt: skip
+        assert estimator.status_ == "CONVERGED"
