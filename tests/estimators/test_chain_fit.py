@@ -102,12 +102,15 @@ def test_history(tiny_chains):
         assert (np.diff(dual) >= -1e-12 * model.objective_).all()
 
 
-def test_tol_zero_ends_where_rounding_does(tiny_chains):
-    X, y = tiny_chains
-    model = ChainSSVM(lam=0.3, tol=0, max_iter=10**5, random_state=0).fit(X, y)
-    assert model.status_ in ("STALLED", "CONVERGED")  # CONVERGED: the gap is zero to the bit
-    assert model.dual_gap_ <= 1e-12 * model.objective_
-    assert model.converged_ == (model.dual_gap_ == 0)
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+@pytest.mark.parametrize("key", range(4))
+def test_tol_zero_ends_where_rounding_does(key, sampling):
+    rng = np.random.default_rng(key)
+    X = [rng.standard_normal((2, 3)) for _ in range(3)]
+    y = [[0, 1], [2, 0], rng.integers(0, 3, 2)]
+    model = ChainSSVM(lam=0.3, tol=0, max_iter=10_000, sampling=sampling, random_state=0).fit(X, y)
+    assert (model.status_, model.converged_) == ("STALLED", False)
+    assert 0 < model.dual_gap_ <= 1e-12 * model.objective_
 
 
 def test_max_time(rng):
@@ -205,7 +208,8 @@ def test_pickles_hold_the_model_alone(rng, tmp_path, warm_start):
         assert copy.status_ == "CONVERGED"
         for a, b in zip(copy.predict(X), model.predict(X), strict=True):
             np.testing.assert_array_equal(a, b)
-        assert copy.fit(X, y).n_iter_ <= (2 if warm_start else model.n_iter_)
+        again = copy.fit(X, y).n_iter_
+        assert again < model.n_iter_ if warm_start else again == model.n_iter_
     size = len(pickle.dumps(model))
     if warm_start:
         return
