@@ -68,20 +68,7 @@ def test_private_names_of_sklearn_are_in_compat_alone(path):
             assert not any(part.startswith("_") for part in parts), module
 
 
-# Known to be too long; strict, so that a file that is cut loses its mark.
-TOO_LONG = {"chain.py": 432, "_problems/_chain.pyx": 512}
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, marks=pytest.mark.xfail(strict=True, reason="to be split"))
-        if name_of(path) in TOO_LONG
-        else path
-        for path in SOURCES
-    ],
-    ids=name_of,
-)
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_sources_are_under_400_lines(path):
     assert len(path.read_text().splitlines()) < 400
 
