@@ -1,0 +1,309 @@
+"""ChainSSVM: weights of samples, warm starts, ends of a fit, pickles, scikit-learn's tools."""
+
+import os
+import pickle
+import signal
+import threading
+import warnings
+
+import joblib
+import numpy as np
+import pytest
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import (
+    GridSearchCV,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from sstruct.chain import ChainSSVM
+from tests.reference import brute_force
+
+HISTORY = [
+    "seconds", "certificate_seconds", "passes", "oracle_calls", "approximate_passes", "primal",
+    "gap", "dual", "working_set_size",
+]  # fmt: skip
+
+
+def long_chains(rng, n=300, K=6):
+    """Data on which a fit with tol=0 runs for a long while."""
+    X = [rng.standard_normal((20, 20)) for _ in range(n)]
+    return X, [rng.integers(0, K, 20) for _ in range(n)]
+
+
+@pytest.mark.parametrize("loss", ["hamming", "balanced"])
+@pytest.mark.parametrize("lam", [0.01, 0.3, 1.0, "auto"])
+def test_weights_are_copies(tiny_chains, rng, lam, loss):
+    X, y = tiny_chains
+    weights = rng.integers(0, 4, len(X))
+    weights[[0, 7]] = [0, 2]
+    model = ChainSSVM(lam=lam, loss=loss, tol=1e-10, max_iter=50_000, random_state=0)
+    weighted = clone(model).fit(X, y, weights)
+    copies = np.repeat(np.arange(len(X)), weights)
+    repeated = (
+        clone(model).set_params(random_state=1).fit([X[i] for i in copies], [y[i] for i in copies])
+    )
+    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-15)
+    assert weighted.objective_ > 0.01  # not separable
+    np.testing.assert_allclose(weighted.w_, repeated.w_, rtol=0, atol=1e-7)
+    kept = np.flatnonzero(weights)
+    removed = clone(model).fit([X[i] for i in kept], [y[i] for i in kept], weights[kept])
+    np.testing.assert_array_equal(weighted.w_, removed.w_)
+
+
+def test_a_label_of_weight_zero_is_not_a_class(tiny_chains):
+    X, y = tiny_chains
+    model = ChainSSVM(lam=0.1).fit([*X, X[0]], [*y, [9]], [1] * len(X) + [0])
+    assert model.classes_.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw"])
+def test_same_random_state_same_bits(tiny_chains, solver, sampling):
+    X, y = tiny_chains
+    model = ChainSSVM(lam=0.02, solver=solver, sampling=sampling, random_state=3)
+    first, again = clone(model).fit(X, y), clone(model).fit(X, y)
+    assert first.w_.tobytes() == again.w_.tobytes()
+    assert first.w_.tobytes() == first.fit(X, y).w_.tobytes()
+    other = clone(model).set_params(random_state=4).fit(X, y)
+    assert first.w_.tobytes() != other.w_.tobytes()
+    assert first.solver_ == solver
+
+
+def test_history(tiny_chains):
+    X, y = tiny_chains
+    for every in (1, 3):
+        model = ChainSSVM(
+            lam=0.01, tol=1e-4, certificate_every=every, max_iter=20_000, random_state=0
+        ).fit(X, y)
+        history = model.history_
+        assert list(history) == HISTORY
+        assert {len(column) for column in history.values()} == {model.n_iter_}
+        assert history["passes"].tolist() == list(range(1, model.n_iter_ + 1))
+        assert (history["oracle_calls"] == history["passes"] * len(X)).all()
+        assert history["oracle_calls"][-1] == model.n_oracle_calls_
+        for name in ("seconds", "certificate_seconds", "approximate_passes"):
+            assert (np.diff(history[name]) >= 0).all()
+        assert (history["certificate_seconds"] <= history["seconds"]).all()
+        certified = np.isfinite(history["primal"])
+        np.testing.assert_array_equal(certified, np.isfinite(history["gap"]))
+        assert certified[every - 1 :: every].all()
+        assert certified.all() == (every == 1)
+        assert history["primal"][-1] == model.objective_
+        assert history["dual"][-1] == model.dual_objective_
+        assert history["gap"][-1] == model.dual_gap_ <= 1e-4 * model.objective_
+        assert (history["working_set_size"] >= 1).all()
+        dual = history["dual"][certified]
+        assert (np.diff(dual) >= -1e-12 * model.objective_).all()
+
+
+@pytest.mark.parametrize("sampling", ["permutation", "uniform"])
+@pytest.mark.parametrize("key", range(4))
+def test_tol_zero_ends_where_rounding_does(key, sampling):
+    rng = np.random.default_rng(key)
+    X = [rng.standard_normal((2, 3)) for _ in range(3)]
+    y = [[0, 1], [2, 0], rng.integers(0, 3, 2)]
+    model = ChainSSVM(lam=0.3, tol=0, max_iter=10_000, sampling=sampling, random_state=0).fit(X, y)
+    assert (model.status_, model.converged_) == ("STALLED", False)
+    assert 0 < model.dual_gap_ <= 1e-12 * model.objective_
+
+
+def test_max_time(rng):
+    X, y = long_chains(rng)
+    model = ChainSSVM(lam=1e-4, tol=0, max_iter=10**6, max_time=0.2)
+    with pytest.warns(ConvergenceWarning, match="before tol=0"):
+        model.fit(X, y)
+    assert model.status_ == "TIME_LIMIT"
+    assert 0.2 <= model.history_["seconds"][-1] < 2
+    assert model.objective_ > model.dual_objective_ > 0
+    assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize("send", ["raise_signal", "kill"])
+def test_control_c(rng, send):
+    X, y = long_chains(rng, n=20, K=3)
+    X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40
+    model = ChainSSVM(lam=1e-5, tol=0, max_iter=10**7, warm_start=True, certificate_every=10**7)
+    deliver = {
+        "raise_signal": lambda: signal.raise_signal(signal.SIGINT),
+        "kill": lambda: os.kill(os.getpid(), signal.SIGINT),
+    }[send]
+    timer = threading.Timer(0.5, deliver)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    timer.join()
+    assert (model.status_, model.converged_) == ("INTERRUPTED", False)
+    assert model.history_["seconds"][-1] < 5
+    assert {len(column) for column in model.history_.values()} == {len(model.history_["dual"])}
+    assert model.n_iter_ >= 1
+    terms = brute_force.blocks(X, y, brute_force.Model(3))
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 1e-5, terms), rel=1e-9)
+    alphas = brute_force.read_working_sets(model._warm_state, terms)
+    dual = brute_force.dual(alphas, 1e-5, terms)
+    assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
+    assert len(model.predict(X)) == len(X)
+
+
+def test_warm_start_goes_on(tiny_chains):
+    X, y = tiny_chains
+    parameters = dict(lam=0.02, tol=1e-7, max_iter=20_000, random_state=0)
+    cold = ChainSSVM(**parameters).fit(X, y)
+    for warm_start in (True, "dual"):
+        model = ChainSSVM(**parameters, warm_start=warm_start).fit(X, y)
+        assert model.n_iter_ == cold.n_iter_
+        assert model.fit(X, y).n_iter_ <= cold.n_iter_ / 10
+        model.set_params(lam=0.019).fit(X, y)
+        fresh = ChainSSVM(**{**parameters, "lam": 0.019}).fit(X, y)
+        assert model.n_iter_ < fresh.n_iter_
+        assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-7)
+        model.set_params(lam=0.02, loss="hamming-count").fit(X, y)
+        fresh = ChainSSVM(**{**parameters, "loss": "hamming-count"}).fit(X, y)
+        assert model.objective_ == pytest.approx(fresh.objective_, rel=2e-7)
+    # A fit that was cut short goes on where it was.
+    model = ChainSSVM(**{**parameters, "max_iter": 5}, warm_start=True)
+    with pytest.warns(ConvergenceWarning):
+        dual = model.fit(X, y).dual_objective_
+    assert model.set_params(max_iter=20_000).fit(X, y).history_["dual"][0] >= dual * (1 - 1e-12)
+
+
+@pytest.mark.parametrize("change", ["features", "labels", "fewer", "classes", "mask"])
+def test_warm_start_refuses_other_data(tiny_chains, change):
+    X, y = tiny_chains
+    names = ["a", "b", "c"]
+    y = [[names[label] for label in labels] for labels in y]
+    model = ChainSSVM(lam=0.1, warm_start=True).fit(X, y)
+    before = model.w_.copy()
+    if change == "features":
+        X = [*X[:-1], X[-1] + 1e-9]
+    elif change == "labels":
+        y = [*y[:-1], y[-1][::-1] + []] if y[-1] != y[-1][::-1] else [["b"], *y[1:]]
+    elif change == "fewer":
+        X, y = X[:-1], y[:-1]
+    elif change == "classes":
+        model.set_params(classes=["c", "b", "a"])
+    else:
+        model.set_params(transition_mask=np.ones((3, 3), dtype=bool))
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit and needs its data"):
+        model.fit(X, y)
+    np.testing.assert_array_equal(model.w_, before)
+    model.set_params(warm_start=False).fit(X, y)
+    assert not hasattr(model, "_warm_state")
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_pickles_hold_the_model_alone(rng, tmp_path, warm_start):
+    X = [rng.standard_normal((50, 8)) for _ in range(200)]
+    y = [(x[:, 0] > 0).astype(int) for x in X]
+    model = ChainSSVM(lam=0.1, warm_start=warm_start, random_state=0).fit(X, y)
+    joblib.dump(model, tmp_path / "model")
+    for copy in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        assert copy.get_params() == model.get_params()
+        assert copy.w_.tobytes() == model.w_.tobytes()
+        assert copy.status_ == "CONVERGED"
+        for a, b in zip(copy.predict(X), model.predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+        again = copy.fit(X, y).n_iter_
+        assert again < model.n_iter_ if warm_start else again == model.n_iter_
+    size = len(pickle.dumps(model))
+    if warm_start:
+        return
+    assert size < 6000 + 80 * model.n_iter_  # the data take 640,000 bytes
+    model.set_params(warm_start=True)
+    model.fit(X, y)
+    assert len(pickle.dumps(model)) > size
+    assert len(pickle.dumps(model.set_params(warm_start=False))) < 6000 + 80 * model.n_iter_
+
+
+def test_pickles_of_another_format_are_refused(tiny_chains):
+    model = ChainSSVM(lam=0.1).fit(*tiny_chains)
+    state = model.__getstate__()
+    assert state["_sstruct_format"] == 1
+    for version in (2, None):
+        with pytest.raises(ValueError, match=f"pickled in format {version}; .* reads format 1"):
+            ChainSSVM().__setstate__({**state, "_sstruct_format": version})
+
+
+def test_clone_and_parameters():
+    mask = np.ones((2, 2), dtype=bool)
+    model = ChainSSVM(lam=0.5, loss=[1, 2], transition_mask=mask, classes=["a", "b"])
+    parameters = model.get_params()
+    assert len(parameters) == 18
+    assert parameters["transition_mask"] is mask  # stored as it came
+    copy = clone(model)
+    assert copy.lam == 0.5
+    np.testing.assert_array_equal(copy.transition_mask, mask)
+    with pytest.raises(ValueError, match="Invalid parameter 'C'"):
+        model.set_params(C=1)
+    with pytest.raises(TypeError):
+        ChainSSVM(0.5)
+
+
+def test_an_unfitted_model_says_so(tiny_chains):
+    X, y = tiny_chains
+    for call in (ChainSSVM().predict, ChainSSVM().decision_function):
+        with pytest.raises(NotFittedError, match="This ChainSSVM instance is not fitted yet"):
+            call(X)
+    with pytest.raises(NotFittedError, match="This ChainSSVM instance is not fitted yet"):
+        ChainSSVM().score(X, y)
+
+
+def test_grid_search(tiny_chains):
+    X, y = tiny_chains
+    grid = {"lam": [0.1, 1.0, 3.0], "fit_intercept": np.array([True, False])}
+    grid["solver"] = np.array(["bcfw", "mp-bcfw"])
+    search = GridSearchCV(ChainSSVM(classes=[0, 1, 2], random_state=0), grid, cv=3).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_.lam_ == search.best_params_["lam"]
+    assert len(search.predict(X)) == len(X)
+
+
+def test_cross_validation_of_ragged_lists(tiny_chains):
+    X, y = tiny_chains
+    model = ChainSSVM(lam=0.1, classes=[0, 1, 2], random_state=0)
+    scores = cross_val_score(model, X, y, cv=3)
+    assert scores.shape == (3,)
+    assert ((scores >= 0) & (scores <= 1)).all()
+    prediction = cross_val_predict(model, X, y, cv=3)
+    assert [len(p) for p in prediction] == [len(x) for x in X]
+    model.fit(X[5:], y[5:])
+    for found, expected in zip(prediction[:5], model.predict(X[:5]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_metadata_routing_of_weights(tiny_chains):
+    X, y = tiny_chains
+    weights = np.arange(1.0, len(X) + 1)
+    with config_context(enable_metadata_routing=True):
+        model = ChainSSVM(lam=0.1, classes=[0, 1, 2], random_state=0)
+        routed = model.set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        found = cross_validate(
+            routed, X, y, cv=2, params={"sample_weight": weights}, return_estimator=True
+        )
+    first = ChainSSVM(lam=0.1, classes=[0, 1, 2], random_state=0).fit(X[7:], y[7:], weights[7:])
+    np.testing.assert_array_equal(found["estimator"][0].w_, first.w_)
+    assert found["test_score"][0] == first.score(X[:7], y[:7], weights[:7])
+
+
+def test_pipeline_and_html(tiny_chains):
+    X, y = tiny_chains
+    pipeline = make_pipeline(FunctionTransformer(lambda X: [2 * x for x in X]), ChainSSVM(lam=0.1))
+    pipeline.fit(X, y, chainssvm__sample_weight=np.ones(len(X)))
+    expected = ChainSSVM(lam=0.1).fit([2 * x for x in X], y)
+    assert len(pipeline.predict(X)) == len(X)
+    assert abs(pipeline.score(X, y) - expected.score([2 * x for x in X], y)) < 0.3
+    assert "ChainSSVM" in pipeline._repr_html_()
+    assert "ChainSSVM" in expected._repr_html_()
+    assert repr(ChainSSVM(lam=0.1)) == "ChainSSVM(lam=0.1)"
+
+
+def test_a_converged_fit_is_silent(tiny_chains):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert ChainSSVM(lam=0.1).fit(*tiny_chains).converged_
+    assert not caught
