@@ -100,7 +100,7 @@ class BaseSSVM(BaseEstimator):
                 self.__dict__.pop(name, None)
             else:
                 setattr(self, name, value)
-        self._set_solution(problem, solution, lam, solver)
+        self._set_solution(solution, lam, solver)
         if self.warm_start:
             self._warm_state = {"fingerprint": fingerprint, **state.export()}
         else:
@@ -117,8 +117,9 @@ class BaseSSVM(BaseEstimator):
             )
         return self
 
-    def _set_solution(self, problem, solution, lam, solver):
-        self.w_ = problem.public_weights(solution.w)
+    def _set_solution(self, solution, lam, solver):
+        # In the problem's layout: what decoding wants, and no second copy of it.
+        self._w = solution.w
         self.lam_ = lam
         self.solver_ = solver
         self.n_iter_ = solution.n_passes

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import join_views, weight_views
 from sstruct._validation import check_choice, pack_nodes
 from sstruct.base import BaseSSVM
 
@@ -74,8 +75,9 @@ class ChainSSVM(BaseSSVM):
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``, as
-        far as they exist, one after another.
+        far as they exist, one after another; put together when asked for.
     coef_ : ndarray of shape (K, n_features)
+        A view, as the others: nothing is stored twice.
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
@@ -235,7 +237,7 @@ class ChainSSVM(BaseSSVM):
             edge_mask=self._masks[0],
             boundary_mask=self._masks[1],
         )
-        return problem, problem.padded_weights(self.w_)
+        return problem, self._w
 
     def _predict_codes(self, X):
         check_is_fitted(self)
@@ -278,45 +280,40 @@ class ChainSSVM(BaseSSVM):
         problem, w = self._decoder(nodes)
         return nodes.like_input(problem.max_marginals(w))
 
-    def _weights(self, term):
-        """View of the part of ``w_`` that belongs to one term, zeros where there is none."""
-        K, F = len(self.classes_), self.n_features_in_
-        bias, boundaries, transitions = self._terms
-        at = 0
-        for name, exists, shape in (
-            ("coef", True, (K, F)),
-            ("intercept", bias, (K,)),
-            ("start", boundaries, (K,)),
-            ("end", boundaries, (K,)),
-            ("edge", transitions, (K, K)),
-        ):
-            size = int(np.prod(shape)) if exists else 0
-            if name == term:
-                return self.w_[at : at + size].reshape(shape) if exists else np.zeros(shape)
-            at += size
-        raise KeyError(term)
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _term(self, name):
+        """View of the weights of a term; zeros where there is none."""
+        return self._views().get(name, np.zeros((len(self.classes_),)))
+
+    @property
+    def w_(self):
+        """All weights one after another, assembled when asked for."""
+        return join_views(self._views())
 
     @property
     def coef_(self):
-        """Node weights, a view of ``w_``."""
-        return self._weights("coef")
+        """Node weights."""
+        return self._views()["coef"]
 
     @property
     def intercept_(self):
         """Bias of each label."""
-        return self._weights("intercept")
+        return self._term("intercept")
 
     @property
     def start_coef_(self):
         """Weight of each label at the start of a chain."""
-        return self._weights("start")
+        return self._term("start")
 
     @property
     def end_coef_(self):
         """Weight of each label at the end of a chain."""
-        return self._weights("end")
+        return self._term("end")
 
     @property
     def edge_coef_(self):
         """Weight of each transition, rows from, columns to."""
-        return self._weights("edge")
+        K = len(self.classes_)
+        return self._views().get("edge", np.zeros((K, K)))

@@ -3,15 +3,15 @@
 #     phi(x, y) = sum_l x_l (x) e[y_l], and, where asked for, a bias per label, start and end
 #     terms, and transition counts. A code is the L labels.
 # (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
-#     end (KP each), then transitions K x KP. `public_weights` and `padded_weights` translate.
-# (c) An unlabelled node has been cut out by the caller: the pieces are blocks of their own,
-#     with no start or end term at a cut. The loss is L(y) = c_i sum_l cost[truth_l, y_l].
+#     end (KP each), then transitions K x KP. `weight_views` names the parts.
+# (c) Unlabelled nodes are cut out by the caller; the pieces are blocks without a start or end
+#     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l].
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sstruct._oracles._viterbi cimport chain_max_marginals, viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
@@ -20,7 +20,7 @@ from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 import numpy as np
 
 from sstruct._problems.chain_arguments import (
-    check_blocks, check_labels, of_blocks, pad_weights, padded, penalties, unpad_weights)
+    check_blocks, check_labels, fill_views, of_blocks, padded, penalties, weight_views)
 
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
@@ -42,7 +42,7 @@ cdef double VECTOR_WORK = 1.0 / 16
 # Oracles that cost less than this are not worth a batch: one call at the current w gains more.
 cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
-cdef Py_ssize_t MAX_PAIRS = 24
+cdef Py_ssize_t MAX_PAIRS = 64
 
 
 cdef class ChainProblem(BlockProblem):
@@ -118,11 +118,8 @@ cdef class ChainProblem(BlockProblem):
         self.table = np.empty(self.n_labels * self.KP)
         self.label_score = np.empty(self.KP)
         self.label_seen = np.zeros(self.KP, dtype=np.int32)
-        self.where = np.empty(self.max_code_size, dtype=np.int32)
-        self.where_edge = np.empty(self.max_code_size, dtype=np.int32)
-        # Of the size of w; used and therefore filled only for chains that differ in many places.
-        self.accumulator = np.zeros(
-            self.n_weights if self.max_code_size > MAX_PAIRS else 1)
+        self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
+        self.accumulator = None
 
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
@@ -164,17 +161,15 @@ cdef class ChainProblem(BlockProblem):
         else:
             self.edge = &self.table[0]
             for k in range(K * KP):
-                self.table[k] = (&self.edge_penalty[0, 0])[k]
-            if self.transitions:
-                for k in range(K * KP):
-                    self.table[k] += w[self.edge_at + k]
+                self.table[k] = (&self.edge_penalty[0, 0])[k] + (
+                    w[self.edge_at + k] if self.transitions else 0)
         return 0
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t L = self.length[i], first = self.start[i]
-        cdef double features
+        cdef double n_values
         self.potentials(i, w, loss_weight)
         answer.value = viterbi_labels(
             &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, code, &self.best[0],
@@ -182,8 +177,8 @@ cdef class ChainProblem(BlockProblem):
         if answer.value == -INFINITY:
             with gil:
                 raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
-        features = <double> (sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first))
-        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (features + L * self.n_labels)
+        n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
+        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_labels)
         answer.exact = True
         return 0
 
@@ -213,8 +208,7 @@ cdef class ChainProblem(BlockProblem):
         if scale != 0:
             self.need_labels()
         edge = w + self.edge_at if self.transitions else NULL
-        for k in range(count):
-            out[k] = 0
+        memset(out, 0, count * sizeof(double))
         for l in range(L):
             differ = False
             y = codes[0][l]
@@ -318,7 +312,11 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t first = self.start[i], KP = self.KP
         cdef Py_ssize_t l, p, f, size, at
         cdef double total = 0
-        cdef double* sums = &self.accumulator[0]
+        cdef double* sums
+        if self.accumulator is None:   # as large as w, so only where it is wanted
+            with gil:
+                self.accumulator = np.zeros(self.n_weights)
+        sums = &self.accumulator[0]
         self.scatter(i, a, b, 1.0, sums)
         # Every touched entry is squared once and put back to zero.
         for p in range(n_nodes):
@@ -370,14 +368,17 @@ cdef class ChainProblem(BlockProblem):
                 raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
         return 0
 
-    def public_weights(self, const double[::1] w):
-        """Return w unpadded: coef (K, F), then intercept, start, end (K) and edge (K, K)."""
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout; see `chain_arguments`."""
         self._check_weights(w)
-        return unpad_weights(np.asarray(w), self.n_labels, self.n_features, self.KP)
+        terms = (self.bias, self.boundaries, self.transitions)
+        return weight_views(w, self.n_labels, self.n_features, terms)
 
-    def padded_weights(self, w):
-        """Undo `public_weights`."""
-        return pad_weights(w, self.n_labels, self.n_features, self.KP, self.n_weights)
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        w = np.zeros(self.n_weights)
+        fill_views(self.weight_views(w), public)
+        return w
 
     def max_marginals(self, const double[::1] w):
         """Return, for each row of each block in turn, the best score through each label: (N, K)."""

@@ -55,23 +55,45 @@ def penalties(mask, shape, width, name):
     return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
 
 
-def unpad_weights(w, n_labels, n_features, width):
-    """Turn weights from the oracle's layout into coef (K, F), intercept, start, end, edge."""
-    rows = w.reshape(-1, width)[:, :n_labels]
-    out = np.empty(rows.size)
-    size = n_labels * n_features
-    out[:size].reshape(n_labels, n_features)[...] = rows[:n_features].T
-    out[size:].reshape(-1, n_labels)[...] = rows[n_features:]
-    return out
+def weight_views(w, n_labels, n_features, terms):
+    """Name the parts of weights in the oracle's layout, without a copy.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_weights,)
+    terms : tuple of bool
+        Whether there are intercepts, boundaries (start and end), transitions.
+
+    Returns
+    -------
+    dict
+        coef (K, F), and those that exist of intercept, start, end (K,) and edge (K, K), in the
+        order of the public weight vector.
+    """
+    bias, boundaries, transitions = terms
+    n_rows = n_features + bias + 2 * boundaries + n_labels * transitions
+    rows = w.reshape(n_rows, -1)[:, :n_labels]
+    views, at = {"coef": rows[:n_features].T}, n_features
+    for name, exists in (("intercept", bias), ("start", boundaries), ("end", boundaries)):
+        if exists:
+            views[name] = rows[at]
+            at += 1
+    if transitions:
+        views["edge"] = rows[at:]
+    return views
 
 
-def pad_weights(w, n_labels, n_features, width, n_weights):
-    """Undo `unpad_weights`; `n_weights` is the length in the oracle's layout."""
-    w = np.asarray(w, dtype=np.float64)
-    out = np.zeros((n_weights // width, width))
-    if w.shape != (len(out) * n_labels,):
-        raise ValueError(f"weights of shape {w.shape}, expected {(len(out) * n_labels,)}")
-    size = n_labels * n_features
-    out[:n_features, :n_labels] = w[:size].reshape(n_labels, n_features).T
-    out[n_features:, :n_labels] = w[size:].reshape(-1, n_labels)
-    return out.reshape(-1)
+def join_views(views):
+    """Put the parts one after another: the public weight vector."""
+    return np.concatenate([part.ravel() for part in views.values()])
+
+
+def fill_views(views, public):
+    """Undo `join_views`, into the array that the views are of."""
+    expected = (sum(part.size for part in views.values()),)
+    if np.shape(public) != expected:
+        raise ValueError(f"weights of shape {np.shape(public)}, expected {expected}")
+    at = 0
+    for part in views.values():
+        part[...] = np.reshape(public[at : at + part.size], part.shape)
+        at += part.size

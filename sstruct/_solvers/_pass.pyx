@@ -31,7 +31,7 @@ cdef double WORK_PER_LOOK = 1e5
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
 # A block gap below this share of its scores is rounding, and no step follows it.
-cdef double ROUNDING = 8 * 2.220446049250313e-16
+cdef double ROUNDING = 32 * 2.220446049250313e-16
 # Work of looking at a block and skipping it.
 cdef double SKIP_WORK = 3
 

@@ -14,7 +14,8 @@ cdef class DualState:
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
     cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
-    cdef double[::1] weights              # w
+    cdef object weights_owner
+    cdef double[::1] weights              # w, in the array `weights_owner`
     cdef WorkingSet* working_sets
     cdef double[::1] gap_estimates        # block gap at the last exact visit, before its step
     cdef double[::1] working_gaps         # gap over the working set alone; inf after an exact visit

@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
 from sstruct._solvers._working_set cimport (
-    find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
+    find, insert, labeling, pair, working_set_bytes, working_set_close, working_set_open)
 
 import numpy as np
 
@@ -49,7 +49,8 @@ cdef class DualState:
                 f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
         if not np.min(block_weight) > 0:
             raise ValueError("block weights must be positive")
-        self.weights = np.zeros(problem.n_weights)
+        self.weights_owner = np.zeros(problem.n_weights)
+        self.weights = self.weights_owner
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
@@ -104,24 +105,32 @@ cdef class DualState:
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
         """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
         cdef WorkingSet* working_set = &self.working_sets[i]
-        cdef double value = working_set.distance[a * working_set.capacity + b]
+        cdef double value
+        if a == b:
+            return 0
+        value = working_set.distance[pair(a, b)]
         if value < 0:
             self.problem.squared_distance(
                 i, labeling(working_set, a), labeling(working_set, b), &value)
-            # The table is single precision; an infinite distance would make weights NaN.
-            if not value < 3e38:
+            if not value < INFINITY:
                 with gil:
                     raise ValueError(
                         f"block {i}: two labelings are {value:g} apart (squared distance); "
                         "scale the features down")
-            working_set.distance[a * working_set.capacity + b] = <float> value
-            working_set.distance[b * working_set.capacity + a] = <float> value
+            # Rounding must not make a distance negative, which would mean: not asked for yet.
+            value = max(value, 0)
+            working_set.distance[pair(a, b)] = value
         return value
 
     @property
     def w(self):
         """The weights, a copy, in the problem's layout."""
         return np.array(self.weights)
+
+    @property
+    def live_w(self):
+        """The weights themselves, which the next step changes."""
+        return self.weights_owner
 
     @property
     def n_bytes(self):

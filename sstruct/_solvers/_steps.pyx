@@ -116,8 +116,6 @@ cdef double correct(
     cdef double q = state.block_weight[i], ratio = q / state.lam
     cdef double mean, curvature, gamma, slope, gain = 0, half
     cdef Py_ssize_t k, s, v, n_steps = 0
-    cdef const float* row_s
-    cdef const float* row_v
     memset(change, 0, count * sizeof(double))
     while n_steps < max_steps:
         s = 0
@@ -150,14 +148,10 @@ cdef double correct(
         if count == 2:
             break
         # <psi_k, psi_s - psi_v> = (d_kv - d_ks) / 2, up to what all k share
-        for k in range(count):
-            state.distance(i, first + k, first + s)
-            state.distance(i, first + k, first + v)
-        row_s = working_set.distance + (first + s) * working_set.capacity + first
-        row_v = working_set.distance + (first + v) * working_set.capacity + first
         half = 0.5 * ratio * gamma
         for k in range(count):
-            score[k] -= half * (row_v[k] - row_s[k])
+            score[k] -= half * (
+                state.distance(i, first + k, first + v) - state.distance(i, first + k, first + s))
     state.dual += q * gain
     if n_steps > 0:
         scatter_change(state, i, first, count)

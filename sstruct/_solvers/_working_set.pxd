@@ -1,15 +1,12 @@
 # The working set of a block: its cached labelings. Header only where it is hot.
 from libc.stdint cimport int32_t, uint32_t
 
-cdef float UNKNOWN   # a distance that nobody has asked for yet
-
-
 cdef struct WorkingSet:
     # Entry 0 is the truth and never leaves. All arrays live in one allocation at `alpha`.
     Py_ssize_t size, capacity, code_size
     double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
     double* loss
-    float* distance         # capacity x capacity: |phi(a) - phi(b)|^2, symmetric, on demand
+    double* distance        # |phi(a) - phi(b)|^2 for a > b, at `pair(a, b)`; -1: not asked for yet
     int32_t* last_active    # pass in which an oracle last returned the labeling
     uint32_t* hash
     int32_t* codes          # capacity x code_size
@@ -17,6 +14,11 @@ cdef struct WorkingSet:
 
 cdef inline int32_t* labeling(const WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
     return working_set.codes + k * working_set.code_size
+
+
+cdef inline Py_ssize_t pair(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    """Place of two different entries in the triangle of distances."""
+    return a * (a - 1) // 2 + b if a > b else b * (b - 1) // 2 + a
 
 
 cdef int working_set_open(

@@ -2,7 +2,8 @@
 # (a) Active set of pairwise steps, working set of MP-BCFW and cache: one structure. A labeling is
 #     its code; there is no vector of the size of w.
 # (b) One allocation a block, growing by half: with 100,000 short chains the bookkeeping must stay
-#     below the codes themselves. Distances are single precision: they only scale step lengths.
+#     below the features. Of the symmetric table of distances the lower triangle is kept, row after
+#     row, so that a new labeling only appends.
 # (c) The table holds squared distances and not products: steps move weight between two labelings,
 #     which needs just that, and a distance has no cancellation in it.
 """Working sets of cached labelings."""
@@ -10,8 +11,6 @@
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcmp, memcpy
-
-UNKNOWN = -1.0
 
 
 cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
@@ -25,11 +24,11 @@ cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
 
 cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil:
     return capacity * (
-        2 * sizeof(double) + capacity * sizeof(float) + (2 + code_size) * sizeof(int32_t))
+        2 * sizeof(double) + (2 + code_size) * sizeof(int32_t)
+    ) + capacity * (capacity - 1) // 2 * sizeof(double)
 
 
 cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
-    cdef Py_ssize_t k
     cdef void* memory = malloc(working_set_bytes(code_size, capacity))
     if memory == NULL:
         with gil:
@@ -38,12 +37,10 @@ cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) ex
     new.code_size = code_size
     new.alpha = <double*> memory
     new.loss = new.alpha + capacity
-    new.distance = <float*> (new.loss + capacity)
-    new.last_active = <int32_t*> (new.distance + capacity * capacity)
+    new.distance = new.loss + capacity
+    new.last_active = <int32_t*> (new.distance + capacity * (capacity - 1) // 2)
     new.hash = <uint32_t*> (new.last_active + capacity)
     new.codes = <int32_t*> (new.hash + capacity)
-    for k in range(capacity * capacity):
-        new.distance[k] = UNKNOWN
     return 0
 
 
@@ -62,7 +59,7 @@ cdef void working_set_close(WorkingSet* working_set) noexcept nogil:
 
 cdef int grow(WorkingSet* working_set) except -1 nogil:
     cdef WorkingSet new
-    cdef Py_ssize_t k, n = working_set.size
+    cdef Py_ssize_t n = working_set.size
     allocate(&new, working_set.code_size, working_set.capacity + (working_set.capacity + 1) // 2)
     new.size = n
     memcpy(new.alpha, working_set.alpha, n * sizeof(double))
@@ -70,9 +67,7 @@ cdef int grow(WorkingSet* working_set) except -1 nogil:
     memcpy(new.last_active, working_set.last_active, n * sizeof(int32_t))
     memcpy(new.hash, working_set.hash, n * sizeof(uint32_t))
     memcpy(new.codes, working_set.codes, n * new.code_size * sizeof(int32_t))
-    for k in range(n):
-        memcpy(new.distance + k * new.capacity, working_set.distance + k * working_set.capacity,
-               n * sizeof(float))
+    memcpy(new.distance, working_set.distance, n * (n - 1) // 2 * sizeof(double))
     free(working_set.alpha)
     working_set[0] = new
     return 0
@@ -102,16 +97,13 @@ cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss
     working_set.last_active[k] = 0
     working_set.hash[k] = hash_code(code, working_set.code_size)
     for j in range(k):
-        working_set.distance[k * working_set.capacity + j] = UNKNOWN
-        working_set.distance[j * working_set.capacity + k] = UNKNOWN
-    working_set.distance[k * working_set.capacity + k] = 0
+        working_set.distance[pair(k, j)] = -1
     return k
 
 
 cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
     """Drop entry k > 0; the last entry takes its place."""
-    cdef Py_ssize_t j, last = working_set.size - 1, stride = working_set.capacity
-    cdef float* table = working_set.distance
+    cdef Py_ssize_t j, last = working_set.size - 1
     if k != last:
         working_set.alpha[k] = working_set.alpha[last]
         working_set.loss[k] = working_set.loss[last]
@@ -120,7 +112,6 @@ cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
         memcpy(labeling(working_set, k), labeling(working_set, last),
                working_set.code_size * sizeof(int32_t))
         for j in range(last):
-            table[k * stride + j] = table[last * stride + j]
-            table[j * stride + k] = table[j * stride + last]
-        table[k * stride + k] = 0
+            if j != k:
+                working_set.distance[pair(k, j)] = working_set.distance[pair(last, j)]
     working_set.size = last

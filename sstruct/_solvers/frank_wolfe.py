@@ -103,7 +103,7 @@ class FrankWolfe:
                 self._certify()
                 self._record()
         return Solution(
-            w=self.state.w,
+            w=self.state.live_w,
             primal=self.primal,
             dual=self.state.dual,
             status=status,
@@ -175,7 +175,7 @@ class FrankWolfe:
         """Rebuild w from the working sets, against drift, and compute the primal there."""
         begin = seconds()
         self.state.rebuild()
-        hinge, self.exact = certificate_pass(self.problem, self.state.w, self.block_weight)
+        hinge, self.exact = certificate_pass(self.problem, self.state.live_w, self.block_weight)
         self.primal = 0.5 * self.state.lam * self.state.squared_norm() + hinge
         self.certificate_seconds += seconds() - begin
 

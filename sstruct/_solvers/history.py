@@ -24,13 +24,15 @@ class History:
     """
 
     def __init__(self):
-        self._columns = {name: [] for name in COLUMNS}
+        self._rows = []
 
     def record(self, **row):
-        """Append a row; every column must be given."""
-        for name, column in self._columns.items():
-            column.append(row[name])
+        """Append a row; every column must be given. An interruption leaves no half of one."""
+        self._rows.append(tuple(row[name] for name in COLUMNS))
 
     def as_arrays(self):
         """Return a dict of equal-length arrays."""
-        return {name: np.array(self._columns[name], dtype) for name, dtype in COLUMNS.items()}
+        columns = zip(*self._rows) if self._rows else [()] * len(COLUMNS)
+        return {
+            name: np.array(column, dtype) for (name, dtype), column in zip(COLUMNS.items(), columns)
+        }

@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import join_views
 from tests.reference import brute_force
 
 SWITCHES = list(product([True, False], repeat=3))
@@ -146,12 +147,12 @@ def check_against_definition(chains, rng):
             assert problem.py_squared_distance(i, a, b) == move @ move
             out = np.zeros(problem.n_weights)
             problem.py_scatter(i, a, b, 1.0, out)
-            np.testing.assert_array_equal(problem.public_weights(out), move)
+            np.testing.assert_array_equal(join_views(problem.weight_views(out)), move)
             np.testing.assert_array_equal(problem.padded_weights(move), out)
             problem.py_scatter(i, b, a, 1.0, out)
             assert not out.any()
             problem.py_scatter(i, a, b, -0.5, out)
-            np.testing.assert_array_equal(problem.public_weights(out), -0.5 * move)
+            np.testing.assert_array_equal(join_views(problem.weight_views(out)), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
     decoded = problem.decode(padded)
     np.testing.assert_array_equal(
@@ -180,10 +181,10 @@ def test_every_switch(rng, switches, storage, masked):
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
 def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype):
-    # Beyond 24 differing positions planes are added up in an accumulator, which must be left
+    # Beyond 64 differing positions planes are added up in an accumulator, which must be left
     # clean: every distance is asked for twice, short ones in between.
     chains = make_chains(
-        rng, 3, (25, 60, 24, 7), storage=storage, dtype=dtype, switches=switches, F=5
+        rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5
     )
     problem = chains.problem
     for _ in range(2):
@@ -202,7 +203,7 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
     X = rng.standard_normal((80, 6))
     problem = ChainProblem(X, [0], [80], 4, np.zeros(80, dtype=np.int32))
     model = brute_force.Model(4)
-    for differing in (1, 23, 24, 25, 26, 79, 80):
+    for differing in (1, 63, 64, 65, 66, 79, 80):
         a = rng.integers(0, 4, 80)
         b = a.copy()
         where = rng.permutation(80)[:differing]
@@ -239,12 +240,12 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches):
     padded = problem.padded_weights(w)
     assert padded.shape == (problem.n_weights,)
     assert np.count_nonzero(padded) == size  # the padding is zero
-    np.testing.assert_array_equal(problem.public_weights(padded), w)
+    np.testing.assert_array_equal(join_views(problem.weight_views(padded)), w)
     for wrong in (np.zeros(size + 1), np.zeros((1, size)), np.zeros(0)):
-        with pytest.raises(ValueError, match="weights of shape .*, expected"):
+        with pytest.raises(ValueError, match=r"weights of shape .*, expected"):
             problem.padded_weights(wrong)
     with pytest.raises(ValueError, match="weights, expected"):
-        problem.public_weights(np.zeros(problem.n_weights - 1))
+        join_views(problem.weight_views(np.zeros(problem.n_weights - 1)))
 
 
 def test_features_that_need_no_copy_are_not_copied(rng):
