@@ -308,6 +308,7 @@ class _Encoded:
             self.codes[weighted] = np.asarray(self.pairs.columns)[which]
             self.weights = np.ones(len(self.codes))
             self.weights[weighted] = np.asarray(self.pairs.weights)[which]
+        del self.pairs  # as large as the vocabulary, and of no more use
 
     def counts(self, n_columns):
         """Number of occurrences of each attribute."""
@@ -319,7 +320,8 @@ class _Encoded:
         present = indices != ABSENT
         indptr, weights = self.offsets, self.weights
         if not present.all():
-            before = np.zeros(len(indices) + 1, dtype=np.int64)
+            small = len(indices) <= np.iinfo(np.int32).max
+            before = np.zeros(len(indices) + 1, dtype=np.int32 if small else np.int64)
             np.cumsum(present, out=before[1:])
             indptr, indices = before[indptr], indices[present]
             weights = None if weights is None else weights[present]
