@@ -1,5 +1,7 @@
 """Labelled sequences as the arrays that a ChainProblem trains on."""
 
+from collections.abc import Iterable
+
 import numpy as np
 from scipy import sparse
 
@@ -98,6 +100,8 @@ def _find_classes(classes, labels, used, nodes):
     """Return all labels in order: those given, or those that occur."""
     if classes is None:
         return find_classes(labels[used])
+    if isinstance(classes, str) or not isinstance(classes, Iterable):
+        raise TypeError(f"classes must be a list of labels or None, found {classes!r}")
     classes = as_labels(list(classes))
     if len(classes) == 0 or len(find_classes(classes)) < len(classes):
         raise ValueError("classes must name at least one label, and none twice")

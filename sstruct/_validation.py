@@ -83,6 +83,13 @@ def pack_nodes(estimator, X, *, fitted):
         raise ValueError("X has 0 features, expected at least 1")
     _check_offsets(nodes)
     _check_finite(nodes)
+    known = getattr(estimator, "feature_names_in_", None) if fitted else None
+    if known is not None and nodes.feature_names is not None:
+        if not np.array_equal(known, nodes.feature_names):
+            raise ValueError(
+                f"the columns of X[0] are {list(nodes.feature_names)}, expected those of the fit: "
+                f"{list(known)}"
+            )
     return nodes
 
 
@@ -243,15 +250,16 @@ def flat_labels(y, nodes, name):
 def _labels_of_rows(y, nodes):
     if isinstance(y, Sequences):
         y = y.flat
-    elif isinstance(y, list | tuple) and any(isinstance(label, tuple) for label in y):
-        return as_labels(list(y))
-    y = np.asarray(y)
-    y = column_or_1d(y, warn=True)
-    if len(y) != len(nodes):
+    if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
+        labels = as_labels(list(y))
+    else:
+        labels = as_labels(column_or_1d(np.asarray(y), warn=True))
+    if len(labels) != len(nodes):
         raise ValueError(
-            f"Found input variables with inconsistent numbers of samples: {[len(nodes), len(y)]}"
+            "Found input variables with inconsistent numbers of samples: "
+            f"{[len(nodes), len(labels)]}"
         )
-    return as_labels(y)
+    return labels
 
 
 def _joined(y):

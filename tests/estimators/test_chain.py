@@ -324,3 +324,23 @@ def test_max_iter_warns_with_the_gap(tiny_chains):
         model.fit(X, y)
     assert (model.status_, model.converged_, model.n_iter_) == ("MAX_ITER", False, 2)
     assert model.n_oracle_calls_ == 2 * len(X)
+
+
+def test_labels_of_rows_keep_their_types():
+    X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    y = [1, "a", 1, "a"]
+    model = ChainSSVM(lam=0.1).fit(X, y)
+    assert model.classes_.tolist() == [1, "a"]
+    assert model.predict(X).tolist()[:1] == [1]
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[4, 3\]"):
+        ChainSSVM().fit(X, [(0, 1), (1, 0), (0, 1)])
+
+
+def test_columns_of_data_frames_must_be_those_of_the_fit():
+    pd = pytest.importorskip("pandas")
+    frames = [pd.DataFrame({"a": [0.0, 1.0], "b": [1.0, 0.0]}) for _ in range(3)]
+    model = ChainSSVM(lam=0.1).fit(frames, [[0, 1]] * 3)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    model.predict(frames)
+    with pytest.raises(ValueError, match=r"columns of X\[0\] are \['b', 'a'\]"):
+        model.predict([frame[["b", "a"]] for frame in frames])
