@@ -1,0 +1,56 @@
+"""The data sets that benchmarks use: known optima and known scores. Needs SSTRUCT_DATA."""
+
+import os
+
+import numpy as np
+import pytest
+
+from sstruct import ChainSSVM
+from sstruct.datasets import fetch_conll2000, fetch_ocr_letters
+from sstruct.masks import bio_transitions
+from sstruct.metrics import chunk_f1_score
+from sstruct.preprocessing import SequenceVectorizer
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.environ.get("SSTRUCT_DATA"), reason="SSTRUCT_DATA is not set"),
+]
+
+
+def test_ocr_letters_have_the_optimum_that_another_program_found():
+    # A C++ program of its own makes 0.3810794 the dual and 0.3810823 the primal at lam 0.01.
+    letters = fetch_ocr_letters()
+    train = np.flatnonzero(letters.fold != 0)
+    X, y = [letters.data[i] for i in train], [letters.target[i] for i in train]
+    model = ChainSSVM(lam=0.01, tol=1e-4, random_state=0).fit(X, y)
+    assert model.converged_
+    assert model.dual_objective_ <= 0.3810823
+    assert model.objective_ >= 0.3810794
+    assert model.dual_gap_ <= 1e-4 * model.objective_
+    test = np.flatnonzero(letters.fold == 0)
+    error = 1 - model.score([letters.data[i] for i in test], [letters.target[i] for i in test])
+    assert error == pytest.approx(0.123, abs=0.003)
+
+
+def test_chunks_of_conll2000():
+    def features(data):
+        for sentence in data:
+            words = [word for word, _ in sentence]
+            tags = ["", *(tag for _, tag in sentence), ""]
+            yield [
+                {"w": word, "t": tags[k + 1], "t-": tags[k], "t+": tags[k + 2]}
+                for k, word in enumerate(words)
+            ]
+
+    train, test = fetch_conll2000(subset="train"), fetch_conll2000(subset="test")
+    vectorizer = SequenceVectorizer()
+    X = vectorizer.fit_transform(list(features(train.data[:3000])))
+    model = ChainSSVM(
+        loss="hamming-count", lam=0.003, transition_mask=bio_transitions, random_state=0
+    ).fit(X, train.target[:3000])
+    predicted = model.predict(vectorizer.transform(list(features(test.data))))
+    assert model.converged_
+    assert chunk_f1_score(test.target, predicted) > 0.9
+    for labels in predicted:
+        for before, after in zip([None, *labels], [*labels, None]):
+            assert bio_transitions(before, after)
