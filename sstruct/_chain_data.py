@@ -5,17 +5,10 @@ from collections.abc import Iterable
 import numpy as np
 from scipy import sparse
 
+from sstruct._labels import as_labels, encode, find_classes, is_label
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._rows import compressed
-from sstruct._validation import (
-    as_labels,
-    check_weights,
-    encode,
-    find_classes,
-    flat_labels,
-    is_label,
-    pack_nodes,
-)
+from sstruct._validation import check_weights, flat_labels, pack_nodes
 from sstruct.losses import node_costs
 from sstruct.masks import allowed_transitions, check_labellings
 

@@ -4,6 +4,9 @@ from itertools import chain
 
 import numpy as np
 
+from sstruct._labels import ordered
+from sstruct._validation import check_weights
+
 
 class FlatLabels:
     """True and predicted labels of the nodes that count, as integers that scikit-learn can read."""
@@ -11,7 +14,9 @@ class FlatLabels:
     def __init__(self, y_true, y_pred, sample_weight, ignore_label):
         y_true, y_pred = matched(y_true, y_pred)
         self.n_sequences = len(y_true)
-        self.sequence_weights = checked_weights(sample_weight, self.n_sequences)
+        self.sequence_weights = None
+        if sample_weight is not None:
+            self.sequence_weights = check_weights(sample_weight, self.n_sequences)
         self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
         true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
         if ignore_label is not None:
@@ -20,7 +25,7 @@ class FlatLabels:
             predicted = [label for label, kept in zip(predicted, keep) if kept]
             self.sequence = self.sequence[np.array(keep, dtype=bool)]
         # Integers, since scikit-learn reads neither tuples nor a mix of types as labels.
-        self.labels = _ordered(dict.fromkeys(chain(true, predicted)))
+        self.labels = ordered(chain(true, predicted))
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.true = np.fromiter(map(self.code.__getitem__, true), np.int64, len(true))
         self.predicted = np.fromiter(map(self.code.__getitem__, predicted), np.int64, len(true))
@@ -52,13 +57,6 @@ class FlatLabels:
         return value if average is None else float(value)
 
 
-def _ordered(labels):
-    try:
-        return sorted(labels)
-    except TypeError:
-        return list(labels)
-
-
 def _as_lists(y, name):
     if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
@@ -79,14 +77,3 @@ def matched(y_true, y_pred):
         if len(true) != len(predicted):
             raise ValueError(f"y_pred[{i}] has {len(predicted)} labels, expected {len(true)}")
     return y_true, y_pred
-
-
-def checked_weights(sample_weight, n):
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n,):
-        raise ValueError(f"sample_weight has shape {weights.shape}, expected ({n},)")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not weights.any():
-        raise ValueError("sample_weight must be finite, not negative and not zero throughout")
-    return weights

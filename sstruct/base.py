@@ -8,18 +8,12 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sstruct._labels import encode, is_label
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options, relative
 from sstruct._solvers.progress import progress
 from sstruct._solvers.status import Status
-from sstruct._validation import (
-    check_choice,
-    check_number,
-    check_weights,
-    encode,
-    flat_labels,
-    is_label,
-)
+from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
 

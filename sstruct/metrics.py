@@ -13,7 +13,8 @@ from sklearn.metrics import (
 )
 
 from sstruct._chunks import chunks_of
-from sstruct._flat_labels import FlatLabels, checked_weights, matched
+from sstruct._flat_labels import FlatLabels, matched
+from sstruct._validation import check_weights
 
 __all__ = [
     "chunk_f1_score",
@@ -294,7 +295,7 @@ def chunk_precision_recall_f1(y_true, y_pred, *, sample_weight=None, ignore_labe
     (0.666..., 1.0, 0.8)
     """
     y_true, y_pred = matched(y_true, y_pred)
-    weights = checked_weights(sample_weight, len(y_true))
+    weights = check_weights(sample_weight, len(y_true))
     right = n_predicted = n_true = 0.0
     for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
         if ignore_label is not None:

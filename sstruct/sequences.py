@@ -5,11 +5,12 @@
 
 import operator
 from collections.abc import Sequence
-from itertools import chain, pairwise
-from numbers import Real
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
+
+from sstruct._labels import join_labels
 
 __all__ = ["Sequences"]
 
@@ -356,21 +357,9 @@ def _of_one_width(items):
 
 def _joined_labels(items):
     """One array of numbers, of strings, or, for any other hashable types, of objects."""
-    arrays = [item for item in items if isinstance(item, np.ndarray)]
-    if len(arrays) == len(items):
-        kinds = {item.dtype.kind for item in arrays}
-        if len(kinds) == 1 and "O" not in kinds:
-            return np.concatenate(arrays)
-    labels = list(chain.from_iterable(items))
-    types = set(map(type, labels))
-    unhashable = [kind.__name__ for kind in types if kind.__hash__ is None]
-    if unhashable:
-        hint = "; SequenceVectorizer reads dicts" if "dict" in unhashable else ""
-        raise TypeError(f"labels must be hashable, found {unhashable[0]}{hint}")
-    if types and all(issubclass(kind, str) for kind in types):
-        return np.array(labels, dtype=np.str_)
-    if types and all(issubclass(kind, Real | np.bool_) for kind in types):
-        return np.array(labels)
-    out = np.empty(len(labels), dtype=object)
-    out[:] = labels
-    return out
+    labels = join_labels(items)
+    for kind in set(map(type, labels)) if labels.dtype == object else ():
+        if kind.__hash__ is None:
+            hint = "; SequenceVectorizer reads dicts" if kind is dict else ""
+            raise TypeError(f"labels must be hashable, found {kind.__name__}{hint}")
+    return labels

@@ -251,7 +251,7 @@ def test_mismatches_are_named(score):
         score("O", ["O"])
     with pytest.raises(ValueError, match=r"sample_weight has shape \(1,\), expected \(2,\)"):
         score([["O"], ["O"]], [["O"], ["O"]], sample_weight=[1])
-    with pytest.raises(ValueError, match="sample_weight must be finite"):
+    with pytest.raises(ValueError, match=r"sample_weight\[1\] is -1.0"):
         score([["O"], ["O"]], [["O"], ["O"]], sample_weight=[1, -1])
 
 

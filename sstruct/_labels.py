@@ -1,0 +1,91 @@
+"""Labels of any hashable type: joined, ordered, turned into integers."""
+
+import numbers
+from itertools import chain
+
+import numpy as np
+from sklearn.utils import assert_all_finite
+
+
+def join_labels(items):
+    """Return the labels of all items as one array: of their kind if they share one."""
+    if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
+        kinds = {item.dtype.kind for item in items}
+        if len(kinds) == 1 and kinds <= set("iubUSf"):
+            return as_labels(np.concatenate(list(items)))
+    return as_labels(list(chain.from_iterable(items)))
+
+
+def as_labels(labels):
+    """Return a 1-D array: numbers, strings, or, for any other hashable mix, objects."""
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
+    if isinstance(labels, np.ndarray) and labels.dtype != object:
+        if labels.dtype.kind == "f":
+            assert_all_finite(labels, input_name="y")
+        elif labels.dtype.kind not in "iubUS":
+            raise TypeError(f"y has dtype {labels.dtype}, expected labels")
+        return labels
+    types = set(map(type, labels))
+    if types and all(issubclass(t, str) for t in types):
+        return np.array([*labels], dtype=np.str_)
+    if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
+        array = np.array([*labels])
+        if array.dtype != object:  # it is where an integer is too large, and for fractions
+            return as_labels(array)
+    out = np.empty(len(labels), dtype=object)
+    out[:] = labels
+    return out
+
+
+def ordered(labels):
+    """Distinct hashable labels as a list: sorted where they can be, else by first appearance."""
+    distinct = list(dict.fromkeys(labels))
+    try:
+        return sorted(distinct)
+    except TypeError:
+        return distinct
+
+
+def find_classes(labels):
+    """Return the distinct labels as a 1-D array in a fixed order."""
+    if labels.dtype != object:
+        return np.unique(labels)
+    try:
+        return as_labels(ordered(labels))
+    except TypeError:
+        raise _unhashable(labels) from None
+
+
+def _unhashable(labels):
+    """The error that names the first label which cannot be one."""
+    for label in labels:
+        try:
+            hash(label)
+        except TypeError:
+            return TypeError(f"{label!r} is not hashable and cannot be a label")
+    return TypeError("labels cannot be compared with each other")
+
+
+def encode(labels, classes):
+    """Return the index of each label in `classes`, -1 where it is not there."""
+    if labels.dtype != object and classes.dtype != object:
+        if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
+            return np.full(len(labels), -1, dtype=np.int32)
+        order = np.argsort(classes)
+        at = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
+        found = order[at].astype(np.int32)
+        found[classes[found] != labels] = -1
+        return found
+    try:
+        index = {label: k for k, label in enumerate(classes.tolist())}
+        return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
+    except TypeError:
+        raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
+
+
+def is_label(labels, wanted):
+    """Boolean array: where a label equals `wanted` (None: nowhere)."""
+    if wanted is None:
+        return np.zeros(len(labels), dtype=bool)
+    return encode(labels, as_labels([wanted])) == 0
