@@ -4,3 +4,5 @@ import os
 
 # Figures of examples are drawn without a display.
 os.environ.setdefault("MPLBACKEND", "Agg")
+# scikit-learn skips its array API check unless SciPy was imported with this.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
