@@ -37,7 +37,8 @@ class ChainSSVM(BaseSSVM):
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
         ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``.
     step : {"auto", "fw", "pairwise", "corrective"}, default="auto"
-        Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective.
+        Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective,
+        unless step is ``"fw"``.
     sampling : {"auto", "uniform", "permutation"}, default="auto"
         Order of an exact pass; ``"auto"`` is ``"permutation"``.
     fit_intercept : bool, default=True

@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._solvers._random cimport random_below, random_shuffle
 from sstruct._solvers._state cimport DualState
-from sstruct._solvers._steps cimport CORRECTIVE, StepKind, correct, take_exact_step
+from sstruct._solvers._steps cimport CORRECTIVE, FW, StepKind, correct, take_visit_step
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert, labeling
 
 import numpy as np
@@ -117,7 +117,7 @@ cdef int step_exactly(
     state.working_gaps[i] = INFINITY
     if gap > ROUNDING * size:
         state.n_steps += 1
-        take_exact_step(state, i, kind, s, count, gap)
+        take_visit_step(state, i, kind, s, count, gap)
     drop_idle(state, i, number, keep)
     return 0
 
@@ -201,8 +201,9 @@ cdef double mean_score(DualState state, Py_ssize_t i) except? -1 nogil:
 
 
 def approximate_pass(
-        DualState state, bint all_blocks, Py_ssize_t number, Py_ssize_t keep, double deadline):
-    """Visit working sets alone, with corrective steps.
+        DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
+        double deadline):
+    """Visit working sets alone, with corrective steps, or one Frank-Wolfe step where kind is FW.
 
     Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
     such gaps are skipped; blocks not visited so since their last exact visit never are.
@@ -223,7 +224,7 @@ def approximate_pass(
             i = state.order[a]
             state.work += SKIP_WORK
             if all_blocks or state.working_gaps[i] > mean:
-                approximate_visit(state, i, number, keep)
+                approximate_visit(state, i, kind, number, keep)
                 if look(&watch, state.work):
                     late = True
                     break
@@ -231,7 +232,8 @@ def approximate_pass(
 
 
 cdef int approximate_visit(
-        DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) except -1 nogil:
+        DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t number,
+        Py_ssize_t keep) except -1 nogil:
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k, first = 0, count, best = 0
     cdef double mean = 0, gap, size = 0
@@ -243,6 +245,7 @@ cdef int approximate_visit(
     if count < 2:
         return 0
     for k in range(count):
+        state.member[k] = first + k
         state.codes[k] = labeling(working_set, first + k)
     state.problem.scores(
         i, &state.weights[0], 1.0, state.codes, count, state.score, &state.work)
@@ -255,7 +258,11 @@ cdef int approximate_visit(
     working_set.last_active[first + best] = <int32_t> number
     if gap > ROUNDING * size:
         state.working_gaps[i] = gap
-        state.work += correct(state, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
+        if kind == FW:
+            take_visit_step(state, i, FW, first + best, count, gap)
+            state.work += 2.0 * count * count
+        else:
+            state.work += correct(state, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
     return 0
 
 

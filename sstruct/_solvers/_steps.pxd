@@ -7,7 +7,7 @@ cpdef enum StepKind:
     CORRECTIVE
 
 
-cdef int take_exact_step(
+cdef int take_visit_step(
     DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
     double block_gap) except -1 nogil
 

@@ -55,10 +55,10 @@ cdef int take_step(DualState state, Py_ssize_t i, const Direction* direction) ex
     return 0
 
 
-cdef int take_exact_step(
+cdef int take_visit_step(
         DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
         double block_gap) except -1 nogil:
-    """One step of block i towards entry `toward`, the oracle's answer.
+    """Step of a visit of block i towards entry `toward`, the best one.
 
     state.member[:count] are the entries scored, in state.score[:count]: all active ones and
     `toward`; for CORRECTIVE all entries in order.

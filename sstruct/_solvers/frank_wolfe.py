@@ -152,7 +152,8 @@ class FrankWolfe:
         options, state = self.options, self.state
         work, dual, number = state.work, state.dual, self.n_passes + 1
         keep = KEEP if options.multi_plane else 0
-        if not exact_pass(state, STEPS[options.step], self.visits_all, number, keep, deadline):
+        step = STEPS[options.step]
+        if not exact_pass(state, step, self.visits_all, number, keep, deadline):
             return False
         if not options.multi_plane:
             return seconds() < deadline
@@ -160,7 +161,7 @@ class FrankWolfe:
         work -= (EXACT_WEIGHT - 1) * (state.work - work)
         for k in range(MAX_APPROXIMATE_PASSES):
             work_before, dual_before = state.work, state.dual
-            if not approximate_pass(state, k % FULL_EVERY == 0, number, keep, deadline):
+            if not approximate_pass(state, step, k % FULL_EVERY == 0, number, keep, deadline):
                 return False
             self.n_approximate += 1
             gain, spent = state.dual - dual_before, state.work - work_before
@@ -172,7 +173,7 @@ class FrankWolfe:
         return max(self.primal - self.state.dual, 0.0)
 
     def _estimate(self):
-        """Relative gap from the block gaps met in the last pass: for the eye, no certificate."""
+        """Relative gap from the block gaps met on the way, each at another w: no certificate."""
         estimate = self.state.estimated_gap
         return relative(estimate, self.state.dual + estimate)
 

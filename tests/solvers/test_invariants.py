@@ -43,8 +43,9 @@ class Fit:
         self.number += 1
         return exact_pass(self.state, STEPS[step], permute, self.number, keep, deadline)
 
-    def approximate(self, all_blocks=True, keep=10, deadline=LATER):
-        return approximate_pass(self.state, all_blocks, max(self.number, 1), keep, deadline)
+    def approximate(self, all_blocks=True, keep=10, deadline=LATER, step="pairwise"):
+        number = max(self.number, 1)
+        return approximate_pass(self.state, STEPS[step], all_blocks, number, keep, deadline)
 
     @property
     def w(self):
@@ -80,7 +81,7 @@ def run(fit, step, permute, n_passes, rng, multi_plane=True):
     for _ in range(n_passes):
         keep = int(rng.integers(0, 4))
         if multi_plane and rng.random() < 0.6:
-            assert fit.approximate(bool(rng.integers(2)), keep)
+            assert fit.approximate(bool(rng.integers(2)), keep, step=step)
         else:
             calls = fit.state.n_oracle_calls
             assert fit.exact(step, permute, keep)
@@ -287,7 +288,7 @@ def test_features_of_any_scale(rng, step, scale):
     dual = 0.0
     for number in range(1, 6):
         exact_pass(state, STEPS[step], True, number, 10, LATER)
-        approximate_pass(state, True, number, 10, LATER)
+        approximate_pass(state, STEPS[step], True, number, 10, LATER)
         state.rebuild()
         assert np.isfinite(state.dual)
         hinge, _ = certificate_pass(problem, state.w, q)
