@@ -171,8 +171,9 @@ def test_lam_auto_is_one_over_the_weights_of_labelled_samples(rng):
 def test_dual_never_falls_in_the_history(rng):
     X, y = make(rng, n=12)
     for step in STEPS:
+        tol = 1e-2 if step == "fw" else 1e-4  # Frank-Wolfe steps converge sublinearly
         estimator = ChainSSVM(
-            lam=0.02, step=step, tol=1e-4, certificate_every=1, max_iter=3000, random_state=0
+            lam=0.02, step=step, tol=tol, certificate_every=1, max_iter=3000, random_state=0
         ).fit(X, y)
         history = estimator.history_
         assert (np.diff(history["dual"]) >= -1e-12 * history["primal"][1:]).all()
