@@ -55,8 +55,34 @@ SSTRUCT_INLINE int64_t sstruct_row_size(const sstruct_rows *rows, int64_t r)
     return rows->indices ? rows->indptr[r + 1] - rows->indptr[r] : rows->n_features;
 }
 
-/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels; w has KP labels a feature) */
-#define SSTRUCT_ACCUMULATE(TYPE, W)                                                          \
+/* Eight labels at once. Written as a vector type where the compiler has them: left to loops, gcc
+ * interchanges labels and features and computes one label after another. */
+#if defined(__GNUC__)
+typedef double sstruct_eight __attribute__((vector_size(64), aligned(8), may_alias));
+typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alias));
+#define SSTRUCT_LOAD(VECTOR, p) (*(const VECTOR *)(p))
+#define SSTRUCT_STORE(VECTOR, p, v) (*(VECTOR *)(p) = (v))
+#endif
+
+/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels in N vectors; w has KP a feature) */
+#if defined(__GNUC__)
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
+    SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        double *out)                                                                         \
+    {                                                                                        \
+        VECTOR sum[N];                                                                       \
+        for (int q = 0; q < N; q++) sum[q] = SSTRUCT_LOAD(VECTOR, out + q * (W / N));        \
+        for (int64_t f = 0; f < size; f++) {                                                 \
+            const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
+            const double value = (double)x[f];                                               \
+            for (int q = 0; q < N; q++)                                                      \
+                sum[q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                   \
+        }                                                                                    \
+        for (int q = 0; q < N; q++) SSTRUCT_STORE(VECTOR, out + q * (W / N), sum[q]);        \
+    }
+#else
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
     SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
@@ -70,12 +96,13 @@ SSTRUCT_INLINE int64_t sstruct_row_size(const sstruct_rows *rows, int64_t r)
         }                                                                                    \
         for (int k = 0; k < W; k++) out[k] = sum[k];                                         \
     }
+#endif
 
 #define SSTRUCT_ROW_POTENTIALS(TYPE)                                                         \
-    SSTRUCT_ACCUMULATE(TYPE, 32)                                                             \
-    SSTRUCT_ACCUMULATE(TYPE, 16)                                                             \
-    SSTRUCT_ACCUMULATE(TYPE, 8)                                                              \
-    SSTRUCT_ACCUMULATE(TYPE, 4)                                                              \
+    SSTRUCT_ACCUMULATE(TYPE, 32, sstruct_eight, 4)                                           \
+    SSTRUCT_ACCUMULATE(TYPE, 16, sstruct_eight, 2)                                           \
+    SSTRUCT_ACCUMULATE(TYPE, 8, sstruct_eight, 1)                                            \
+    SSTRUCT_ACCUMULATE(TYPE, 4, sstruct_four, 1)                                             \
     SSTRUCT_INLINE void sstruct_row_potentials_##TYPE(                                       \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
@@ -228,8 +255,39 @@ SSTRUCT_MULTIVERSION static double sstruct_row_product(const sstruct_rows *rows,
     return rows->single ? sstruct_row_product_float(rows, r, s) : sstruct_row_product_double(rows, r, s);
 }
 
-/* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j. */
-#define SSTRUCT_MAX_PLUS(W)                                                                  \
+/* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j. Labels travel as doubles.
+ * No branches: which label wins is hard to predict. */
+#if defined(__GNUC__)
+typedef int64_t sstruct_eight_bits __attribute__((vector_size(64)));
+typedef int64_t sstruct_four_bits __attribute__((vector_size(32)));
+#define SSTRUCT_MAX_PLUS(W, VECTOR, BITS, N)                                                 \
+    SSTRUCT_INLINE void sstruct_max_plus_##W(                                                \
+        const double *previous, int64_t K, const double *edge, int64_t KP, double *best,     \
+        int32_t *from)                                                                       \
+    {                                                                                        \
+        VECTOR m[N], g[N];                                                                   \
+        for (int q = 0; q < N; q++) {                                                        \
+            m[q] = previous[0] + SSTRUCT_LOAD(VECTOR, edge + q * (W / N));                   \
+            g[q] = (VECTOR){0};                                                              \
+        }                                                                                    \
+        for (int64_t j = 1; j < K; j++) {                                                    \
+            const double score = previous[j];                                                \
+            const double *row = edge + j * KP;                                               \
+            const VECTOR label = (VECTOR){0} + (double)j;                                    \
+            for (int q = 0; q < N; q++) {                                                    \
+                const VECTOR value = score + SSTRUCT_LOAD(VECTOR, row + q * (W / N));        \
+                const BITS higher = value > m[q];                                            \
+                g[q] = (VECTOR)((higher & (BITS)label) | (~higher & (BITS)g[q]));            \
+                m[q] = (VECTOR)((higher & (BITS)value) | (~higher & (BITS)m[q]));            \
+            }                                                                                \
+        }                                                                                    \
+        for (int q = 0; q < N; q++) {                                                        \
+            SSTRUCT_STORE(VECTOR, best + q * (W / N), m[q]);                                 \
+            for (int k = 0; k < W / N; k++) from[q * (W / N) + k] = (int32_t)g[q][k];        \
+        }                                                                                    \
+    }
+#else
+#define SSTRUCT_MAX_PLUS(W, VECTOR, BITS, N)                                                 \
     SSTRUCT_INLINE void sstruct_max_plus_##W(                                                \
         const double *previous, int64_t K, const double *edge, int64_t KP, double *best,     \
         int32_t *from)                                                                       \
@@ -247,11 +305,12 @@ SSTRUCT_MULTIVERSION static double sstruct_row_product(const sstruct_rows *rows,
         }                                                                                    \
         for (int k = 0; k < W; k++) { best[k] = m[k]; from[k] = (int32_t)g[k]; }             \
     }
+#endif
 
-SSTRUCT_MAX_PLUS(32)
-SSTRUCT_MAX_PLUS(16)
-SSTRUCT_MAX_PLUS(8)
-SSTRUCT_MAX_PLUS(4)
+SSTRUCT_MAX_PLUS(32, sstruct_eight, sstruct_eight_bits, 4)
+SSTRUCT_MAX_PLUS(16, sstruct_eight, sstruct_eight_bits, 2)
+SSTRUCT_MAX_PLUS(8, sstruct_eight, sstruct_eight_bits, 1)
+SSTRUCT_MAX_PLUS(4, sstruct_four, sstruct_four_bits, 1)
 
 /* The forward sweep of Viterbi: best[l, k] is the score of the best prefix that ends in
  * label k at position l, from[l, k] its label at l - 1. Position l > 0 uses the table
