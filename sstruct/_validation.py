@@ -113,12 +113,18 @@ def _is_item(item):
 def _concatenated(X, expected):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], getattr(X[0], "columns", None)
+    items, names = [], _column_names(X[0])
     n_sparse = 0
     for i, item in enumerate(X):
         if sparse.issparse(item):
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
+            found = _column_names(item)
+            if names is not None and found is not None and not np.array_equal(found, names):
+                raise ValueError(
+                    f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
+                    f"{list(names)}"
+                )
             item = _item_array(item, i)
         shape = item.shape
         if len(shape) != 2:
@@ -134,10 +140,13 @@ def _concatenated(X, expected):
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
-    if names is not None:
-        names = np.asarray(names, dtype=object)
-        names = names if all(isinstance(name, str) for name in names) else None
     return Nodes(_numeric(flat, "X"), offsets, "ragged", 0, names)
+
+
+def _column_names(item):
+    """Names of a data frame's columns if all are strings, else None."""
+    names = np.asarray(getattr(item, "columns", ()), dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
 def _item_array(item, i):

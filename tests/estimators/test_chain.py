@@ -344,3 +344,7 @@ def test_columns_of_data_frames_must_be_those_of_the_fit():
     model.predict(frames)
     with pytest.raises(ValueError, match=r"columns of X\[0\] are \['b', 'a'\]"):
         model.predict([frame[["b", "a"]] for frame in frames])
+    with pytest.raises(ValueError, match=r"columns of X\[1\] are \['b', 'a'\]"):
+        model.predict([frames[0], frames[1][["b", "a"]]])
+    with pytest.raises(ValueError, match=r"columns of X\[2\] are \['b', 'a'\], .* X\[0\]: \['a'"):
+        ChainSSVM().fit([*frames[:2], frames[2][["b", "a"]]], [[0, 1]] * 3)
