@@ -258,6 +258,13 @@ def flat_labels(y, nodes, name):
 
 def _labels_of_rows(y, nodes):
     if isinstance(y, Sequences):
+        long = np.flatnonzero(y.lengths != 1)
+        if len(long):
+            i = long[0]
+            raise ValueError(
+                f"y[{i}] has {y.lengths[i]} labels, but X is 2-D: each row is a sequence of one "
+                "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
+            )
         y = y.flat
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
