@@ -182,6 +182,11 @@ class FrankWolfe:
         self.state.rebuild()
         hinge, self.exact = certificate_pass(self.problem, self.state.live_w, self.block_weight)
         self.primal = 0.5 * self.state.lam * self.state.squared_norm() + hinge
+        if not math.isfinite(self.primal):
+            raise ValueError(
+                f"the objective is {self.primal}: the weights leave the range of float64. Scale "
+                f"the features, or take a larger lam than {self.state.lam:g}"
+            )
         self.certificate_seconds += seconds() - begin
 
     def _record(self, certified=True):
