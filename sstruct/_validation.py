@@ -3,6 +3,7 @@
 Everything here runs before any work and leaves the estimator as it was.
 """
 
+import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -316,7 +317,12 @@ def check_number(name, value, *, above=None, least=None, whole=False):
     if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
         expected = "an integer" if whole else "a number"
         raise TypeError(f"{name} must be {expected}, found {value!r}")
-    if not np.isfinite(value) or (above is not None and value <= above):
-        raise ValueError(f"{name} must be finite and above {above}, found {value!r}")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        finite = False
+    if not finite or (above is not None and value <= above):
+        bound = "" if above is None else f" and above {above}"
+        raise ValueError(f"{name} must be finite{bound}, found {value!r}")
     if least is not None and value < least:
         raise ValueError(f"{name} must be at least {least}, found {value!r}")
