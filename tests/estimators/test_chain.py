@@ -357,3 +357,11 @@ def test_labels_of_rows_are_not_cut_into_longer_sequences():
         ChainSSVM().fit(X, y)
     ones = Sequences.from_lengths(y.flat, [1] * 4)
     assert ChainSSVM(lam=0.1).fit(X, ones).predict(X).shape == (4,)
+
+
+def test_large_integers_are_told_apart_across_types():
+    X, labels = np.eye(3), 2**62 + np.arange(3)
+    model = ChainSSVM(lam=0.1, classes=labels.astype(np.uint64), transitions=False).fit(X, labels)
+    assert model.predict(X).tolist() == labels.tolist()
+    assert model.score(X, labels) == 1
+    assert model.score(X, labels.astype(np.float64)[::-1]) < 1
