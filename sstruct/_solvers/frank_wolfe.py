@@ -39,7 +39,6 @@ class Options:
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
-    verbose: int = 0
 
 
 @dataclass
