@@ -1,6 +1,6 @@
 """Build the Cython extensions; everything else is declared in pyproject.toml.
 
-Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks and assertions.
+Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks, in a tree of its own.
 """
 
 import os
@@ -40,8 +40,7 @@ def extensions():
             [str(relative)],
             include_dirs=["sstruct"],
             depends=["sstruct/_kernels.h", "sstruct/_clock.h"],
-            define_macros=[("SSTRUCT_DEBUG", "1")] if DEBUG else [],
-            extra_compile_args=COMPILE_ARGS + (["-UNDEBUG"] if DEBUG else []),
+            extra_compile_args=COMPILE_ARGS,
         )
 
 
@@ -49,6 +48,9 @@ setup(
     ext_modules=cythonize(
         list(extensions()),
         compiler_directives=DIRECTIVES,
-        build_dir="build/debug" if DEBUG else "build/cython",
-    )
+        build_dir="build/debug/cython" if DEBUG else "build/cython",
+    ),
+    # Apart from the others': what is newer than its sources is not built again, and a plain
+    # `pip install .` would take the slow extensions of a debug build, or the reverse.
+    options={"build": {"build_base": "build/debug"}} if DEBUG else {},
 )

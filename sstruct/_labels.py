@@ -69,9 +69,7 @@ def _unhashable(labels):
 
 def encode(labels, classes):
     """Return the index of each label in `classes`, -1 where it is not there."""
-    if labels.dtype != object and classes.dtype != object:
-        if (labels.dtype.kind in "US") != (classes.dtype.kind in "US"):
-            return np.full(len(labels), -1, dtype=np.int32)
+    if _comparable(labels.dtype, classes.dtype):
         order = np.argsort(classes)
         at = np.minimum(np.searchsorted(classes, labels, sorter=order), len(classes) - 1)
         found = order[at].astype(np.int32)
@@ -82,6 +80,13 @@ def encode(labels, classes):
         return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
     except TypeError:
         raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
+
+
+def _comparable(a, b):
+    """Whether NumPy compares two types exactly: not through floats that hold no large integer."""
+    if a.kind in "biu" and b.kind in "biu":
+        return np.result_type(a, b).kind != "f"
+    return a.kind == b.kind != "O"
 
 
 def is_label(labels, wanted):

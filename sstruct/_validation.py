@@ -3,6 +3,7 @@
 Everything here runs before any work and leaves the estimator as it was.
 """
 
+import math
 import numbers
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -113,12 +114,18 @@ def _is_item(item):
 def _concatenated(X, expected):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], getattr(X[0], "columns", None)
+    items, names = [], _column_names(X[0])
     n_sparse = 0
     for i, item in enumerate(X):
         if sparse.issparse(item):
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
+            found = _column_names(item)
+            if names is not None and found is not None and not np.array_equal(found, names):
+                raise ValueError(
+                    f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
+                    f"{list(names)}"
+                )
             item = _item_array(item, i)
         shape = item.shape
         if len(shape) != 2:
@@ -134,10 +141,13 @@ def _concatenated(X, expected):
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
-    if names is not None:
-        names = np.asarray(names, dtype=object)
-        names = names if all(isinstance(name, str) for name in names) else None
     return Nodes(_numeric(flat, "X"), offsets, "ragged", 0, names)
+
+
+def _column_names(item):
+    """Names of a data frame's columns if all are strings, else None."""
+    names = np.asarray(getattr(item, "columns", ()), dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
 def _item_array(item, i):
@@ -249,6 +259,13 @@ def flat_labels(y, nodes, name):
 
 def _labels_of_rows(y, nodes):
     if isinstance(y, Sequences):
+        long = np.flatnonzero(y.lengths != 1)
+        if len(long):
+            i = long[0]
+            raise ValueError(
+                f"y[{i}] has {y.lengths[i]} labels, but X is 2-D: each row is a sequence of one "
+                "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
+            )
         y = y.flat
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
@@ -300,7 +317,12 @@ def check_number(name, value, *, above=None, least=None, whole=False):
     if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
         expected = "an integer" if whole else "a number"
         raise TypeError(f"{name} must be {expected}, found {value!r}")
-    if not np.isfinite(value) or (above is not None and value <= above):
-        raise ValueError(f"{name} must be finite and above {above}, found {value!r}")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        finite = False
+    if not finite or (above is not None and value <= above):
+        bound = "" if above is None else f" and above {above}"
+        raise ValueError(f"{name} must be finite{bound}, found {value!r}")
     if least is not None and value < least:
         raise ValueError(f"{name} must be at least {least}, found {value!r}")

@@ -38,7 +38,7 @@ cdef extern from "_kernels.h":
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
-cdef double VECTOR_WORK = 1.0 / 12
+cdef double VECTOR_WORK = 1.0 / 24
 # Oracles that cost less than this are not worth a batch: one call at the current w gains more.
 cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.

@@ -74,7 +74,7 @@ cdef int look(Watch* watch, double work) except -1 nogil:
 
 
 cdef void drop_idle(DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) noexcept nogil:
-    """Erase labelings of weight 0 that no oracle has returned for `keep` passes."""
+    """Erase labelings of weight 0 that nothing has found best for `keep` passes."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k
     for k in range(working_set.size - 1, 0, -1):
@@ -123,7 +123,7 @@ cdef int step_exactly(
 
 
 def exact_pass(
-        DualState state, StepKind kind, bint permute, Py_ssize_t number, Py_ssize_t keep,
+        DualState state not None, StepKind kind, bint permute, Py_ssize_t number, Py_ssize_t keep,
         double deadline):
     """Visit n blocks with their max-oracles, in batches.
 
@@ -175,6 +175,9 @@ def exact_pass(
                 state.work += answer.work
                 if B > 1:
                     state.gap_estimates[i] = max(answer.value - mean_score(state, i), 0)
+                    # Batches are for dear oracles: a signal does not wait for the last of them.
+                    if look(&watch, state.work):
+                        late = True
             state.n_oracle_calls += size
             for b in range(size):
                 step_exactly(state, batch[b], &answers[b, 0], kind, B == 1, number, keep)
@@ -201,7 +204,7 @@ cdef double mean_score(DualState state, Py_ssize_t i) except? -1 nogil:
 
 
 def approximate_pass(
-        DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
+        DualState state not None, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
         double deadline):
     """Visit working sets alone, with corrective steps, or one Frank-Wolfe step where kind is FW.
 
@@ -266,7 +269,8 @@ cdef int approximate_visit(
     return 0
 
 
-def certificate_pass(BlockProblem problem, const double[::1] w, const double[::1] block_weight):
+def certificate_pass(
+        BlockProblem problem not None, const double[::1] w, const double[::1] block_weight):
     """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
 
     Returns

@@ -37,7 +37,7 @@ cdef class DualState:
         Of the random generator; taken modulo 2**64.
     """
 
-    def __cinit__(self, BlockProblem problem, double lam, block_weight, seed):
+    def __cinit__(self, BlockProblem problem not None, double lam, block_weight, seed):
         cdef Py_ssize_t i
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")

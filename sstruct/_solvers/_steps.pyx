@@ -166,9 +166,9 @@ cdef int scatter_change(
     cdef double ratio = state.block_weight[i] / state.lam, amount
     cdef Py_ssize_t gain = 0, lose = 0
     while True:
-        while gain < count and change[gain] <= 0:
+        while gain < count and not change[gain] > 0:
             gain += 1
-        while lose < count and change[lose] >= 0:
+        while lose < count and not change[lose] < 0:
             lose += 1
         if gain == count or lose == count:
             return 0

@@ -7,7 +7,7 @@ cdef struct WorkingSet:
     double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
     double* loss
     double* distance        # |phi(a) - phi(b)|^2 for a > b, at `pair(a, b)`; -1: not asked for yet
-    int32_t* last_active    # pass in which an oracle last returned the labeling
+    int32_t* last_active    # pass that last found it best: by an oracle, or in the working set
     uint32_t* hash
     int32_t* codes          # capacity x code_size
 

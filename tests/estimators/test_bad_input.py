@@ -1,6 +1,7 @@
 """What is refused: the exception, its message with the sample's index, and no trace left."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -227,6 +228,7 @@ CASES = {
 }
 for parameter, values in {
     "lam": [(0, ValueError), (-1.0, ValueError), (NAN, ValueError), (INF, ValueError),
+            (10**400, ValueError),
             ("big", ValueError), (None, TypeError), (True, TypeError)],
     "solver": [("ssg2", ValueError), (None, ValueError), (1, ValueError)],
     "step": [("newton", ValueError), (True, ValueError)],
@@ -329,3 +331,15 @@ def test_a_mask_that_allows_no_labelling_is_refused_in_prediction():
     assert estimator.predict([np.eye(2)])[0].tolist() == ["a", "b"]
     with pytest.raises(ValueError, match="masks forbid every labelling of 3 positions"):
         estimator.predict([np.eye(2), np.ones((3, 2))])
+
+
+def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is():
+    fraction, float_ = (
+        ChainSSVM(lam=lam, tol=tol, random_state=0).fit(X, Y)
+        for lam, tol in ((Fraction(1, 10), Fraction(1, 100)), (0.1, 0.01))
+    )
+    np.testing.assert_array_equal(fraction.w_, float_.w_)
+    with pytest.raises(ValueError, match=r"^tol must be finite, found nan$"):
+        ChainSSVM(tol=NAN).fit(X, Y)
+    with pytest.raises(ValueError, match=r"^lam must be finite and above 0, found nan$"):
+        ChainSSVM(lam=NAN).fit(X, Y)

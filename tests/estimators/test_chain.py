@@ -11,6 +11,7 @@ from sklearn.svm import LinearSVC
 
 from sstruct.chain import ChainSSVM
 from sstruct.masks import bio_transitions
+from sstruct.sequences import Sequences
 from tests.reference import brute_force
 
 
@@ -344,3 +345,23 @@ def test_columns_of_data_frames_must_be_those_of_the_fit():
     model.predict(frames)
     with pytest.raises(ValueError, match=r"columns of X\[0\] are \['b', 'a'\]"):
         model.predict([frame[["b", "a"]] for frame in frames])
+    with pytest.raises(ValueError, match=r"columns of X\[1\] are \['b', 'a'\]"):
+        model.predict([frames[0], frames[1][["b", "a"]]])
+    with pytest.raises(ValueError, match=r"columns of X\[2\] are \['b', 'a'\], .* X\[0\]: \['a'"):
+        ChainSSVM().fit([*frames[:2], frames[2][["b", "a"]]], [[0, 1]] * 3)
+
+
+def test_labels_of_rows_are_not_cut_into_longer_sequences():
+    X, y = np.eye(4), Sequences.from_lengths([0, 1, 0, 1], [1, 3])
+    with pytest.raises(ValueError, match=r"y\[1\] has 3 labels, but X is 2-D"):
+        ChainSSVM().fit(X, y)
+    ones = Sequences.from_lengths(y.flat, [1] * 4)
+    assert ChainSSVM(lam=0.1).fit(X, ones).predict(X).shape == (4,)
+
+
+def test_large_integers_are_told_apart_across_types():
+    X, labels = np.eye(3), 2**62 + np.arange(3)
+    model = ChainSSVM(lam=0.1, classes=labels.astype(np.uint64), transitions=False).fit(X, labels)
+    assert model.predict(X).tolist() == labels.tolist()
+    assert model.score(X, labels) == 1
+    assert model.score(X, labels.astype(np.float64)[::-1]) < 1

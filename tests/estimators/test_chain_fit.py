@@ -307,3 +307,16 @@ def test_a_converged_fit_is_silent(tiny_chains):
         warnings.simplefilter("always")
         assert ChainSSVM(lam=0.1).fit(*tiny_chains).converged_
     assert not caught
+
+
+def test_weights_out_of_range_are_no_convergence():
+    # Equal rows: labellings with the same features, between which a step has no curvature. The
+    # data are pinned: on others of this kind the weights stay finite.
+    rng = np.random.default_rng(0)
+    lengths = rng.integers(2, 6, size=20)
+    X = [np.repeat(rng.standard_normal((1, 2)), length, axis=0) for length in lengths]
+    y = [rng.integers(0, 3, length) for length in lengths]
+    model = ChainSSVM(lam=5e-324, transitions=False, boundaries=False, random_state=0)
+    with pytest.raises(ValueError, match=r"the objective is (nan|inf): the weights leave"):
+        model.fit(X, y)
+    assert not hasattr(model, "status_")

@@ -1,5 +1,6 @@
 """What holds after every pass of every kind: weights, dual value and w belong together."""
 
+import signal
 from itertools import product
 
 import numpy as np
@@ -321,3 +322,29 @@ def test_a_state_needs_a_positive_lam_and_a_weight_for_each_block(rng):
     for w, q in ((state.w[:-1], np.ones(7)), (state.w, np.ones(6))):
         with pytest.raises(ValueError, match="does not fit the problem"):
             certificate_pass(problem, w, q)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
+def test_a_signal_does_not_wait_for_the_last_oracle_of_a_batch(rng):
+    # All blocks are the same rows, and 32 oracles on them take half a second or more.
+    n, length, n_labels = 32, 3000, 200
+    labels = rng.integers(0, n_labels, length)
+    problem = ChainProblem(
+        rng.standard_normal((length, 20)), np.zeros(n), np.full(n, length), n_labels, labels
+    )
+    problem.batch_size = n
+    state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            exact_pass(state, STEPS["pairwise"], True, 1, 10, LATER)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert state.n_steps == 0
+    assert state.dual == 0
