@@ -49,7 +49,8 @@ class BaseSSVM(BaseEstimator):
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
         check_choice("warm_start", self.warm_start, (False, True, "dual"))
-        check_number("verbose", self.verbose, least=0, whole=True)
+        if self.verbose is not True:
+            check_number("verbose", self.verbose, least=0, whole=True)
 
     def _fit_problem(self, problem, block_weight, lam, data, attributes):
         """Solve and set every fitted attribute.
@@ -83,22 +84,15 @@ class BaseSSVM(BaseEstimator):
             if warm is not None:
                 if warm["fingerprint"] != fingerprint:
                     raise ValueError(
-                        "warm_start goes on from the last fit and needs its data; this X, y or "
-                        "set of classes is another one. Set warm_start=False, or clone."
+                        "warm_start goes on from the last fit and needs its data; this X, y, set "
+                        "of classes or transition_mask is another one. Set warm_start=False, or "
+                        "clone."
                     )
                 state.restore(warm)
         bar = progress(self.verbose, self.tol)
         solution = FrankWolfe(problem, state, block_weight, options, bar).solve()
-        for name, value in attributes.items():
-            if value is None:
-                self.__dict__.pop(name, None)
-            else:
-                setattr(self, name, value)
-        self._set_solution(solution, lam, solver)
-        if self.warm_start:
-            self._warm_state = {"fingerprint": fingerprint, **state.export()}
-        else:
-            self.__dict__.pop("_warm_state", None)
+        warm = {"fingerprint": fingerprint, **state.export()} if self.warm_start else None
+        self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
         if solution.interruption is not None:
             raise solution.interruption
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT):
@@ -111,19 +105,27 @@ class BaseSSVM(BaseEstimator):
             )
         return self
 
-    def _set_solution(self, solution, lam, solver):
-        # In the problem's layout: what decoding wants, and no second copy of it.
-        self._w = solution.w
-        self.lam_ = lam
-        self.solver_ = solver
-        self.n_iter_ = solution.n_passes
-        self.n_oracle_calls_ = solution.n_oracle_calls
-        self.objective_ = solution.primal
-        self.dual_objective_ = solution.dual
-        self.dual_gap_ = solution.gap
-        self.status_ = solution.status.value
-        self.converged_ = solution.status is Status.CONVERGED
-        self.history_ = solution.history
+    def _set_solution(self, solution, lam, solver, attributes):
+        attributes = {
+            **attributes,
+            # In the problem's layout: what decoding wants, and no second copy of it.
+            "_w": solution.w,
+            "lam_": lam,
+            "solver_": solver,
+            "n_iter_": solution.n_passes,
+            "n_oracle_calls_": solution.n_oracle_calls,
+            "objective_": solution.primal,
+            "dual_objective_": solution.dual,
+            "dual_gap_": solution.gap,
+            "status_": solution.status.value,
+            "converged_": solution.status is Status.CONVERGED,
+            "history_": solution.history,
+        }
+        # At once, so that an interruption leaves the attributes of one fit.
+        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            if value is None:
+                del self.__dict__[name]
 
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy over all nodes.

@@ -8,6 +8,7 @@
 # (e) The py_* doors are for tests; they check every code that comes in.
 """The seam between solvers and structures: a problem made of blocks."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 
 import numpy as np
@@ -112,6 +113,9 @@ cdef class BlockProblem:
             for i in range(self.n_blocks):
                 self.maximize(i, &w[0], 0.0, &out[size], &answer)
                 size += self.code_size(i)
+                if i % 256 == 255:
+                    with gil:
+                        PyErr_CheckSignals()
         return codes[:size]
 
     def _check_block(self, Py_ssize_t i):

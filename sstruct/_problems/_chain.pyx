@@ -103,7 +103,7 @@ cdef class ChainProblem(BlockProblem):
         self.starts_here = of_blocks(starts_here, n, np.uint8)
         self.ends_here = of_blocks(ends_here, n, np.uint8)
         self.masked = edge_mask is not None
-        self.edge_penalty = penalties(edge_mask, (K, K), self.KP, "edge_mask")
+        self.edge_penalty = penalties(edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
         self.boundary_penalty = penalties(boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         work = VECTOR_WORK * (
@@ -114,7 +114,7 @@ cdef class ChainProblem(BlockProblem):
         size = self.max_code_size * self.KP
         self.theta, self.best = np.empty(size), np.empty(size)
         self.origin = np.empty(size, dtype=np.int32)
-        self.table = np.empty(self.n_labels * self.KP)
+        self.table = np.empty(self.n_labels * self.KP if self.masked else 1)
         self.label_score = np.empty(self.KP)
         self.label_seen = np.zeros(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)

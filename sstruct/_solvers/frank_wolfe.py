@@ -103,8 +103,7 @@ class FrankWolfe:
                         bar.update(self.n_passes, self._estimate())
             except KeyboardInterrupt as error:
                 status, interruption = Status.INTERRUPTED, error
-                self._certify()
-                self._record()
+                self._end_early()
         return Solution(
             w=self.state.live_w,
             primal=self.primal,
@@ -116,6 +115,15 @@ class FrankWolfe:
             history=self.history.as_arrays(),
             interruption=interruption,
         )
+
+    def _end_early(self):
+        """Certify what an interruption has left; a second one gives up the certificate."""
+        self.n_passes += self.state.n_oracle_calls > self.history.last("oracle_calls")
+        try:
+            self._certify()
+        except KeyboardInterrupt:
+            self.primal = math.inf
+        self._record()
 
     def _iterate(self):
         """An exact pass with its approximate ones; return the status once there is one."""

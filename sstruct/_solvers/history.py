@@ -13,6 +13,7 @@ COLUMNS = {
     "dual": np.float64,
     "working_set_size": np.float64,
 }
+PASSES = list(COLUMNS).index("passes")
 
 
 class History:
@@ -27,8 +28,19 @@ class History:
         self._rows = []
 
     def record(self, **row):
-        """Append a row; every column must be given. An interruption leaves no half of one."""
-        self._rows.append(tuple(row[name] for name in COLUMNS))
+        """Append a row; every column must be given. An interruption leaves no half of one.
+
+        A second row of the same pass takes the place of the first.
+        """
+        row = tuple(row[name] for name in COLUMNS)
+        if self._rows and row[PASSES] == self._rows[-1][PASSES]:
+            self._rows[-1] = row
+        else:
+            self._rows.append(row)
+
+    def last(self, name):
+        """Return the newest entry of a column, 0 where there is none."""
+        return self._rows[-1][list(COLUMNS).index(name)] if self._rows else 0
 
     def as_arrays(self):
         """Return a dict of equal-length arrays."""

@@ -41,6 +41,7 @@ def cached_file(data_home, file_name, make, download_if_missing):
     os.close(handle)
     try:
         make(Path(draft))
+        os.chmod(draft, 0o644)  # mkstemp lets nobody else read it, but folders are shared
         os.replace(draft, path)
     except BaseException:
         with contextlib.suppress(OSError):
