@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import numpy as np
 from scipy import sparse
 
-from sstruct._labels import as_labels, encode, find_classes, is_label
+from sstruct._labels import as_labels, encode, find_classes, is_label, plain
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._rows import compressed
 from sstruct._validation import check_weights, flat_labels, pack_nodes
@@ -102,7 +102,7 @@ def _find_classes(classes, labels, used, nodes):
     if len(unknown):
         row = unknown[0]
         raise ValueError(
-            f"y[{nodes.sample_of(row)}] contains {labels[row]!r}, which is not in classes"
+            f"y[{nodes.sample_of(row)}] contains {plain(labels[row])!r}, which is not in classes"
         )
     return classes
 

@@ -7,6 +7,11 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 
+def plain(label):
+    """Return a label as Python would print it: NumPy's scalars have wordy ones of their own."""
+    return label.item() if isinstance(label, np.generic) else label
+
+
 def join_labels(items):
     """Return the labels of all items as one array: of their kind if they share one."""
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
@@ -33,6 +38,8 @@ def as_labels(labels):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
             return as_labels(array)
+    if any(issubclass(t, float) for t in types) and any(label != label for label in labels):
+        raise ValueError("y contains NaN, which is no label")
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out

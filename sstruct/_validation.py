@@ -5,7 +5,7 @@ Everything here runs before any work and leaves the estimator as it was.
 
 import math
 import numbers
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
-from sstruct._labels import as_labels, join_labels
+from sstruct._labels import as_labels, join_labels, plain
 from sstruct.sequences import Sequences
 
 
@@ -72,12 +72,14 @@ def pack_nodes(estimator, X, *, fitted):
     elif _is_ragged(X):
         nodes = _concatenated(X, expected)
     elif getattr(X, "ndim", 0) == 3:
-        X = _numeric(np.asarray(X), "X")
+        X = np.asarray(X)
+        X = _numeric(X.astype(np.float64) if X.dtype == object else X, "X")
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
         nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
+        _refuse_unreadable(X)
         return _rows(estimator, X, fitted)
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
@@ -111,6 +113,39 @@ def _is_item(item):
     return getattr(item, "ndim", 0) == 2
 
 
+def _refuse_unreadable(X):
+    """Say what is wrong with input that scikit-learn's validation would only call ragged."""
+    if sparse.issparse(X):
+        return
+    if isinstance(X, dict | set | Iterator):
+        raise TypeError(
+            "X must be a list of arrays of shape (L_i, n_features), or one array, found "
+            f"{type(X).__name__}"
+        )
+    if getattr(X, "ndim", 0) > 3:
+        raise ValueError(f"X has {X.ndim} dimensions, expected 2 or 3")
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) != 1:
+        return
+    lengths = {}
+    for i, item in enumerate(X):
+        if not isinstance(item, list | tuple | np.ndarray | dict):
+            return
+        first = item[0] if len(item) and not isinstance(item, dict) else item
+        if isinstance(first, dict):
+            raise TypeError(
+                f"X[{i}] holds feature dicts, expected numbers; "
+                "sstruct.preprocessing.SequenceVectorizer turns dicts into rows"
+            )
+        if isinstance(first, str):
+            raise TypeError(f"X[{i}] holds strings, expected numbers; are X and y swapped?")
+        lengths.setdefault(len(item), i)
+    if len(lengths) > 1:
+        raise ValueError(
+            f"X[0] is 1-D with {len(X[0])} entries, expected 2-D (nodes, features); a sequence "
+            "with one feature a node has shape (L_i, 1)"
+        )
+
+
 def _concatenated(X, expected):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
@@ -128,10 +163,10 @@ def _concatenated(X, expected):
                 )
             item = _item_array(item, i)
         shape = item.shape
+        if shape[:1] == (0,):
+            raise ValueError(f"X[{i}] has length 0, expected at least one node")
         if len(shape) != 2:
             raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
-        if shape[0] == 0:
-            raise ValueError(f"X[{i}] has length 0, expected at least one node")
         if expected is None:
             expected = shape[1]
         _check_width(i, shape[1], expected)
@@ -247,7 +282,8 @@ def flat_labels(y, nodes, name):
         for i, item in enumerate(y):
             if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
                 raise TypeError(
-                    f"y[{i}] must be a sequence of labels, found {type(item).__name__} {item!r}"
+                    f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
+                    f"{plain(item)!r}"
                 )
         lengths, flat = [len(item) for item in y], None
     wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
@@ -270,6 +306,11 @@ def _labels_of_rows(y, nodes):
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
     else:
+        if isinstance(y, list | tuple) and any(np.size(labels) != 1 for labels in y):
+            raise ValueError(
+                "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
+                "for sequences X is a list of 2-D arrays"
+            )
         labels = as_labels(column_or_1d(np.asarray(y), warn=True))
     if len(labels) != len(nodes):
         raise ValueError(
@@ -283,7 +324,10 @@ def check_weights(sample_weight, n_samples):
     """Return float64 sample weights: finite, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
-    weights = np.asarray(sample_weight)
+    try:
+        weights = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError("sample_weight must be one number a sample, found sequences") from None
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
     weights = weights.astype(np.float64)

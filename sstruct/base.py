@@ -36,7 +36,8 @@ class BaseSSVM(BaseEstimator):
     def _check_parameters(self):
         """Refuse parameters out of range; the data are not looked at."""
         if isinstance(self.lam, str):
-            check_choice("lam", self.lam, ("auto",))
+            if self.lam != "auto":
+                raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
         check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw"))

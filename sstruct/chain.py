@@ -282,6 +282,7 @@ class ChainSSVM(BaseSSVM):
         return nodes.like_input(problem.max_marginals(w))
 
     def _views(self):
+        check_is_fitted(self)
         return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _term(self, name):

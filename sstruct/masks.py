@@ -64,6 +64,7 @@ def check_labellings(codes, offsets, edge_mask, boundary_mask, classes):
     """Raise where a training labelling breaks the mask; codes -1 are not labelled."""
     if edge_mask is None:
         return
+    names = classes.tolist()
     step = (codes[:-1] >= 0) & (codes[1:] >= 0)
     step[offsets[1:-1] - 1] = False
     broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
@@ -71,7 +72,7 @@ def check_labellings(codes, offsets, edge_mask, boundary_mask, classes):
         row = broken[0] + 1
         i = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
-            f"y[{i}] goes from {classes[codes[row - 1]]!r} to {classes[codes[row]]!r} at node "
+            f"y[{i}] goes from {names[codes[row - 1]]!r} to {names[codes[row]]!r} at node "
             f"{row - offsets[i]}, which transition_mask forbids"
         )
     if boundary_mask is None:
@@ -84,5 +85,5 @@ def check_labellings(codes, offsets, edge_mask, boundary_mask, classes):
         if len(broken):
             i = broken[0]
             raise ValueError(
-                f"y[{i}] {what} with {classes[codes[rows[i]]]!r}, which transition_mask forbids"
+                f"y[{i}] {what} with {names[codes[rows[i]]]!r}, which transition_mask forbids"
             )

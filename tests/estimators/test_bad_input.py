@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import NotFittedError
 
 from sstruct.chain import ChainSSVM
 
@@ -97,8 +98,8 @@ CASES = {
     "complex 3-D": ({}, {"X": np.ones((4, 2, 2)) * 1j}, TypeError, "X has dtype complex128"),
     "mixed storage": ({}, {"X": put(X, 1, CSR[1])}, TypeError, "X mixes sparse and dense"),
     "1-D array": ({}, {"X": np.ones(4), "y": list("abab")}, ValueError, "Expected 2D array"),
-    "4-D array": ({}, {"X": np.ones((4, 2, 2, 2))}, ValueError, "Found array with dim 4"),
-    "1-D items": ({}, {"X": [np.ones(2), np.ones(3)], "y": Y[:2]}, ValueError, "inhomogeneous"),
+    "4-D array": ({}, {"X": np.ones((4, 2, 2, 2))}, ValueError, "X has 4 dimensions"),
+    "1-D items": ({}, {"X": [np.ones(2), np.ones(3)], "y": Y[:2]}, ValueError, "is 1-D with 2"),
     "X a word": ({}, {"X": "abc"}, ValueError, "could not convert string to float"),
     # y
     "y missing": ({}, {"y": None}, ValueError, "requires y to be passed"),
@@ -343,3 +344,35 @@ def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is()
         ChainSSVM(tol=NAN).fit(X, Y)
     with pytest.raises(ValueError, match=r"^lam must be finite and above 0, found nan$"):
         ChainSSVM(lam=NAN).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "X, y, kind, message",
+    [
+        ([["a", "b"], ["c"]], [[0, 1], [0]], TypeError, r"X\[0\] holds strings.*swapped"),
+        ([[{"w": "a"}], [{"w": "b"}]], [[0], [1]], TypeError, r"X\[0\] holds feature dicts.*Vecto"),
+        ([[0.0, 1.0], [2.0]], [[0, 1], [0]], ValueError, r"X\[0\] is 1-D with 2 entries.*L_i, 1"),
+        ({0: [[1.0]]}, [[0]], TypeError, "X must be a list of arrays.*found dict"),
+        (iter([[[1.0]]]), [[0]], TypeError, "X must be a list of arrays.*found list_iterator"),
+        (np.zeros((1, 1, 1, 1)), [[0]], ValueError, "X has 4 dimensions, expected 2 or 3"),
+        (np.zeros((3, 2)), [[0, 1], [0]], ValueError, "y holds sequences of labels"),
+        ([[]], [[]], ValueError, r"X\[0\] has length 0"),
+        ([np.zeros((2, 1))], [[float("nan"), "a"]], ValueError, "y contains NaN"),
+    ],
+)
+def test_what_beginners_do_is_explained(X, y, kind, message):
+    with pytest.raises(kind, match=message):
+        ChainSSVM().fit(X, y)
+
+
+def test_object_array_of_equal_lengths():
+    X = [[[0.0], [1.0]], [[1.0], [0.0]]]
+    y = [[0, 1], [1, 0]]
+    expected = ChainSSVM(lam=0.1, random_state=0).fit([np.array(x) for x in X], y).w_
+    stacked = ChainSSVM(lam=0.1, random_state=0).fit(np.array(X, dtype=object), y)
+    np.testing.assert_array_equal(stacked.w_, expected)
+
+
+def test_coefficients_before_the_fit():
+    with pytest.raises(NotFittedError):
+        ChainSSVM().coef_  # noqa: B018
