@@ -15,7 +15,8 @@ extensions = [
 ]
 autosummary_generate = True
 numpydoc_show_class_members = False
-exclude_patterns = ["_build"]
+templates_path = ["_templates"]
+exclude_patterns = ["_build", "_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "sstruct"
 html_show_sourcelink = False
