@@ -15,7 +15,7 @@ from libc.string cimport memcpy
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
 from sstruct._solvers._working_set cimport (
-    find, insert, labeling, pair, working_set_bytes, working_set_close, working_set_open)
+    find, insert, labeling, pair, working_set_close, working_set_open)
 
 import numpy as np
 
@@ -132,15 +132,6 @@ cdef class DualState:
         """The weights themselves, which the next step changes."""
         return self.weights_owner
 
-    @property
-    def n_bytes(self):
-        """Memory of the working sets, in bytes."""
-        cdef Py_ssize_t i, total = 0
-        for i in range(self.problem.n_blocks):
-            total += sizeof(WorkingSet) + working_set_bytes(
-                self.working_sets[i].code_size, self.working_sets[i].capacity)
-        return total
-
     def rebuild(self):
         """Compute w and the dual value from the working sets alone.
 
@@ -171,10 +162,6 @@ cdef class DualState:
     def squared_norm(self):
         """|w|^2."""
         return sstruct_squared_norm(&self.weights[0], self.problem.n_weights)
-
-    def reseed(self, seed):
-        """Start the random generator again."""
-        random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
 
     def export(self):
         """Return the working sets as plain arrays.

@@ -21,6 +21,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from sstruct._solvers import frank_wolfe
 from sstruct.chain import ChainSSVM
 from tests.reference import brute_force
 
@@ -320,3 +321,19 @@ def test_weights_out_of_range_are_no_convergence():
     with pytest.raises(ValueError, match=r"the objective is (nan|inf): the weights leave"):
         model.fit(X, y)
     assert not hasattr(model, "status_")
+
+
+def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(frank_wolfe, "approximate_pass", interrupted)
+    monkeypatch.setattr(frank_wolfe, "certificate_pass", interrupted)
+    X, y = [rng.standard_normal((3, 2)) for _ in range(5)], [[0, 1, 0]] * 5
+    model = ChainSSVM(random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.status_ == "INTERRUPTED"
+    assert model.dual_gap_ == np.inf
+    assert model.history_["passes"].tolist() == [1]
+    assert len(model.predict(X)) == 5
