@@ -4,15 +4,19 @@ import warnings
 from hashlib import blake2b
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sstruct._labels import encode, is_label
+from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options, relative
+from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
 from sstruct._solvers.progress import progress
+from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
+from sstruct._solvers.warm_start import rescaled
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
@@ -42,14 +46,21 @@ class BaseSSVM(BaseEstimator):
             check_number("lam", self.lam, above=0)
         check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw"))
         check_choice("step", self.step, ("auto", *STEPS))
-        check_choice("sampling", self.sampling, ("auto", "uniform", "permutation"))
+        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
+        check_choice("cache", self.cache, ("auto", True, False))
+        check_choice("schedule", self.schedule, ("work", "clock"))
+        check_choice("average", self.average, ("auto", True, False))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
         check_number("certificate_every", self.certificate_every, least=1, whole=True)
         check_number("max_iter", self.max_iter, least=1, whole=True)
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
-        check_choice("warm_start", self.warm_start, (False, True, "dual"))
+        check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must not be 0")
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -67,17 +78,17 @@ class BaseSSVM(BaseEstimator):
             Fitted attributes that come from the data and not from the solver; None: not there.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
-        options = Options(
-            multi_plane=solver == "mp-bcfw",
-            step="pairwise" if self.step == "auto" else self.step,
-            permute=self.sampling != "uniform",
-            tol=self.tol,
-            certificate_every=self.certificate_every,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-        )
+        options = self._options(solver)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        state = DualState(problem, lam, block_weight, seed)
+        state = DualState(
+            problem,
+            lam,
+            block_weight,
+            seed,
+            bounds=None if self.bounds is None else padded_bounds(problem, self.bounds),
+            draw=options.sampling == "gap",
+            average=options.average,
+        )
         fingerprint = None
         if self.warm_start:
             fingerprint = _fingerprint(data)
@@ -89,10 +100,19 @@ class BaseSSVM(BaseEstimator):
                         "of classes or transition_mask is another one. Set warm_start=False, or "
                         "clone."
                     )
+                if self.warm_start == "primal":
+                    warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
         bar = progress(self.verbose, self.tol)
         solution = FrankWolfe(problem, state, block_weight, options, bar).solve()
-        warm = {"fingerprint": fingerprint, **state.export()} if self.warm_start else None
+        warm = None
+        if self.warm_start:
+            warm = {
+                "fingerprint": fingerprint,
+                "lam": lam,
+                "block_weight": block_weight,
+                **state.export(),
+            }
         self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
         if solution.interruption is not None:
             raise solution.interruption
@@ -105,6 +125,23 @@ class BaseSSVM(BaseEstimator):
                 stacklevel=3,
             )
         return self
+
+    def _options(self, solver):
+        """Return the solver's options; "auto" is settled here."""
+        step = "pairwise" if self.step == "auto" else self.step
+        return Options(
+            multi_plane=solver == "mp-bcfw",
+            step=step,
+            sampling="permutation" if self.sampling == "auto" else self.sampling,
+            cache=False if self.cache == "auto" else bool(self.cache),
+            schedule=self.schedule,
+            average=step == "fw" if self.average == "auto" else bool(self.average),
+            n_jobs=effective_n_jobs(self.n_jobs),
+            tol=self.tol,
+            certificate_every=self.certificate_every,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+        )
 
     def _set_solution(self, solution, lam, solver, attributes):
         attributes = {

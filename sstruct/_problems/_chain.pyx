@@ -74,10 +74,10 @@ cdef class ChainProblem(BlockProblem):
             self, X, start, length, n_labels, labels=None, *, cost=None, loss_scale=None,
             starts_here=None, ends_here=None, bias=True, boundaries=True, transitions=True,
             edge_mask=None, boundary_mask=None):
-        cdef FeatureRows features = FeatureRows(X)
+        cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n, n_rows = features.n_rows, K = n_labels
         self.arguments = dict(
-            X=X, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
+            X=features, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
             loss_scale=loss_scale, starts_here=starts_here, ends_here=ends_here, bias=bias,
             boundaries=boundaries, transitions=transitions, edge_mask=edge_mask,
             boundary_mask=boundary_mask)
