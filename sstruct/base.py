@@ -1,6 +1,9 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
+import numbers
+import os
 import warnings
+from dataclasses import asdict
 from hashlib import blake2b
 
 import numpy as np
@@ -12,6 +15,7 @@ from sklearn.utils import check_random_state
 from sstruct._labels import encode, is_label
 from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
+from sstruct._solvers.checkpoint import Checkpoint
 from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
 from sstruct._solvers.progress import progress
 from sstruct._solvers.solver import relative
@@ -61,6 +65,8 @@ class BaseSSVM(BaseEstimator):
             check_number("n_jobs", self.n_jobs, whole=True)
             if self.n_jobs == 0:
                 raise ValueError("n_jobs must not be 0")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -79,6 +85,7 @@ class BaseSSVM(BaseEstimator):
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
+        checkpoint = self._checkpoint(data, lam, block_weight, options)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         state = DualState(
             problem,
@@ -104,7 +111,7 @@ class BaseSSVM(BaseEstimator):
                     warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
         bar = progress(self.verbose, self.tol)
-        solution = FrankWolfe(problem, state, block_weight, options, bar).solve()
+        solution = FrankWolfe(problem, state, block_weight, options, bar, checkpoint).solve()
         warm = None
         if self.warm_start:
             warm = {
@@ -125,6 +132,20 @@ class BaseSSVM(BaseEstimator):
                 stacklevel=3,
             )
         return self
+
+    def _checkpoint(self, data, lam, block_weight, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step."""
+        if self.checkpoint is None:
+            return None
+        free = ("tol", "max_iter", "max_time", "n_jobs")
+        policy = {k: v for k, v in asdict(options).items() if k not in free}
+        loss = np.array(repr(self.loss))
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        warm = self.__dict__.get("_warm_state") if self.warm_start else None
+        parts = [*data, block_weight, np.array(lam), np.array(repr((policy, seed))), loss]
+        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        parts += [] if warm is None else [warm["alpha"], warm["code"]]
+        return Checkpoint(self.checkpoint, _fingerprint(parts))
 
     def _options(self, solver):
         """Return the solver's options; "auto" is settled here."""

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 from sstruct._solvers._approximate_pass import approximate_pass
 from sstruct._solvers._exact_pass import Sampling, exact_pass, seconds
+from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
+from sstruct._solvers.history import COLUMNS
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
@@ -76,13 +78,31 @@ class FrankWolfe(Solver):
     block_weight : ndarray of shape (n_blocks,)
     options : Options
     progress : context manager yielding an object with ``update(passes, gap)``, optional
+    checkpoint : Checkpoint, optional
+        Where the state is saved after passes, and taken up from if the file is there.
     """
 
-    def __init__(self, problem, state: DualState, block_weight, options, progress=None):
+    def __init__(
+        self, problem, state: DualState, block_weight, options, progress=None, checkpoint=None
+    ):
         super().__init__(problem, state.lam, block_weight, options, progress)
+        self.checkpoint = checkpoint
         self.state = state
         self.visits_all = True
         self.averaged = None
+
+    def solve(self):
+        """Run to the end, or from a checkpoint on, and return a Solution."""
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            self._resume(*kept)
+        solution = super().solve()
+        if self.checkpoint is not None:
+            if solution.status is Status.CONVERGED:
+                self.checkpoint.remove()
+            elif solution.status is not Status.INTERRUPTED:
+                self._save()
+        return solution
 
     @property
     def w(self):
@@ -107,6 +127,10 @@ class FrankWolfe(Solver):
     def _iterate(self):
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
+        if self._spent():  # resumed after the last pass
+            self._certify()
+            self._record()
+            return Status.MAX_ITER
         n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1
@@ -129,7 +153,11 @@ class FrankWolfe(Solver):
             return Status.TIME_LIMIT
         if stalled:
             return Status.STALLED
-        return Status.MAX_ITER if last else None
+        if last:
+            return Status.MAX_ITER
+        if self.checkpoint is not None and self.checkpoint.due():
+            self._save()
+        return None
 
     def _spent(self):
         """Whether max_iter passes of n oracle calls are over."""
@@ -186,3 +214,24 @@ class FrankWolfe(Solver):
             if primal < self.primal:
                 self.primal, self.exact, self.averaged = primal, exact, average
         self.certificate_seconds += seconds() - begin
+
+    def _save(self):
+        """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        self.checkpoint.save(
+            {**snapshot(self.state), **columns},
+            {
+                "seconds": seconds() - self.begin,
+                "certificate_seconds": self.certificate_seconds,
+                "n_passes": self.n_passes,
+                "n_approximate": self.n_approximate,
+                "visits_all": bool(self.visits_all),
+            },
+        )
+
+    def _resume(self, arrays, notes):
+        resume(self.state, arrays)
+        self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
+        self.begin -= notes.pop("seconds")
+        for name, value in notes.items():
+            setattr(self, name, value)
