@@ -61,7 +61,6 @@ cdef class DualState:
     def __cinit__(
             self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
             draw=False, average=False):
-        cdef Py_ssize_t i
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")
         self.problem = problem
