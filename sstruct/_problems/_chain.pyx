@@ -19,6 +19,7 @@ from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
 
+from sstruct._problems.batches import batch_size
 from sstruct._problems.chain_arguments import (
     check_blocks, check_labels, fill_views, of_blocks, padded, penalties, weight_views)
 
@@ -39,8 +40,6 @@ cdef extern from "_kernels.h":
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
 cdef double VECTOR_WORK = 1.0 / 24
-# Oracles that cost less than this are not worth a batch: one call at the current w gains more.
-cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
 cdef Py_ssize_t MAX_PAIRS = 64
 
@@ -108,7 +107,7 @@ cdef class ChainProblem(BlockProblem):
         self._set_scratch()
         work = VECTOR_WORK * (
             self.KP * (features.n_stored / max(n_rows, 1) + K) * lengths.mean())
-        self.batch_size = 1 if work < BATCH_WORK else max(1, min(32, n // 64))
+        self.batch_size = batch_size(n, work)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
