@@ -5,7 +5,7 @@ The passes themselves are compiled (``_pass``); nothing here is done for each bl
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -80,12 +80,18 @@ class FrankWolfe:
     block_weight : ndarray of shape (n_blocks,)
     options : Options
     progress : context manager yielding an object with ``update(passes, gap)``, optional
+    callback : function, optional
+        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
+        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
+        solution: function that makes the Solution as of now, uncertified where the pass is.
     """
 
-    def __init__(self, problem, state: DualState, block_weight, options, progress=None):
+    def __init__(
+        self, problem, state: DualState, block_weight, options, progress=None, callback=None
+    ):
         self.problem, self.state, self.block_weight = problem, state, block_weight
         self.options = options
-        self.progress = progress
+        self.progress, self.callback = progress, callback
         self.history = History()
         self.begin = seconds()
         self.certificate_seconds = 0.0
@@ -102,9 +108,14 @@ class FrankWolfe:
                     status = self._iterate()
                     if bar is not None:
                         bar.update(self.n_passes, self._estimate())
+                    if self.callback is not None:
+                        status = self._call_back(status)
             except KeyboardInterrupt as error:
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
+        return self._solution(status, interruption)
+
+    def _solution(self, status, interruption=None):
         return Solution(
             w=self.state.live_w,
             primal=self.primal,
@@ -116,6 +127,25 @@ class FrankWolfe:
             history=self.history.as_arrays(),
             interruption=interruption,
         )
+
+    def _call_back(self, status):
+        """Tell the callback of a pass; return the status, certified where it ends the fit."""
+        info = {
+            **self.history.newest(),
+            "relative_gap_estimate": self._estimate(),
+            "status": status,
+        }
+
+        def solution():
+            now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
+            return replace(now, primal=info["primal"])
+
+        if not self.callback(info, solution) or status is not None:
+            return status
+        if math.isnan(info["primal"]):
+            self._certify()
+            self._record()
+        return Status.STOPPED_BY_CALLBACK
 
     def _end_early(self):
         """Certify what an interruption has left; a second one gives up the certificate."""
