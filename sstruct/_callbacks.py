@@ -196,19 +196,20 @@ class FitTask:
     estimator : BaseSSVM
     training : tuple of (X, y, sample_weight)
         As given to ``fit``.
-    max_iter : int
+    max_passes : int or None
+        Most passes that the fit may make, for progress bars; None: not known.
     attributes : callable
         Turns a Solution into a dict of fitted attributes.
     """
 
-    def __init__(self, estimator, training, max_iter, attributes):
+    def __init__(self, estimator, training, max_passes, attributes):
         X, y, sample_weight = training
         metadata = None if sample_weight is None else {"sample_weight": sample_weight}
         self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
         self.attributes = attributes
         self.error = None
         # Made without callbacks too: a meta-estimator may have some.
-        self.context = open_context(estimator, max_iter)
+        self.context = open_context(estimator, max_passes)
         self.context.call_on_fit_task_begin(**self.given)
         self.active = bool(callbacks_of(estimator))
         if self.active:
