@@ -1,9 +1,13 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
+import numbers
+import os
 import warnings
+from dataclasses import asdict
 from hashlib import blake2b
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -11,10 +15,14 @@ from sklearn.utils import check_random_state
 from sstruct._callbacks import CallbackSupport, FitTask
 from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
+from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options, relative
+from sstruct._solvers.checkpoint import Checkpoint
+from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
 from sstruct._solvers.progress import progress
+from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
+from sstruct._solvers.warm_start import rescaled
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
@@ -44,14 +52,23 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             check_number("lam", self.lam, above=0)
         check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw"))
         check_choice("step", self.step, ("auto", *STEPS))
-        check_choice("sampling", self.sampling, ("auto", "uniform", "permutation"))
+        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
+        check_choice("cache", self.cache, ("auto", True, False))
+        check_choice("schedule", self.schedule, ("work", "clock"))
+        check_choice("average", self.average, ("auto", True, False))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
         check_number("certificate_every", self.certificate_every, least=1, whole=True)
         check_number("max_iter", self.max_iter, least=1, whole=True)
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
-        check_choice("warm_start", self.warm_start, (False, True, "dual"))
+        check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must not be 0")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -72,17 +89,18 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             As given to ``fit``, for callbacks.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
-        options = Options(
-            multi_plane=solver == "mp-bcfw",
-            step="pairwise" if self.step == "auto" else self.step,
-            permute=self.sampling != "uniform",
-            tol=self.tol,
-            certificate_every=self.certificate_every,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-        )
+        options = self._options(solver)
+        checkpoint = self._checkpoint(data, lam, block_weight, options)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        state = DualState(problem, lam, block_weight, seed)
+        state = DualState(
+            problem,
+            lam,
+            block_weight,
+            seed,
+            bounds=None if self.bounds is None else padded_bounds(problem, self.bounds),
+            draw=options.sampling == "gap",
+            average=options.average,
+        )
         fingerprint = None
         if self.warm_start:
             fingerprint = _fingerprint(data)
@@ -94,16 +112,28 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                         "of classes or transition_mask is another one. Set warm_start=False, or "
                         "clone."
                     )
+                if self.warm_start == "primal":
+                    warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
         bar = progress(self.verbose, self.tol)
 
         def as_fitted(solution):
             return self._fitted_attributes(solution, lam, solver, attributes)
 
-        task = FitTask(self, training, self.max_iter, as_fitted)
-        after_pass = task.after_pass if task.active else None
-        solution = FrankWolfe(problem, state, block_weight, options, bar, after_pass).solve()
-        warm = {"fingerprint": fingerprint, **state.export()} if self.warm_start else None
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        task = FitTask(self, training, None if options.cache else self.max_iter, as_fitted)
+        solution = FrankWolfe(
+            problem, state, block_weight, options, bar, checkpoint,
+            task.after_pass if task.active else None,
+        ).solve()  # fmt: skip
+        warm = None
+        if self.warm_start:
+            warm = {
+                "fingerprint": fingerprint,
+                "lam": lam,
+                "block_weight": block_weight,
+                **state.export(),
+            }
         self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
         error = solution.interruption or task.error
         if error is not None:
@@ -118,6 +148,37 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 stacklevel=4,
             )
         return self
+
+    def _checkpoint(self, data, lam, block_weight, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step."""
+        if self.checkpoint is None:
+            return None
+        free = ("tol", "max_iter", "max_time", "n_jobs")
+        policy = {k: v for k, v in asdict(options).items() if k not in free}
+        loss = np.array(repr(self.loss))
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        warm = self.__dict__.get("_warm_state") if self.warm_start else None
+        parts = [*data, block_weight, np.array(lam), np.array(repr((policy, seed))), loss]
+        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        parts += [] if warm is None else [warm["alpha"], warm["code"]]
+        return Checkpoint(self.checkpoint, _fingerprint(parts))
+
+    def _options(self, solver):
+        """Return the solver's options; "auto" is settled here."""
+        step = "pairwise" if self.step == "auto" else self.step
+        return Options(
+            multi_plane=solver == "mp-bcfw",
+            step=step,
+            sampling="permutation" if self.sampling == "auto" else self.sampling,
+            cache=False if self.cache == "auto" else bool(self.cache),
+            schedule=self.schedule,
+            average=step == "fw" if self.average == "auto" else bool(self.average),
+            n_jobs=effective_n_jobs(self.n_jobs),
+            tol=self.tol,
+            certificate_every=self.certificate_every,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+        )
 
     @staticmethod
     def _fitted_attributes(solution, lam, solver, attributes):

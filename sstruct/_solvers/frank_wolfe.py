@@ -1,24 +1,35 @@
 """Block-coordinate Frank-Wolfe and its multi-plane variant: which pass next, when to stop.
 
-The passes themselves are compiled (``_pass``); nothing here is done for each block.
+The passes themselves are compiled; nothing here is done for each block.
 """
 
 import math
-from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
-
-from sstruct._solvers._pass import approximate_pass, certificate_pass, exact_pass, seconds
+from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._exact_pass import Sampling, exact_pass, seconds
+from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.history import History
+from sstruct._solvers.history import COLUMNS
+from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
-STEPS = {"fw": StepKind.FW, "pairwise": StepKind.PAIRWISE, "corrective": StepKind.CORRECTIVE}
+STEPS = {
+    "fw": StepKind.FW,
+    "pairwise": StepKind.PAIRWISE,
+    "away": StepKind.AWAY,
+    "corrective": StepKind.CORRECTIVE,
+}
+SAMPLINGS = {
+    "permutation": Sampling.PERMUTATION,
+    "uniform": Sampling.UNIFORM,
+    "gap": Sampling.GAP,
+}
 
 # Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
 KEEP = 10
+# M of paper 000.
 MAX_APPROXIMATE_PASSES = 1000
 # An exact pass also costs what its new labelings add to all later passes: its work counts so many
 # times when approximate passes are weighed against it. One run each on OCR letters and CoNLL-2000:
@@ -27,6 +38,10 @@ MAX_APPROXIMATE_PASSES = 1000
 EXACT_WEIGHT = 1.5
 # Of the approximate passes between two exact ones, every fourth visits all blocks.
 FULL_EVERY = 4
+# Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
+REFRESH_EVERY = 10
+# A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
+MOST_ROUNDS = 10
 
 
 @dataclass
@@ -35,144 +50,108 @@ class Options:
 
     multi_plane: bool = True
     step: str = "pairwise"
-    permute: bool = True
+    sampling: str = "permutation"
+    cache: bool = False
+    schedule: str = "work"
+    average: bool = False
+    n_jobs: int = 1
     tol: float = 1e-2
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
 
-
-@dataclass
-class Solution:
-    """A weight vector in the problem's layout, with its certificate."""
-
-    w: np.ndarray
-    primal: float
-    dual: float
-    status: Status
-    exact: bool
-    n_passes: int
-    n_oracle_calls: int
-    history: dict
-    interruption: BaseException | None = None
-
     @property
-    def gap(self):
-        """Primal minus dual; rounding may not make it negative."""
-        return max(self.primal - self.dual, 0.0)
+    def needs_gaps(self):
+        """Whether passes go by true block gaps, so that they must be refreshed."""
+        return self.sampling == "gap" or self.cache
 
 
-def relative(gap, primal):
-    """Gap over primal; 0 where both are, inf before the first certificate."""
-    if primal == math.inf:
-        return math.inf
-    return gap / primal if primal > 0 else 0.0
-
-
-class FrankWolfe:
+class FrankWolfe(Solver):
     """One fit: passes over a state until the certificate is good enough.
 
     Parameters
     ----------
     problem : BlockProblem
     state : DualState
-        Fresh, or restored from an earlier fit.
+        Fresh, or restored from an earlier fit; made with ``draw`` for ``sampling="gap"`` and
+        with ``average`` where averages are asked for.
     block_weight : ndarray of shape (n_blocks,)
     options : Options
     progress : context manager yielding an object with ``update(passes, gap)``, optional
+    checkpoint : Checkpoint, optional
+        Where the state is saved after passes, and taken up from if the file is there.
     callback : function, optional
-        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
-        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
-        solution: function that makes the Solution as of now, uncertified where the pass is.
+        As in ``Solver``.
     """
 
     def __init__(
-        self, problem, state: DualState, block_weight, options, progress=None, callback=None
+        self,
+        problem,
+        state: DualState,
+        block_weight,
+        options,
+        progress=None,
+        checkpoint=None,
+        callback=None,
     ):
-        self.problem, self.state, self.block_weight = problem, state, block_weight
-        self.options = options
-        self.progress, self.callback = progress, callback
-        self.history = History()
-        self.begin = seconds()
-        self.certificate_seconds = 0.0
-        self.n_passes = self.n_approximate = 0
-        self.primal, self.exact = math.inf, True
-        self.visits_all = options.permute
+        super().__init__(problem, state.lam, block_weight, options, progress, callback)
+        self.checkpoint = checkpoint
+        self.state = state
+        self.visits_all = True
+        self.averaged = None
 
     def solve(self):
-        """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
-        status, interruption = None, None
-        with self.progress if self.progress is not None else nullcontext() as bar:
-            try:
-                while status is None:
-                    status = self._iterate()
-                    if bar is not None:
-                        bar.update(self.n_passes, self._estimate())
-                    if self.callback is not None:
-                        status = self._call_back(status)
-            except KeyboardInterrupt as error:
-                status, interruption = Status.INTERRUPTED, error
-                self._end_early()
-        return self._solution(status, interruption)
+        """Run to the end, or from a checkpoint on, and return a Solution."""
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            self._resume(*kept)
+        solution = super().solve()
+        if self.checkpoint is not None:
+            if solution.status is Status.CONVERGED:
+                self.checkpoint.remove()
+            elif solution.status is not Status.INTERRUPTED:
+                self._save()
+        return solution
 
-    def _solution(self, status, interruption=None):
-        return Solution(
-            w=self.state.live_w,
-            primal=self.primal,
-            dual=self.state.dual,
-            status=status,
-            exact=self.exact,
-            n_passes=max(self.n_passes, 1),
-            n_oracle_calls=self.state.n_oracle_calls,
-            history=self.history.as_arrays(),
-            interruption=interruption,
-        )
+    @property
+    def w(self):
+        """The last iterate, or the averaged one where that had the smaller primal."""
+        return self.state.live_w if self.averaged is None else self.averaged
 
-    def _call_back(self, status):
-        """Tell the callback of a pass; return the status, certified where it ends the fit."""
-        info = {
-            **self.history.newest(),
-            "relative_gap_estimate": self._estimate(),
-            "status": status,
-        }
+    @property
+    def dual(self):
+        """Of the current dual weights."""
+        return self.state.dual
 
-        def solution():
-            now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
-            return replace(now, primal=info["primal"])
+    @property
+    def n_oracle_calls(self):
+        """Without those of certificates."""
+        return self.state.n_oracle_calls
 
-        if not self.callback(info, solution) or status is not None:
-            return status
-        if math.isnan(info["primal"]):
-            self._certify()
-            self._record()
-        return Status.STOPPED_BY_CALLBACK
-
-    def _end_early(self):
-        """Certify what an interruption has left; a second one gives up the certificate."""
-        self.n_passes += self.state.n_oracle_calls > self.history.last("oracle_calls")
-        try:
-            self._certify()
-        except KeyboardInterrupt:
-            self.primal = math.inf
-        self._record()
+    @property
+    def working_set_size(self):
+        """Mean number of cached labelings of a block."""
+        return self.state.n_labelings / self.problem.n_blocks
 
     def _iterate(self):
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
-        deadline = math.inf if options.max_time is None else self.begin + options.max_time
+        if self._spent():  # resumed after the last pass
+            self._certify()
+            self._record()
+            return Status.MAX_ITER
         n_steps = state.n_steps
-        in_time = self._passes(deadline)
+        in_time = self._passes()
         self.n_passes += 1
-        # Where blocks are drawn with replacement, one of those left out may still have a gap.
+        # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         stalled = quiet and self.visits_all
-        self.visits_all = self.options.permute or quiet
-        last = not in_time or stalled or self.n_passes >= options.max_iter
-        if (
-            last
-            or self.n_passes % options.certificate_every == 0
-            or self._estimate() <= options.tol
-        ):
+        self.visits_all = options.sampling == "permutation" or quiet
+        last = not in_time or stalled or self._spent()
+        every = options.certificate_every
+        if options.needs_gaps:
+            every = min(every, REFRESH_EVERY)
+        if last or self.n_passes % every == 0 or self._estimate() <= options.tol:
             self._certify()
             self._record()
             if relative(self._gap(), self.primal) <= options.tol:
@@ -183,32 +162,46 @@ class FrankWolfe:
             return Status.TIME_LIMIT
         if stalled:
             return Status.STALLED
-        return Status.MAX_ITER if last else None
+        if last:
+            return Status.MAX_ITER
+        if self.checkpoint is not None and self.checkpoint.due():
+            self._save()
+        return None
 
-    def _passes(self, deadline):
+    def _spent(self):
+        """Whether max_iter passes of n oracle calls are over."""
+        calls = self.options.max_iter * self.problem.n_blocks
+        rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
+        return self.state.n_oracle_calls >= calls or self.n_passes >= rounds
+
+    def _passes(self):
         """Return False when the deadline came first."""
         options, state = self.options, self.state
-        work, dual, number = state.work, state.dual, self.n_passes + 1
-        keep = KEEP if options.multi_plane else 0
+        number, deadline = self.n_passes + 1, self.deadline
+        begin, dual = self._spending(), state.dual
+        keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
-        if not exact_pass(state, step, self.visits_all, number, keep, deadline):
+        sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
+        if not exact_pass(state, self.crew, step, sampling, options.cache, number, keep, deadline):
             return False
         if not options.multi_plane:
             return seconds() < deadline
         # Approximate passes go on while one gains more per unit of work than the iteration has.
-        work -= (EXACT_WEIGHT - 1) * (state.work - work)
+        if options.schedule == "work":
+            begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
         for k in range(MAX_APPROXIMATE_PASSES):
-            work_before, dual_before = state.work, state.dual
+            before, dual_before = self._spending(), state.dual
             if not approximate_pass(state, step, k % FULL_EVERY == 0, number, keep, deadline):
                 return False
             self.n_approximate += 1
-            gain, spent = state.dual - dual_before, state.work - work_before
-            if gain * (state.work - work) <= (state.dual - dual) * spent:
+            now = self._spending()
+            if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
                 break
         return seconds() < deadline
 
-    def _gap(self):
-        return max(self.primal - self.state.dual, 0.0)
+    def _spending(self):
+        """What the rule for approximate passes goes by: counted work, or the paper's clock."""
+        return self.state.work if self.options.schedule == "work" else seconds()
 
     def _estimate(self):
         """Relative gap from the block gaps met on the way, each at another w: no certificate."""
@@ -217,27 +210,37 @@ class FrankWolfe:
 
     def _certify(self):
         """Rebuild w from the working sets, against drift, and compute the primal there."""
+        state = self.state
         begin = seconds()
-        self.state.rebuild()
-        hinge, self.exact = certificate_pass(self.problem, self.state.live_w, self.block_weight)
-        self.primal = 0.5 * self.state.lam * self.state.squared_norm() + hinge
-        if not math.isfinite(self.primal):
-            raise ValueError(
-                f"the objective is {self.primal}: the weights leave the range of float64. Scale "
-                f"the features, or take a larger lam than {self.state.lam:g}"
-            )
+        self.primal, self.averaged = math.inf, None
+        state.rebuild()
+        self.primal, self.exact = self._primal_at(
+            state.live_w, state if self.options.needs_gaps else None
+        )
+        average = state.average() if self.options.average else None
+        if average is not None:
+            primal, exact = self._primal_at(average)
+            if primal < self.primal:
+                self.primal, self.exact, self.averaged = primal, exact, average
         self.certificate_seconds += seconds() - begin
 
-    def _record(self, certified=True):
-        state = self.state
-        self.history.record(
-            seconds=seconds() - self.begin,
-            certificate_seconds=self.certificate_seconds,
-            passes=self.n_passes,
-            oracle_calls=state.n_oracle_calls,
-            approximate_passes=self.n_approximate,
-            primal=self.primal if certified else math.nan,
-            gap=self._gap() if certified else math.nan,
-            dual=state.dual,
-            working_set_size=state.n_labelings / self.problem.n_blocks,
+    def _save(self):
+        """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        self.checkpoint.save(
+            {**snapshot(self.state), **columns},
+            {
+                "seconds": seconds() - self.begin,
+                "certificate_seconds": self.certificate_seconds,
+                "n_passes": self.n_passes,
+                "n_approximate": self.n_approximate,
+                "visits_all": bool(self.visits_all),
+            },
         )
+
+    def _resume(self, arrays, notes):
+        resume(self.state, arrays)
+        self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
+        self.begin -= notes.pop("seconds")
+        for name, value in notes.items():
+            setattr(self, name, value)

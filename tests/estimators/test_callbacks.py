@@ -113,6 +113,14 @@ def test_a_pass_that_ends_the_fit_keeps_its_status(tiny_chains):
     assert model.fit(*tiny_chains).status_ == "CONVERGED"
 
 
+def test_passes_of_cache_hits_may_be_more_than_max_iter(tiny_chains):
+    rows = []
+    model = ChainSSVM(lam=0.02, tol=0, max_iter=20, cache=True, solver="bcfw", random_state=0)
+    with pytest.warns(sklearn.exceptions.ConvergenceWarning):
+        model.set_callbacks(rows.append).fit(*tiny_chains)
+    assert len(rows) == len(model.history_["passes"]) > 20 == model.n_iter_
+
+
 def test_every_callback_is_called_and_one_suffices_to_stop(tiny_chains):
     calls = []
 
