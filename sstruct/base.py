@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sstruct._callbacks import CallbackSupport, FitTask
+from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
 from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
@@ -26,7 +28,7 @@ from sstruct._validation import check_choice, check_number, check_weights, flat_
 PICKLE_FORMAT = 1
 
 
-class BaseSSVM(BaseEstimator):
+class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
@@ -70,7 +72,8 @@ class BaseSSVM(BaseEstimator):
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
-    def _fit_problem(self, problem, block_weight, lam, data, attributes):
+    @with_callbacks
+    def _fit_problem(self, problem, block_weight, lam, data, attributes, training):
         """Solve and set every fitted attribute.
 
         Parameters
@@ -82,6 +85,8 @@ class BaseSSVM(BaseEstimator):
             What a warm start must find unchanged.
         attributes : dict
             Fitted attributes that come from the data and not from the solver; None: not there.
+        training : tuple of (X, y, sample_weight)
+            As given to ``fit``, for callbacks.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
@@ -111,7 +116,16 @@ class BaseSSVM(BaseEstimator):
                     warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
         bar = progress(self.verbose, self.tol)
-        solution = FrankWolfe(problem, state, block_weight, options, bar, checkpoint).solve()
+
+        def as_fitted(solution):
+            return self._fitted_attributes(solution, lam, solver, attributes)
+
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        task = FitTask(self, training, None if options.cache else self.max_iter, as_fitted)
+        solution = FrankWolfe(
+            problem, state, block_weight, options, bar, checkpoint,
+            task.after_pass if task.active else None,
+        ).solve()  # fmt: skip
         warm = None
         if self.warm_start:
             warm = {
@@ -121,15 +135,17 @@ class BaseSSVM(BaseEstimator):
                 **state.export(),
             }
         self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
-        if solution.interruption is not None:
-            raise solution.interruption
+        error = solution.interruption or task.error
+        if error is not None:
+            raise error
+        task.end(solution)
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT):
             warnings.warn(
                 f"{type(self).__name__} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
                 f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 
@@ -164,8 +180,9 @@ class BaseSSVM(BaseEstimator):
             max_time=self.max_time,
         )
 
-    def _set_solution(self, solution, lam, solver, attributes):
-        attributes = {
+    @staticmethod
+    def _fitted_attributes(solution, lam, solver, attributes):
+        return {
             **attributes,
             # In the problem's layout: what decoding wants, and no second copy of it.
             "_w": solution.w,
@@ -180,6 +197,9 @@ class BaseSSVM(BaseEstimator):
             "converged_": solution.status is Status.CONVERGED,
             "history_": solution.history,
         }
+
+    def _set_solution(self, solution, lam, solver, attributes):
+        attributes = self._fitted_attributes(solution, lam, solver, attributes)
         # At once, so that an interruption leaves the attributes of one fit.
         self.__dict__.update(attributes)
         for name, value in attributes.items():

@@ -289,7 +289,7 @@ cdef class DualState:
         if self.approximate_average.count > 0:
             step = self.approximate_average.weights(v) - a
             slope = (self.approximate_average.linear - self.exact_average.linear
-                     - self.lam * (step @ self.clip(a)))
+                     - self.lam * (step @ self.clip(a.copy())))
             curvature = self.lam * (step @ step)
             if slope > 0:
                 a += (min(slope / curvature, 1) if curvature > 0 else 1) * step
