@@ -339,6 +339,23 @@ SSTRUCT_MULTIVERSION static void sstruct_products(
     for (int64_t r = 0; r < count; r++) out[r] = sstruct_dense_product_double(rows + r * n, w, n);
 }
 
+/* Half of the squared distance of the transition counts of labelings a and b, which differ in
+ * the transitions into the positions `where`. */
+SSTRUCT_INLINE int64_t sstruct_transition_distance(
+    const int32_t *a, const int32_t *b, const int32_t *where, int64_t count)
+{
+#define SSTRUCT_SAME(x, l, y, m) (x[l] == y[m] && x[l - 1] == y[m - 1])
+    int64_t total = count;
+    for (int64_t p = 0; p < count; p++)
+        for (int64_t q = 0; q < p; q++) {
+            const int32_t l = where[p], m = where[q];
+            total += SSTRUCT_SAME(a, l, a, m) - SSTRUCT_SAME(a, l, b, m)
+                - SSTRUCT_SAME(b, l, a, m) + SSTRUCT_SAME(b, l, b, m);
+        }
+    return total;
+#undef SSTRUCT_SAME
+}
+
 /* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j. Labels travel as doubles.
  * No branches: which label wins is hard to predict. */
 #if defined(__GNUC__)

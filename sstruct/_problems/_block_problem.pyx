@@ -12,6 +12,8 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._problems.chain_arguments import fill_views
+
 
 cdef class BlockProblem:
     """Data, joint feature map and loss of a structured learning problem.
@@ -95,6 +97,16 @@ cdef class BlockProblem:
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
 
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout, as views of it."""
+        raise NotImplementedError(f"{type(self).__name__}.weight_views")
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        w = np.zeros(self.n_weights)
+        fill_views(self.weight_views(w), public)
+        return w
+
     def _check_block(self, Py_ssize_t i):
         if not 0 <= i < self.n_blocks:
             raise IndexError(f"block {i} of a problem with {self.n_blocks} blocks")
@@ -159,6 +171,8 @@ cdef class BlockProblem:
 
     def py_scatter(self, Py_ssize_t i, codes, coefficients, double[::1] out):
         self._check_weights(out)
+        for code in codes:
+            self.check_code(i, code)
         cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
         cdef const double[::1] coefficient = np.ascontiguousarray(coefficients, dtype=np.float64)
         cdef const int32_t* rows[64]
@@ -167,6 +181,5 @@ cdef class BlockProblem:
             raise ValueError(
                 f"{count} labelings with {coefficient.shape[0]} coefficients, expected 1 to 64")
         for k in range(count):
-            self.check_code(i, table[k])
             rows[k] = &table[k, 0]
         self.scatter(i, rows, &coefficient[0], count, &out[0])

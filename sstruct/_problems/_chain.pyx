@@ -21,7 +21,7 @@ import numpy as np
 
 from sstruct._problems.batches import batch_size
 from sstruct._problems.chain_arguments import (
-    check_blocks, check_labels, fill_views, of_blocks, padded, penalties, weight_views)
+    check_blocks, check_labels, of_blocks, padded, penalties, weight_views)
 
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
@@ -38,6 +38,8 @@ cdef extern from "_kernels.h":
         const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
         int64_t count, double* w, int64_t KP) noexcept nogil
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
+    int64_t sstruct_transition_distance(
+        const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
 cdef double VECTOR_WORK = 1.0 / 24
@@ -187,7 +189,6 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out, double* work) except -1 nogil:
         cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
         cdef Py_ssize_t k, l
-        cdef int32_t y
         cdef bint differ, before = False
         cdef double scale = loss_weight * self.loss_scale[i], value, spent = count * L * 0.5 + 20
         cdef const double* edge
@@ -211,25 +212,13 @@ cdef class ChainProblem(BlockProblem):
         edge = w + self.edge_at if self.transitions else NULL
         memset(out, 0, count * sizeof(double))
         for l in range(L):
-            differ = False
-            y = codes[0][l]
-            for k in range(1, count):
-                if codes[k][l] != y:
-                    differ = True
-                    break
+            n_labels = self.labels_at(codes, count, l)
+            differ = n_labels > 1
             if differ:
-                n_labels = 0
-                for k in range(count):
-                    y = codes[k][l]
-                    if place[y] < 0:
-                        place[y] = n_labels
-                        label[n_labels] = y
-                        n_labels += 1
                 self.node_scores(i, l, w, scale, label, n_labels, label_score)
                 for k in range(count):
                     out[k] += label_score[place[codes[k][l]]]
-                for k in range(n_labels):
-                    place[label[k]] = -1
+                self.forget(n_labels)
                 spent += n_labels * sstruct_row_size(&self.rows, first + l)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
@@ -239,6 +228,32 @@ cdef class ChainProblem(BlockProblem):
             before = differ
         work[0] += spent
         return 0
+
+    cdef int32_t labels_at(
+            self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
+        """Number of different labels at position l; beyond 1 they are listed in `label`.
+
+        `place` then tells where each is; `forget` must follow.
+        """
+        cdef Py_ssize_t k
+        cdef int32_t y = codes[0][l], n_labels = 0
+        for k in range(1, count):
+            if codes[k][l] != y:
+                break
+        else:
+            return 1
+        for k in range(count):
+            y = codes[k][l]
+            if self.place[y] < 0:
+                self.place[y] = n_labels
+                self.label[n_labels] = y
+                n_labels += 1
+        return n_labels
+
+    cdef void forget(self, int32_t n_labels) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(n_labels):
+            self.place[self.label[k]] = -1
 
     cdef void node_scores(
             self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
@@ -299,16 +314,7 @@ cdef class ChainProblem(BlockProblem):
                 if a[l] != b[l] or a[l - 1] != b[l - 1]:
                     where_edge[n_edges] = <int32_t> l
                     n_edges += 1
-            for p in range(n_edges):
-                l = where_edge[p]
-                total += 2
-                for q in range(p):
-                    m = where_edge[q]
-                    total += 2 * (
-                        (a[l] == a[m] and a[l - 1] == a[m - 1])
-                        - <int> (a[l] == b[m] and a[l - 1] == b[m - 1])
-                        - <int> (b[l] == a[m] and b[l - 1] == a[m - 1])
-                        + <int> (b[l] == b[m] and b[l - 1] == b[m - 1]))
+            total += 2.0 * sstruct_transition_distance(a, b, where_edge, n_edges)
         out[0] = total
         return 0
 
@@ -357,32 +363,22 @@ cdef class ChainProblem(BlockProblem):
         cdef double* change = &self.label_score[0]
         cdef int32_t y, n_labels
         for l in range(L):
-            differ = False
-            y = codes[0][l]
-            for k in range(1, count):
-                if codes[k][l] != y:
-                    differ = True
-                    break
+            n_labels = self.labels_at(codes, count, l)
+            differ = n_labels > 1
             if differ:
-                n_labels = 0
+                memset(change, 0, n_labels * sizeof(double))
                 for k in range(count):
-                    y = codes[k][l]
-                    if place[y] < 0:
-                        place[y] = n_labels
-                        label[n_labels] = y
-                        change[n_labels] = 0
-                        n_labels += 1
-                    change[place[y]] += coefficient[k]
+                    change[place[codes[k][l]]] += coefficient[k]
                 sstruct_add_row(&self.rows, first + l, label, change, n_labels, out, KP)
                 for k in range(n_labels):
                     y = label[k]
-                    place[y] = -1
                     if self.bias:
                         out[self.bias_at + y] += change[k]
                     if self.boundaries and l == 0 and self.starts_here[i]:
                         out[self.start_at + y] += change[k]
                     if self.boundaries and l == L - 1 and self.ends_here[i]:
                         out[self.end_at + y] += change[k]
+                self.forget(n_labels)
             if self.transitions and l > 0 and (differ or before):
                 for k in range(count):
                     out[self.edge_at + codes[k][l - 1] * KP + codes[k][l]] += coefficient[k]
@@ -401,9 +397,3 @@ cdef class ChainProblem(BlockProblem):
         self._check_weights(w)
         terms = (self.bias, self.boundaries, self.transitions)
         return weight_views(w, self.n_labels, self.n_features, terms)
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
-        w = np.zeros(self.n_weights)
-        fill_views(self.weight_views(w), public)
-        return w

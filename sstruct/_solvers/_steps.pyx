@@ -221,7 +221,16 @@ cdef int apply_change(
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* change = state.scratch.change
     cdef double q = state.block_weight[i]
-    cdef Py_ssize_t k, n_changed = 0
+    cdef double others = 0
+    cdef Py_ssize_t k, largest = 0, n_changed = 0
+    # The changes sum to zero, but those of small dual weights may drown in the largest one.
+    for k in range(1, count):
+        if working_set.alpha[first + k] > working_set.alpha[first + largest]:
+            largest = k
+    for k in range(count):
+        if k != largest:
+            others += change[k]
+    change[largest] = -others
     for k in range(count):
         if change[k] != 0:
             state.linear += q * change[k] * working_set.loss[first + k]

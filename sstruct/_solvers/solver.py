@@ -110,7 +110,7 @@ class Solver:
             dual=self.dual,
             status=status,
             exact=self.exact,
-            n_passes=max(-(-self.n_oracle_calls // self.problem.n_blocks), 1),
+            n_passes=max(self.n_oracle_calls // self.problem.n_blocks, 1),
             n_oracle_calls=self.n_oracle_calls,
             history=self.history.as_arrays(),
             interruption=interruption,

@@ -172,12 +172,12 @@ def check_against_definition(chains, rng):
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
             assert problem.py_squared_distance(i, a, b) == move @ move
             out = np.zeros(problem.n_weights)
-            problem.py_scatter(i, a, b, 1.0, out)
+            problem.py_scatter(i, [a, b], [1.0, -1.0], out)
             np.testing.assert_array_equal(chains.public(out), move)
             assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding is left alone
-            problem.py_scatter(i, b, a, 1.0, out)
+            problem.py_scatter(i, [b, a], [1.0, -1.0], out)
             assert not out.any()
-            problem.py_scatter(i, a, b, -0.5, out)
+            problem.py_scatter(i, [a, b], [-0.5, 0.5], out)
             np.testing.assert_array_equal(chains.public(out), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
     decoded = decode(problem, padded)
@@ -388,8 +388,8 @@ def test_the_doors_check_what_comes_in(rng):
         lambda c: problem.py_loss(0, c),
         lambda c: problem.py_squared_distance(0, c, good),
         lambda c: problem.py_squared_distance(0, good, c),
-        lambda c: problem.py_scatter(0, c, good, 1.0, w),
-        lambda c: problem.py_scatter(0, good, c, 1.0, w),
+        lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
+        lambda c: problem.py_scatter(0, [good, c], [1.0, -1.0], w),
         lambda c: problem.py_scores(0, w, c[np.newaxis]),
     ]
     for door in doors:
@@ -414,7 +414,7 @@ def test_the_doors_check_what_comes_in(rng):
         lambda v: decode(problem, v),
         lambda v: max_marginals(problem, v),
         lambda v: problem.py_scores(0, v, good[np.newaxis]),
-        lambda v: problem.py_scatter(0, good, good, 1.0, v),
+        lambda v: problem.py_scatter(0, [good, good], [1.0, -1.0], v),
     ):
         with pytest.raises(ValueError, match="weights, expected"):
             call(w[:-1])
