@@ -8,7 +8,6 @@
 # (d) Policy (which pass next, when to stop) is in frank_wolfe.py.
 """One pass over the blocks."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 
@@ -16,17 +15,11 @@ from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._solvers._random cimport random_below, random_shuffle
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport CORRECTIVE, FW, StepKind, correct, take_visit_step
+from sstruct._solvers._watch cimport Watch, look, sstruct_seconds, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert, labeling
 
 import numpy as np
 
-cdef extern from "_clock.h":
-    double sstruct_seconds() noexcept nogil
-
-cdef double SIGNAL_INTERVAL = 0.05
-# A visit may take microseconds: the clock is read every so many visits or units of work.
-cdef Py_ssize_t VISITS_PER_LOOK = 16
-cdef double WORK_PER_LOOK = 1e5
 # An approximate visit stops at this share of the gap it found, or after so many steps.
 cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
@@ -39,38 +32,6 @@ cdef double SKIP_WORK = 3
 def seconds():
     """The clock that deadlines refer to."""
     return sstruct_seconds()
-
-
-cdef struct Watch:
-    double deadline, next_signal, work
-    Py_ssize_t visits
-
-
-cdef Watch start_watch(double deadline) noexcept nogil:
-    cdef Watch watch
-    watch.deadline = deadline
-    watch.next_signal = sstruct_seconds() + SIGNAL_INTERVAL
-    watch.visits = 0
-    watch.work = 0
-    return watch
-
-
-cdef int look(Watch* watch, double work) except -1 nogil:
-    """Return 1 when the deadline has passed; raise what a signal handler raised.
-
-    work : counted so far in the pass or the fit.
-    """
-    cdef double now
-    watch.visits += 1
-    if watch.visits % VISITS_PER_LOOK and work - watch.work < WORK_PER_LOOK:
-        return 0
-    watch.work = work
-    now = sstruct_seconds()
-    if now >= watch.next_signal:
-        watch.next_signal = now + SIGNAL_INTERVAL
-        with gil:
-            PyErr_CheckSignals()
-    return now >= watch.deadline
 
 
 cdef void drop_idle(DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) noexcept nogil:

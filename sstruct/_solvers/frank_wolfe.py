@@ -4,15 +4,12 @@ The passes themselves are compiled (``_pass``); nothing here is done for each bl
 """
 
 import math
-from contextlib import nullcontext
 from dataclasses import dataclass
-
-import numpy as np
 
 from sstruct._solvers._pass import approximate_pass, certificate_pass, exact_pass, seconds
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.history import History
+from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
 STEPS = {"fw": StepKind.FW, "pairwise": StepKind.PAIRWISE, "corrective": StepKind.CORRECTIVE}
@@ -40,36 +37,10 @@ class Options:
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
+    seed: int = 0
 
 
-@dataclass
-class Solution:
-    """A weight vector in the problem's layout, with its certificate."""
-
-    w: np.ndarray
-    primal: float
-    dual: float
-    status: Status
-    exact: bool
-    n_passes: int
-    n_oracle_calls: int
-    history: dict
-    interruption: BaseException | None = None
-
-    @property
-    def gap(self):
-        """Primal minus dual; rounding may not make it negative."""
-        return max(self.primal - self.dual, 0.0)
-
-
-def relative(gap, primal):
-    """Gap over primal; 0 where both are, inf before the first certificate."""
-    if primal == math.inf:
-        return math.inf
-    return gap / primal if primal > 0 else 0.0
-
-
-class FrankWolfe:
+class FrankWolfe(Solver):
     """One fit: passes over a state until the certificate is good enough.
 
     Parameters
@@ -83,55 +54,31 @@ class FrankWolfe:
     """
 
     def __init__(self, problem, state: DualState, block_weight, options, progress=None):
-        self.problem, self.state, self.block_weight = problem, state, block_weight
-        self.options = options
-        self.progress = progress
-        self.history = History()
-        self.begin = seconds()
-        self.certificate_seconds = 0.0
-        self.n_passes = self.n_approximate = 0
-        self.primal, self.exact = math.inf, True
+        super().__init__(problem, state.lam, block_weight, options, progress)
+        self.state = state
         self.visits_all = options.permute
 
-    def solve(self):
-        """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
-        status, interruption = None, None
-        with self.progress if self.progress is not None else nullcontext() as bar:
-            try:
-                while status is None:
-                    status = self._iterate()
-                    if bar is not None:
-                        bar.update(self.n_passes, self._estimate())
-            except KeyboardInterrupt as error:
-                status, interruption = Status.INTERRUPTED, error
-                self._end_early()
-        return Solution(
-            w=self.state.live_w,
-            primal=self.primal,
-            dual=self.state.dual,
-            status=status,
-            exact=self.exact,
-            n_passes=max(self.n_passes, 1),
-            n_oracle_calls=self.state.n_oracle_calls,
-            history=self.history.as_arrays(),
-            interruption=interruption,
-        )
+    @property
+    def w(self):
+        return self.state.live_w
 
-    def _end_early(self):
-        """Certify what an interruption has left; a second one gives up the certificate."""
-        self.n_passes += self.state.n_oracle_calls > self.history.last("oracle_calls")
-        try:
-            self._certify()
-        except KeyboardInterrupt:
-            self.primal = math.inf
-        self._record()
+    @property
+    def dual(self):
+        return self.state.dual
+
+    @property
+    def n_oracle_calls(self):
+        return self.state.n_oracle_calls
+
+    @property
+    def working_set_size(self):
+        return self.state.n_labelings / self.problem.n_blocks
 
     def _iterate(self):
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
-        deadline = math.inf if options.max_time is None else self.begin + options.max_time
         n_steps = state.n_steps
-        in_time = self._passes(deadline)
+        in_time = self._passes(self.deadline)
         self.n_passes += 1
         # Where blocks are drawn with replacement, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
@@ -177,9 +124,6 @@ class FrankWolfe:
                 break
         return seconds() < deadline
 
-    def _gap(self):
-        return max(self.primal - self.state.dual, 0.0)
-
     def _estimate(self):
         """Relative gap from the block gaps met on the way, each at another w: no certificate."""
         estimate = self.state.estimated_gap
@@ -188,26 +132,8 @@ class FrankWolfe:
     def _certify(self):
         """Rebuild w from the working sets, against drift, and compute the primal there."""
         begin = seconds()
+        self.primal = math.inf
         self.state.rebuild()
         hinge, self.exact = certificate_pass(self.problem, self.state.live_w, self.block_weight)
-        self.primal = 0.5 * self.state.lam * self.state.squared_norm() + hinge
-        if not math.isfinite(self.primal):
-            raise ValueError(
-                f"the objective is {self.primal}: the weights leave the range of float64. Scale "
-                f"the features, or take a larger lam than {self.state.lam:g}"
-            )
+        self.primal = self._checked(0.5 * self.lam * self.state.squared_norm() + hinge)
         self.certificate_seconds += seconds() - begin
-
-    def _record(self, certified=True):
-        state = self.state
-        self.history.record(
-            seconds=seconds() - self.begin,
-            certificate_seconds=self.certificate_seconds,
-            passes=self.n_passes,
-            oracle_calls=state.n_oracle_calls,
-            approximate_passes=self.n_approximate,
-            primal=self.primal if certified else math.nan,
-            gap=self._gap() if certified else math.nan,
-            dual=state.dual,
-            working_set_size=state.n_labelings / self.problem.n_blocks,
-        )

@@ -1,0 +1,149 @@
+"""What all solvers share: clock, record of a fit, certificate, interruptions, progress."""
+
+import math
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._solvers._pass import certificate_pass, seconds
+from sstruct._solvers.history import History
+from sstruct._solvers.status import Status
+
+
+@dataclass
+class Solution:
+    """A weight vector in the problem's layout, with its certificate.
+
+    ``dual`` is NaN where the solver has none; so is then the gap.
+    """
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    status: Status
+    exact: bool
+    n_passes: int
+    n_oracle_calls: int
+    history: dict
+    interruption: BaseException | None = None
+
+    @property
+    def gap(self):
+        """Primal minus dual; rounding may not make it negative."""
+        return gap(self.primal, self.dual)
+
+
+def gap(primal, dual):
+    """Primal minus dual, at least 0; NaN where there is no dual."""
+    difference = primal - dual
+    return difference if math.isnan(difference) else max(difference, 0.0)
+
+
+def relative(gap, primal):
+    """Gap over primal; 0 where both are, inf before the first certificate."""
+    if primal == math.inf:
+        return math.inf
+    return gap / primal if primal > 0 else 0.0
+
+
+class Solver:
+    """One fit: iterations until one of them returns a status.
+
+    A subclass has ``_iterate()``, which makes a pass and returns a Status once the fit is over,
+    ``_certify()``, which sets ``primal`` and ``exact`` at ``w``, and keeps ``w``, ``dual`` and
+    ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    lam : float
+    block_weight : ndarray of shape (n_blocks,)
+        q_i, the weight of each block's hinge loss.
+    options : Options
+        With ``tol``, ``certificate_every``, ``max_iter`` and ``max_time``.
+    progress : context manager yielding an object with ``update(passes, gap)``, optional
+    """
+
+    n_approximate = 0
+    working_set_size = 0.0
+
+    def __init__(self, problem, lam, block_weight, options, progress=None):
+        self.problem, self.lam, self.block_weight = problem, lam, block_weight
+        self.options = options
+        self.progress = progress
+        self.history = History()
+        self.begin = seconds()
+        self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
+        self.certificate_seconds = 0.0
+        self.n_passes = 0
+        self.primal, self.exact = math.inf, True
+
+    def solve(self):
+        """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
+        status, interruption = None, None
+        with self.progress if self.progress is not None else nullcontext() as bar:
+            try:
+                while status is None:
+                    status = self._iterate()
+                    if bar is not None:
+                        bar.update(self.n_passes, self._estimate())
+            except KeyboardInterrupt as error:
+                status, interruption = Status.INTERRUPTED, error
+                self._end_early()
+        return Solution(
+            w=self.w,
+            primal=self.primal,
+            dual=self.dual,
+            status=status,
+            exact=self.exact,
+            n_passes=max(self.n_passes, 1),
+            n_oracle_calls=self.n_oracle_calls,
+            history=self.history.as_arrays(),
+            interruption=interruption,
+        )
+
+    def _end_early(self):
+        """Certify what an interruption has left; a second one gives up the certificate."""
+        self.n_passes += self.n_oracle_calls > self.history.last("oracle_calls")
+        try:
+            self._certify()
+        except KeyboardInterrupt:
+            pass
+        self._record()
+
+    def _gap(self):
+        return gap(self.primal, self.dual)
+
+    def _estimate(self):
+        """Relative gap as far as it is known."""
+        return relative(self._gap(), self.primal)
+
+    def _primal_at(self, w):
+        """P(w) and whether the oracles were exact, by a certificate pass, on its own clock."""
+        begin = seconds()
+        hinge, exact = certificate_pass(self.problem, w, self.block_weight)
+        primal = self._checked(0.5 * self.lam * float(w @ w) + hinge)
+        self.certificate_seconds += seconds() - begin
+        return primal, exact
+
+    def _checked(self, primal):
+        if not math.isfinite(primal):
+            raise ValueError(
+                f"the objective is {primal}: the weights leave the range of float64. Scale "
+                f"the features, or take a larger lam than {self.lam:g}"
+            )
+        return primal
+
+    def _record(self, certified=True):
+        self.history.record(
+            seconds=seconds() - self.begin,
+            certificate_seconds=self.certificate_seconds,
+            passes=self.n_passes,
+            oracle_calls=self.n_oracle_calls,
+            approximate_passes=self.n_approximate,
+            primal=self.primal if certified else math.nan,
+            gap=self._gap() if certified else math.nan,
+            dual=self.dual,
+            working_set_size=self.working_set_size,
+        )
