@@ -10,12 +10,28 @@ from sklearn.utils import check_random_state
 
 from sstruct._labels import encode, is_label
 from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options, relative
+from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.cutting_plane import CuttingPlane
+from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options
 from sstruct._solvers.progress import progress
+from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
+from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
+
+# Solvers to compare with, and the parameters that say nothing to them, with the value to leave.
+BASELINES = {
+    "fw": BatchFrankWolfe,
+    "ssg": StochasticSubgradient,
+    "cutting-plane": CuttingPlane,
+}
+UNUSED = {
+    "fw": {"step": "auto", "sampling": "auto", "warm_start": False},
+    "ssg": {"step": "auto", "warm_start": False},
+    "cutting-plane": {"step": "auto", "sampling": "auto", "warm_start": False},
+}
 
 
 class BaseSSVM(BaseEstimator):
@@ -40,7 +56,7 @@ class BaseSSVM(BaseEstimator):
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
-        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw"))
+        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES))
         check_choice("step", self.step, ("auto", *STEPS))
         check_choice("sampling", self.sampling, ("auto", "uniform", "permutation"))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
@@ -50,6 +66,12 @@ class BaseSSVM(BaseEstimator):
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
         check_choice("warm_start", self.warm_start, (False, True, "dual"))
+        for name, value in UNUSED.get(self.solver, {}).items():
+            if getattr(self, name) != value:
+                raise ValueError(
+                    f"{name}={getattr(self, name)!r} says nothing to solver={self.solver!r}: "
+                    f"leave {name}={value!r}, or take solver='mp-bcfw' or 'bcfw'"
+                )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -75,9 +97,13 @@ class BaseSSVM(BaseEstimator):
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
             max_time=self.max_time,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
         )
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
-        state = DualState(problem, lam, block_weight, seed)
+        bar = progress(self.verbose, self.tol)
+        if solver in BASELINES:
+            solution = BASELINES[solver](problem, lam, block_weight, options, bar).solve()
+            return self._finish(solution, lam, solver, {**attributes, "_warm_state": None})
+        state = DualState(problem, lam, block_weight, options.seed)
         fingerprint = None
         if self.warm_start:
             fingerprint = _fingerprint(data)
@@ -90,19 +116,23 @@ class BaseSSVM(BaseEstimator):
                         "clone."
                     )
                 state.restore(warm)
-        bar = progress(self.verbose, self.tol)
         solution = FrankWolfe(problem, state, block_weight, options, bar).solve()
         warm = {"fingerprint": fingerprint, **state.export()} if self.warm_start else None
-        self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
+        return self._finish(solution, lam, solver, {**attributes, "_warm_state": warm})
+
+    def _finish(self, solution, lam, solver, attributes):
+        """Set the fitted attributes; then raise or warn of what ended the fit."""
+        self._set_solution(solution, lam, solver, attributes)
         if solution.interruption is not None:
             raise solution.interruption
-        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        # A solver without a dual has no other end.
+        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             warnings.warn(
                 f"{type(self).__name__} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
                 f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         return self
 
