@@ -124,6 +124,7 @@ cdef class SubgradientState:
         t = float(self.n_steps)
         if t == 0:
             return self.last
-        total = np.asarray(self.moment) if self.bounded else (
-            (t + 1) * np.asarray(self.total) - np.asarray(self.moment))
-        return total * (2 / (t * (t + 1)))
+        if self.bounded:
+            # Rounding may not lead a mean out of the box.
+            return np.clip(np.asarray(self.moment) * (2 / (t * (t + 1))), *np.asarray(self.bounds))
+        return ((t + 1) * np.asarray(self.total) - np.asarray(self.moment)) * (2 / (t * (t + 1)))

@@ -65,13 +65,17 @@ def boxed_qp(psi, loss, lam, bounds):
     beta : ndarray of shape (m,)
         Nonnegative, sum 1.
     """
-    m, d = psi.shape
     clarabel = qp_solver()
-    below, above = (np.flatnonzero(np.isfinite(bound)) for bound in bounds)
+    # A weight that cannot move is a part of the losses: interior points need an interior.
+    free = bounds[0] < bounds[1]
+    loss = loss - psi[:, ~free] @ bounds[0][~free]
+    psi, (lower, upper) = psi[:, free], bounds[:, free]
+    m, d = psi.shape
+    below, above = np.isfinite(lower), np.isfinite(upper)
     unit = sparse.eye(d, d + 1, format="csr")
     planes = sparse.csr_matrix(-np.hstack([psi, np.ones((m, 1))]))
     constraints = sparse.vstack([planes, -unit[below], unit[above]], format="csc")
-    limits = np.r_[-loss, -bounds[0][below], bounds[1][above]]
+    limits = np.r_[-loss, -lower[below], upper[above]]
     quadratic = sparse.diags(np.r_[np.full(d, float(lam)), 0.0], format="csc")
     cones = [clarabel.NonnegativeConeT(len(limits))]
     _, z = _solve(quadratic, np.r_[np.zeros(d), 1.0], constraints, limits, cones)

@@ -105,7 +105,9 @@ class Solver:
 
     def _end_early(self):
         """Certify what an interruption has left; a second one gives up the certificate."""
-        self.n_passes += self.n_oracle_calls > self.history.last("oracle_calls")
+        # A pass under way is one, whether or not it was counted yet.
+        unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
+        self.n_passes = self.history.last("passes") + unrecorded
         try:
             self._certify()
         except KeyboardInterrupt:
