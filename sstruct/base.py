@@ -99,7 +99,7 @@ class BaseSSVM(BaseEstimator):
             max_time=self.max_time,
             seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
         )
-        bar = progress(self.verbose, self.tol)
+        bar = progress(self.verbose, self.tol, self.max_iter)
         if solver in BASELINES:
             solution = BASELINES[solver](problem, lam, block_weight, options, bar).solve()
             return self._finish(solution, lam, solver, {**attributes, "_warm_state": None})

@@ -20,6 +20,7 @@ from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.cutting_plane import CuttingPlane
 from sstruct._solvers.frank_wolfe import Options
+from sstruct._solvers.progress import progress
 from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct.chain import ChainSSVM
 from tests.estimators.test_chain_fit import HISTORY, long_chains
@@ -466,3 +467,24 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
     assert solution.history["passes"].tolist() == [1]
     if name == "ssg":
         np.testing.assert_array_equal(solution.w, fit.state.average)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_lines_of_progress(rng, name, caplog):
+    case = Case(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ChainSSVM(lam=0.01, solver=name, max_iter=3, tol=0, verbose=2).fit(case.X, case.y)
+    assert len(caplog.messages) == 3
+    expected = "pass 3: no duality gap" if name == "ssg" else "pass 3: estimated relative gap"
+    assert caplog.messages[-1].startswith(expected)
+
+
+def test_bar_without_a_gap_counts_passes():
+    pytest.importorskip("tqdm")
+    with progress(1, 1e-2, 4) as bar:
+        bar.update(1, float("nan"))
+        assert bar.bar.n == 0.25
+        bar.update(5, float("nan"))
+        assert bar.bar.n == 1
+        assert "no gap" in str(bar.bar)
