@@ -98,7 +98,7 @@ class BatchFrankWolfe(BatchSolver):
         if gap <= ROUNDING * self.primal:
             return False
         direction = plane.psi / self.lam - self.v
-        curvature = self.lam * float(direction @ direction)
+        curvature = self._checked(self.lam * float(direction @ direction))
         gamma = min(gap / curvature, 1.0) if curvature > 0 else 1.0
         self._set(self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss))
         return True

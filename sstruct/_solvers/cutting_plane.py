@@ -75,6 +75,7 @@ class CuttingPlane(BatchSolver):
 
     def _add(self, plane):
         products = np.array([psi @ plane.psi for psi in [*self.psi, plane.psi]])
+        self._checked(float(products[-1] / self.lam))
         self.gram = np.block([[self.gram, products[:-1, None]], [products]])
         self.psi.append(plane.psi)
         self.losses = np.append(self.losses, plane.loss)

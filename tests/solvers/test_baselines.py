@@ -295,6 +295,28 @@ def test_cutting_plane_forgets_idle_planes(rng, monkeypatch):
     assert size[-1] < kept.history["working_set_size"][-1]
 
 
+def test_bounds_hold_however_bad_the_qp_solver(rng, monkeypatch):
+    case, accurate, bound, bounds = Case(rng), cutting_plane.simplex_qp, CuttingPlane._bound, []
+
+    def rough(gram, loss, lam):
+        return 0.7 * accurate(gram, loss, lam) + 0.3 * rng.dirichlet(np.ones(len(loss)))
+
+    def recorded(self, beta):
+        w, dual = bound(self, beta)
+        bounds.append(dual)
+        return w, dual
+
+    monkeypatch.setattr(cutting_plane, "simplex_qp", rough)
+    monkeypatch.setattr(CuttingPlane, "_bound", recorded)
+    solution = case.solve("cutting-plane", 0.1, max_iter=30)
+    best = check(solution, case, 0.1, "cutting-plane")
+    assert max(bounds) <= best
+    assert min(np.diff(bounds)) < 0
+    dual, greatest = solution.history["dual"], np.maximum.accumulate(bounds)
+    np.testing.assert_array_equal(dual[:-1], greatest[: len(dual) - 1])
+    assert dual[-1] == solution.dual == greatest[-1]
+
+
 @pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
 def test_cutting_plane_stalls_where_no_plane_cuts(rng, bounded):
     case = Case(rng)
@@ -345,6 +367,41 @@ def test_a_deadline_in_the_past_stops_early(rng):
     assert state.run(np.arange(100), seconds() - 1) is False
     assert 0 < state.n_steps <= 20
     assert state.run(np.arange(100), LATER) is True
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
+@pytest.mark.parametrize("kind", ["batch", "subgradient"])
+def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
+    # All blocks are the same rows, and the oracles of a pass take half a second or more.
+    n, length, n_labels = 32, 3000, 200
+    labels = rng.integers(0, n_labels, length)
+    problem = ChainProblem(
+        rng.standard_normal((length, 20)), np.zeros(n), np.full(n, length), n_labels, labels
+    )
+    q = np.full(n, 1 / n)
+    plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
+    w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            if kind == "batch":
+                plane.compute(problem, w, q, LATER)
+            else:
+                state.run(order, LATER)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert 0 < (plane.n_calls if kind == "batch" else state.n_steps) < n
+    if kind == "subgradient":
+        # The visits made are whole: those of another state that stops there.
+        twin = SubgradientState(problem, 0.1, q)
+        assert twin.run(order[: state.n_steps], LATER)
+        np.testing.assert_array_equal(twin.average, state.average)
 
 
 # From here on through the estimator.
@@ -467,6 +524,14 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
     assert solution.history["passes"].tolist() == [1]
     if name == "ssg":
         np.testing.assert_array_equal(solution.w, fit.state.average)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("lam", [5e-324, 1e-308, 1e-200])
+def test_weights_out_of_range_are_an_error_and_no_warning(rng, name, lam):
+    case = Case(rng)
+    with pytest.raises(ValueError, match=r"the objective is (nan|inf): the weights leave"):
+        ChainSSVM(lam=lam, solver=name, max_iter=20, random_state=0).fit(case.X, case.y)
 
 
 @pytest.mark.parametrize("name", SOLVERS)
