@@ -381,6 +381,10 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     q = np.full(n, 1 / n)
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
     w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
+    visit = {
+        "batch": lambda: plane.compute(problem, w, q, LATER),
+        "subgradient": lambda: state.run(order, LATER),
+    }[kind]
 
     def interrupt(*_):
         raise KeyboardInterrupt
@@ -389,10 +393,7 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.05)
         with pytest.raises(KeyboardInterrupt):
-            if kind == "batch":
-                plane.compute(problem, w, q, LATER)
-            else:
-                state.run(order, LATER)
+            visit()
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
