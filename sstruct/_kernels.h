@@ -31,14 +31,20 @@
 #define SSTRUCT_INLINE static __forceinline
 #endif
 
-/* Feature rows, dense (indices == NULL) or CSR, in single or double precision. */
+/* Feature rows, dense (indices == NULL) or CSR, in single or double precision; CSR rows of ones
+ * (indicators) need no values. */
+enum { SSTRUCT_DOUBLE, SSTRUCT_SINGLE, SSTRUCT_ONES };
 typedef struct {
     const void *values;
     const int32_t *indices;
     const int64_t *indptr;
     int64_t n_features;
-    int single;
+    int kind;
 } sstruct_rows;
+typedef char sstruct_ones;
+#define SSTRUCT_VALUE_double(x, f) ((x)[f])
+#define SSTRUCT_VALUE_float(x, f) ((double)(x)[f])
+#define SSTRUCT_VALUE_sstruct_ones(x, f) 1.0
 
 SSTRUCT_INLINE int64_t sstruct_padded(int64_t K)
 {
@@ -75,7 +81,7 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
         for (int q = 0; q < N; q++) sum[q] = SSTRUCT_LOAD(VECTOR, out + q * (W / N));        \
         for (int64_t f = 0; f < size; f++) {                                                 \
             const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
-            const double value = (double)x[f];                                               \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                               \
             for (int q = 0; q < N; q++)                                                      \
                 sum[q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                   \
         }                                                                                    \
@@ -91,7 +97,7 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
         for (int k = 0; k < W; k++) sum[k] = out[k];                                         \
         for (int64_t f = 0; f < size; f++) {                                                 \
             const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
-            const double value = (double)x[f];                                               \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                               \
             for (int k = 0; k < W; k++) sum[k] += value * row[k];                            \
         }                                                                                    \
         for (int k = 0; k < W; k++) out[k] = sum[k];                                         \
@@ -123,6 +129,7 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
 
 SSTRUCT_ROW_POTENTIALS(float)
 SSTRUCT_ROW_POTENTIALS(double)
+SSTRUCT_ROW_POTENTIALS(sstruct_ones)
 
 /* theta[0:count, :] = bias + X[first:first + count] @ W + scale * cost[truth]
  * bias (KP) or NULL; cost (K x KP) or NULL: then without the last term. */
@@ -137,7 +144,9 @@ SSTRUCT_MULTIVERSION static void sstruct_potentials(
         const int32_t *index = rows->indices ? rows->indices + start : NULL;
         if (bias) memcpy(out, bias, KP * sizeof(double));
         else memset(out, 0, KP * sizeof(double));
-        if (rows->single)
+        if (rows->kind == SSTRUCT_ONES)
+            sstruct_row_potentials_sstruct_ones(NULL, index, size, w, KP, out);
+        else if (rows->kind == SSTRUCT_SINGLE)
             sstruct_row_potentials_float((const float *)rows->values + start, index, size, w, KP, out);
         else
             sstruct_row_potentials_double((const double *)rows->values + start, index, size, w, KP, out);
@@ -148,40 +157,68 @@ SSTRUCT_MULTIVERSION static void sstruct_potentials(
     }
 }
 
-/* X[r] @ w[:, k]: the potential of one label. */
-#define SSTRUCT_ONE_POTENTIAL(TYPE)                                                          \
-    SSTRUCT_INLINE double sstruct_one_potential_##TYPE(                                      \
-        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP)      \
+/* out[q] = X[r] @ w[:, label[q]]: the potentials of M labels. Every label has two partial sums, and
+ * all share what is read of the row. */
+#define SSTRUCT_LABEL_POTENTIALS(TYPE, M)                                                    \
+    SSTRUCT_INLINE void sstruct_label_potentials_##TYPE##_##M(                               \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        const int32_t *label, double *out)                                                   \
     {                                                                                        \
-        double even = 0, odd = 0;                                                            \
+        const double *column[M];                                                             \
+        double even[M], odd[M];                                                              \
         int64_t f = 0;                                                                       \
-        if (index) {                                                                         \
-            for (; f + 1 < size; f += 2) {                                                   \
-                even += (double)x[f] * w[(int64_t)index[f] * KP];                            \
-                odd += (double)x[f + 1] * w[(int64_t)index[f + 1] * KP];                     \
-            }                                                                                \
-            if (f < size) even += (double)x[f] * w[(int64_t)index[f] * KP];                  \
-        } else {                                                                             \
-            for (; f + 1 < size; f += 2) {                                                   \
-                even += (double)x[f] * w[f * KP];                                            \
-                odd += (double)x[f + 1] * w[(f + 1) * KP];                                   \
-            }                                                                                \
-            if (f < size) even += (double)x[f] * w[f * KP];                                  \
+        for (int q = 0; q < M; q++) {                                                        \
+            column[q] = w + label[q];                                                        \
+            even[q] = odd[q] = 0;                                                            \
         }                                                                                    \
-        return even + odd;                                                                   \
+        for (; f + 1 < size; f += 2) {                                                       \
+            const int64_t at = (index ? (int64_t)index[f] : f) * KP;                         \
+            const int64_t next = (index ? (int64_t)index[f + 1] : f + 1) * KP;               \
+            for (int q = 0; q < M; q++) {                                                    \
+                even[q] += SSTRUCT_VALUE_##TYPE(x, f) * column[q][at];                       \
+                odd[q] += SSTRUCT_VALUE_##TYPE(x, f + 1) * column[q][next];                  \
+            }                                                                                \
+        }                                                                                    \
+        if (f < size) {                                                                      \
+            const int64_t at = (index ? (int64_t)index[f] : f) * KP;                         \
+            for (int q = 0; q < M; q++) even[q] += SSTRUCT_VALUE_##TYPE(x, f) * column[q][at]; \
+        }                                                                                    \
+        for (int q = 0; q < M; q++) out[q] = even[q] + odd[q];                               \
     }
 
-SSTRUCT_ONE_POTENTIAL(float)
-SSTRUCT_ONE_POTENTIAL(double)
+#define SSTRUCT_SOME_POTENTIALS(TYPE)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 1)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 2)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 3)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 4)                                                        \
+    SSTRUCT_INLINE void sstruct_some_potentials_##TYPE(                                      \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        const int32_t *label, int64_t count, double *out)                                    \
+    {                                                                                        \
+        for (; count > 4; count -= 4, label += 4, out += 4)                                  \
+            sstruct_label_potentials_##TYPE##_4(x, index, size, w, KP, label, out);          \
+        if (count == 4) sstruct_label_potentials_##TYPE##_4(x, index, size, w, KP, label, out); \
+        if (count == 3) sstruct_label_potentials_##TYPE##_3(x, index, size, w, KP, label, out); \
+        if (count == 2) sstruct_label_potentials_##TYPE##_2(x, index, size, w, KP, label, out); \
+        if (count == 1) sstruct_label_potentials_##TYPE##_1(x, index, size, w, KP, label, out); \
+    }
 
-SSTRUCT_INLINE double sstruct_one_potential(
-    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP)
+SSTRUCT_SOME_POTENTIALS(float)
+SSTRUCT_SOME_POTENTIALS(double)
+SSTRUCT_SOME_POTENTIALS(sstruct_ones)
+
+SSTRUCT_MULTIVERSION static void sstruct_some_potentials(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, const int32_t *label,
+    int64_t count, double *out)
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
-    return rows->single
-        ? sstruct_one_potential_float((const float *)rows->values + start, index, size, w, KP)
-        : sstruct_one_potential_double((const double *)rows->values + start, index, size, w, KP);
+    if (rows->kind == SSTRUCT_ONES)
+        sstruct_some_potentials_sstruct_ones(NULL, index, size, w, KP, label, count, out);
+    else if (rows->kind == SSTRUCT_SINGLE)
+        sstruct_some_potentials_float((const float *)rows->values + start, index, size, w, KP, label, count, out);
+    else
+        sstruct_some_potentials_double((const double *)rows->values + start, index, size, w, KP, label, count, out);
 }
 
 /* w[:, gain] += c X[r],  w[:, lose] -= c X[r] */
@@ -192,7 +229,7 @@ SSTRUCT_INLINE double sstruct_one_potential(
     {                                                                                        \
         for (int64_t f = 0; f < size; f++) {                                                 \
             double *row = w + (index ? (int64_t)index[f] : f) * KP;                          \
-            const double value = c * (double)x[f];                                           \
+            const double value = c * SSTRUCT_VALUE_##TYPE(x, f);                                           \
             row[gain] += value;                                                              \
             row[lose] -= value;                                                              \
         }                                                                                    \
@@ -200,13 +237,16 @@ SSTRUCT_INLINE double sstruct_one_potential(
 
 SSTRUCT_MOVE(float)
 SSTRUCT_MOVE(double)
+SSTRUCT_MOVE(sstruct_ones)
 
 SSTRUCT_INLINE void sstruct_move_row(
     const sstruct_rows *rows, int64_t r, double c, int64_t gain, int64_t lose, double *w, int64_t KP)
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
-    if (rows->single)
+    if (rows->kind == SSTRUCT_ONES)
+        sstruct_move_row_sstruct_ones(NULL, index, size, c, gain, lose, w, KP);
+    else if (rows->kind == SSTRUCT_SINGLE)
         sstruct_move_row_float((const float *)rows->values + start, index, size, c, gain, lose, w, KP);
     else
         sstruct_move_row_double((const double *)rows->values + start, index, size, c, gain, lose, w, KP);
@@ -220,9 +260,10 @@ SSTRUCT_INLINE void sstruct_move_row(
         double sum = 0;                                                                      \
         int64_t p = 0, q = 0;                                                                \
         while (p < n && q < m) {                                                             \
-            if (i[p] == j[q]) sum += (double)x[p++] * (double)z[q++];                        \
-            else if (i[p] < j[q]) p++;                                                       \
-            else q++;                                                                        \
+            const int32_t a = i[p], b = j[q];                                                \
+            if (a == b) sum += (double)x[p] * (double)z[q];                                  \
+            p += a <= b;                                                                     \
+            q += b <= a;                                                                     \
         }                                                                                    \
         return sum;                                                                          \
     }                                                                                        \
@@ -250,9 +291,26 @@ SSTRUCT_INLINE void sstruct_move_row(
 SSTRUCT_ROW_PRODUCT(float)
 SSTRUCT_ROW_PRODUCT(double)
 
+/* Rows of ones: the number of columns they share. */
+SSTRUCT_INLINE double sstruct_row_product_ones(const sstruct_rows *rows, int64_t r, int64_t s)
+{
+    const int32_t *i = rows->indices + rows->indptr[r], *j = rows->indices + rows->indptr[s];
+    const int64_t n = sstruct_row_size(rows, r), m = sstruct_row_size(rows, s);
+    int64_t p = 0, q = 0, shared = 0;
+    while (p < n && q < m) {
+        const int32_t a = i[p], b = j[q];
+        shared += a == b;
+        p += a <= b;
+        q += b <= a;
+    }
+    return (double)shared;
+}
+
 SSTRUCT_MULTIVERSION static double sstruct_row_product(const sstruct_rows *rows, int64_t r, int64_t s)
 {
-    return rows->single ? sstruct_row_product_float(rows, r, s) : sstruct_row_product_double(rows, r, s);
+    return rows->kind == SSTRUCT_ONES ? sstruct_row_product_ones(rows, r, s)
+        : rows->kind == SSTRUCT_SINGLE ? sstruct_row_product_float(rows, r, s)
+        : sstruct_row_product_double(rows, r, s);
 }
 
 /* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j. Labels travel as doubles.

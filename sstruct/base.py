@@ -1,37 +1,49 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
+import numbers
+import os
 import warnings
+from dataclasses import asdict
 from hashlib import blake2b
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from sstruct._labels import encode, is_label
+from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.checkpoint import Checkpoint
 from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.frank_wolfe import STEPS, FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
 from sstruct._solvers.progress import progress
 from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
 from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct._solvers.warm_start import rescaled
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
 
-# Solvers to compare with, and the parameters that say nothing to them, with the value to leave.
+# Solvers to compare with; and the parameters that they do not have, with the values left for them.
 BASELINES = {
     "fw": BatchFrankWolfe,
     "ssg": StochasticSubgradient,
     "cutting-plane": CuttingPlane,
 }
-UNUSED = {
-    "fw": {"step": "auto", "sampling": "auto", "warm_start": False},
-    "ssg": {"step": "auto", "warm_start": False},
-    "cutting-plane": {"step": "auto", "sampling": "auto", "warm_start": False},
+NOT_FOR_BASELINES = {
+    "step": ("auto",),
+    "sampling": ("auto",),
+    "cache": ("auto", False),
+    "schedule": ("work",),
+    "average": ("auto", False),
+    "warm_start": (False,),
+    "checkpoint": (None,),
 }
+OF_SUBGRADIENT = {"sampling": ("auto", "uniform", "permutation"), "average": ("auto", True)}
 
 
 class BaseSSVM(BaseEstimator):
@@ -58,22 +70,38 @@ class BaseSSVM(BaseEstimator):
             check_number("lam", self.lam, above=0)
         check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES))
         check_choice("step", self.step, ("auto", *STEPS))
-        check_choice("sampling", self.sampling, ("auto", "uniform", "permutation"))
+        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
+        check_choice("cache", self.cache, ("auto", True, False))
+        check_choice("schedule", self.schedule, ("work", "clock"))
+        check_choice("average", self.average, ("auto", True, False))
         check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
         check_number("certificate_every", self.certificate_every, least=1, whole=True)
         check_number("max_iter", self.max_iter, least=1, whole=True)
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
-        check_choice("warm_start", self.warm_start, (False, True, "dual"))
-        for name, value in UNUSED.get(self.solver, {}).items():
-            if getattr(self, name) != value:
-                raise ValueError(
-                    f"{name}={getattr(self, name)!r} says nothing to solver={self.solver!r}: "
-                    f"leave {name}={value!r}, or take solver='mp-bcfw' or 'bcfw'"
-                )
+        check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must not be 0")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+        if self.solver in BASELINES:
+            self._check_baseline()
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
+
+    def _check_baseline(self):
+        """Refuse parameters that a baseline does not have."""
+        allowed = NOT_FOR_BASELINES | (OF_SUBGRADIENT if self.solver == "ssg" else {})
+        for name, values in allowed.items():
+            value = getattr(self, name)
+            if value not in values:
+                raise ValueError(
+                    f"{name}={value!r} does not go with solver={self.solver!r}: leave "
+                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                )
 
     def _fit_problem(self, problem, block_weight, lam, data, attributes):
         """Solve and set every fitted attribute.
@@ -89,21 +117,22 @@ class BaseSSVM(BaseEstimator):
             Fitted attributes that come from the data and not from the solver; None: not there.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
-        options = Options(
-            multi_plane=solver == "mp-bcfw",
-            step="pairwise" if self.step == "auto" else self.step,
-            permute=self.sampling != "uniform",
-            tol=self.tol,
-            certificate_every=self.certificate_every,
-            max_iter=self.max_iter,
-            max_time=self.max_time,
-            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
-        )
+        options = self._options(solver)
+        bounds = None if self.bounds is None else padded_bounds(problem, self.bounds)
         bar = progress(self.verbose, self.tol, self.max_iter)
         if solver in BASELINES:
-            solution = BASELINES[solver](problem, lam, block_weight, options, bar).solve()
-            return self._finish(solution, lam, solver, {**attributes, "_warm_state": None})
-        state = DualState(problem, lam, block_weight, options.seed)
+            fit = BASELINES[solver](problem, lam, block_weight, options, bar, bounds)
+            return self._finish(fit.solve(), lam, solver, {**attributes, "_warm_state": None})
+        checkpoint = self._checkpoint(data, lam, block_weight, options)
+        state = DualState(
+            problem,
+            lam,
+            block_weight,
+            options.seed,
+            bounds=bounds,
+            draw=options.sampling == "gap",
+            average=options.average,
+        )
         fingerprint = None
         if self.warm_start:
             fingerprint = _fingerprint(data)
@@ -115,9 +144,18 @@ class BaseSSVM(BaseEstimator):
                         "of classes or transition_mask is another one. Set warm_start=False, or "
                         "clone."
                     )
+                if self.warm_start == "primal":
+                    warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
-        solution = FrankWolfe(problem, state, block_weight, options, bar).solve()
-        warm = {"fingerprint": fingerprint, **state.export()} if self.warm_start else None
+        solution = FrankWolfe(problem, state, block_weight, options, bar, checkpoint).solve()
+        warm = None
+        if self.warm_start:
+            warm = {
+                "fingerprint": fingerprint,
+                "lam": lam,
+                "block_weight": block_weight,
+                **state.export(),
+            }
         return self._finish(solution, lam, solver, {**attributes, "_warm_state": warm})
 
     def _finish(self, solution, lam, solver, attributes):
@@ -135,6 +173,38 @@ class BaseSSVM(BaseEstimator):
                 stacklevel=4,
             )
         return self
+
+    def _checkpoint(self, data, lam, block_weight, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step."""
+        if self.checkpoint is None:
+            return None
+        free = ("tol", "max_iter", "max_time", "n_jobs", "seed")
+        policy = {k: v for k, v in asdict(options).items() if k not in free}
+        loss = np.array(repr(self.loss))
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        warm = self.__dict__.get("_warm_state") if self.warm_start else None
+        parts = [*data, block_weight, np.array(lam), np.array(repr((policy, seed))), loss]
+        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        parts += [] if warm is None else [warm["alpha"], warm["code"]]
+        return Checkpoint(self.checkpoint, _fingerprint(parts))
+
+    def _options(self, solver):
+        """Return the solver's options; "auto" is settled here."""
+        step = "pairwise" if self.step == "auto" else self.step
+        return Options(
+            multi_plane=solver == "mp-bcfw",
+            step=step,
+            sampling="permutation" if self.sampling == "auto" else self.sampling,
+            cache=False if self.cache == "auto" else bool(self.cache),
+            schedule=self.schedule,
+            average=step == "fw" if self.average == "auto" else bool(self.average),
+            n_jobs=effective_n_jobs(self.n_jobs),
+            tol=self.tol,
+            certificate_every=self.certificate_every,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+        )
 
     def _set_solution(self, solution, lam, solver, attributes):
         attributes = {

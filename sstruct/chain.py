@@ -1,10 +1,12 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
 import numpy as np
+from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._decode import decode
 from sstruct._problems.chain_arguments import join_views, weight_views
 from sstruct._validation import check_choice, pack_nodes
 from sstruct.base import BaseSSVM
@@ -38,16 +40,29 @@ class ChainSSVM(BaseSSVM):
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
         ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
         batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
-        With them `step` stays ``"auto"`` and `warm_start` False; `sampling` is for ``"ssg"`` alone.
+        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, and `sampling`
+        (without ``"gap"``) and `average` (always) for ``"ssg"`` alone: other values are refused.
         ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
         without a warning, and the dual attributes are NaN.
-    step : {"auto", "fw", "pairwise", "corrective"}, default="auto"
+    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
         Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective,
         unless step is ``"fw"``.
-    sampling : {"auto", "uniform", "permutation"}, default="auto"
-        Order of an exact pass; ``"auto"`` is ``"permutation"``.
+    sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
+        Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
+        every 10 passes by a certificate). ``"auto"`` is ``"permutation"``.
+    cache : {"auto", True, False}, default="auto"
+        Whether a cached labelling whose gap is large enough takes the place of an oracle call
+        ([2]_, section 3.3). ``"auto"`` is False.
+    schedule : {"work", "clock"}, default="work"
+        How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
+        the clock, as in [1]_.
+    average : {"auto", True, False}, default="auto"
+        Whether weighted averages of the iterates are kept ([1]_, section 3.6); ``w_`` is then the
+        better of the last and the averaged iterate. ``"auto"``: with ``step="fw"`` only.
     fit_intercept : bool, default=True
         Whether each label has a bias.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
     transitions : bool, default=True
         Whether each pair of neighbouring labels has a weight.
     boundaries : bool, default=True
@@ -71,9 +86,17 @@ class ChainSSVM(BaseSSVM):
     max_time : float or None, default=None
         Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
         ``"cutting-plane"``: and one quadratic program).
-    warm_start : {False, True, "dual"}, default=False
-        Go on from the last fit's dual weights, also after a change of `lam` or `loss`. Other data
-        raise.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
+        its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
+        data raise.
+    checkpoint : path or None, default=None
+        File where the state of the fit is kept as it goes. A fit that finds it goes on from there
+        to the same bits as one that was never interrupted; the file of another fit raises. It is
+        removed once a fit has converged.
+    n_jobs : int or None, default=None
+        Threads for oracles, in training and prediction; -1: all processors. The results do not
+        depend on it.
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0
@@ -157,7 +180,11 @@ class ChainSSVM(BaseSSVM):
         solver="auto",
         step="auto",
         sampling="auto",
+        cache="auto",
+        schedule="work",
+        average="auto",
         fit_intercept=True,
+        bounds=None,
         transitions=True,
         boundaries=True,
         transition_mask=None,
@@ -168,6 +195,8 @@ class ChainSSVM(BaseSSVM):
         max_iter=1000,
         max_time=None,
         warm_start=False,
+        checkpoint=None,
+        n_jobs=None,
         random_state=None,
         verbose=0,
     ):
@@ -176,7 +205,11 @@ class ChainSSVM(BaseSSVM):
         self.solver = solver
         self.step = step
         self.sampling = sampling
+        self.cache = cache
+        self.schedule = schedule
+        self.average = average
         self.fit_intercept = fit_intercept
+        self.bounds = bounds
         self.transitions = transitions
         self.boundaries = boundaries
         self.transition_mask = transition_mask
@@ -187,6 +220,8 @@ class ChainSSVM(BaseSSVM):
         self.max_iter = max_iter
         self.max_time = max_time
         self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
 
@@ -258,7 +293,7 @@ class ChainSSVM(BaseSSVM):
         check_is_fitted(self)
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
-        return nodes, problem.decode(w)
+        return nodes, decode(problem, w, effective_n_jobs(self.n_jobs))
 
     def predict(self, X):
         """Find the best labelling of each sequence.

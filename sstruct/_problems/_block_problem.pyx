@@ -8,7 +8,6 @@
 # (e) The py_* doors are for tests; they check every code that comes in.
 """The seam between solvers and structures: a problem made of blocks."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.stdint cimport int32_t
 
 import numpy as np
@@ -92,31 +91,6 @@ cdef class BlockProblem:
     cpdef BlockProblem fork(self):
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
-
-    def decode(self, const double[::1] w):
-        """Find the best labeling of every block at w, without loss.
-
-        Returns
-        -------
-        codes : ndarray of int32
-            The codes of all blocks, one after another.
-        """
-        self._check_weights(w)
-        cdef Py_ssize_t i, size = 0
-        for i in range(self.n_blocks):
-            size += self.code_size(i)
-        codes = np.empty(max(size, 1), dtype=np.int32)
-        cdef int32_t[::1] out = codes
-        cdef OracleAnswer answer
-        with nogil:
-            size = 0
-            for i in range(self.n_blocks):
-                self.maximize(i, &w[0], 0.0, &out[size], &answer)
-                size += self.code_size(i)
-                if i % 256 == 255:
-                    with gil:
-                        PyErr_CheckSignals()
-        return codes[:size]
 
     def _check_block(self, Py_ssize_t i):
         if not 0 <= i < self.n_blocks:

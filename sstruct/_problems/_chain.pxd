@@ -23,10 +23,12 @@ cdef class ChainProblem(BlockProblem):
     cdef bint has_labels, masked
     # Scratch of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
-    cdef int32_t[::1] origin, label_seen, where, where_edge
-    cdef int32_t token
+    cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge
 
+    cdef void node_scores(
+        self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
+        Py_ssize_t count, double* out) noexcept nogil
     cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef int _accumulated_distance(

@@ -30,8 +30,9 @@ cdef extern from "_kernels.h":
         const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
         const double* bias, const double* cost, const int32_t* truth, double scale,
         double* theta) noexcept nogil
-    double sstruct_one_potential(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP) noexcept nogil
+    void sstruct_some_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
+        int64_t count, double* out) noexcept nogil
     void sstruct_move_row(
         const sstruct_rows* rows, int64_t r, double c, int64_t gain, int64_t lose, double* w,
         int64_t KP) noexcept nogil
@@ -74,10 +75,10 @@ cdef class ChainProblem(BlockProblem):
             self, X, start, length, n_labels, labels=None, *, cost=None, loss_scale=None,
             starts_here=None, ends_here=None, bias=True, boundaries=True, transitions=True,
             edge_mask=None, boundary_mask=None):
-        cdef FeatureRows features = FeatureRows(X)
+        cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n, n_rows = features.n_rows, K = n_labels
         self.arguments = dict(
-            X=X, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
+            X=features, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
             loss_scale=loss_scale, starts_here=starts_here, ends_here=ends_here, bias=bias,
             boundaries=boundaries, transitions=transitions, edge_mask=edge_mask,
             boundary_mask=boundary_mask)
@@ -116,7 +117,8 @@ cdef class ChainProblem(BlockProblem):
         self.origin = np.empty(size, dtype=np.int32)
         self.table = np.empty(self.n_labels * self.KP if self.masked else 1)
         self.label_score = np.empty(self.KP)
-        self.label_seen = np.zeros(self.KP, dtype=np.int32)
+        self.place = np.full(self.KP, -1, dtype=np.int32)
+        self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
         self.accumulator = None
 
@@ -190,9 +192,10 @@ cdef class ChainProblem(BlockProblem):
         cdef bint differ, before = False
         cdef double scale = loss_weight * self.loss_scale[i], value, spent = count * L * 0.5 + 20
         cdef const double* edge
-        cdef const double* cost = NULL
-        cdef int32_t* seen = &self.label_seen[0]
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
         cdef double* label_score = &self.label_score[0]
+        cdef int32_t n_labels
         if w == NULL:
             for k in range(count):
                 value = self.theta[codes[k][0]]
@@ -216,29 +219,19 @@ cdef class ChainProblem(BlockProblem):
                     differ = True
                     break
             if differ:
-                if self.token == 0x7fffffff:
-                    self.label_seen[:] = 0
-                    self.token = 0
-                self.token += 1
-                if scale != 0:
-                    cost = &self.cost[self.labels[first + l], 0]
+                n_labels = 0
                 for k in range(count):
                     y = codes[k][l]
-                    if seen[y] != self.token:
-                        seen[y] = self.token
-                        value = sstruct_one_potential(&self.rows, first + l, w + y, KP)
-                        spent += sstruct_row_size(&self.rows, first + l)
-                        if self.bias:
-                            value += w[self.bias_at + y]
-                        if self.boundaries:
-                            if l == 0 and self.starts_here[i]:
-                                value += w[self.start_at + y]
-                            if l == L - 1 and self.ends_here[i]:
-                                value += w[self.end_at + y]
-                        if scale != 0:
-                            value += scale * cost[y]
-                        label_score[y] = value
-                    out[k] += label_score[y]
+                    if place[y] < 0:
+                        place[y] = n_labels
+                        label[n_labels] = y
+                        n_labels += 1
+                self.node_scores(i, l, w, scale, label, n_labels, label_score)
+                for k in range(count):
+                    out[k] += label_score[place[codes[k][l]]]
+                for k in range(n_labels):
+                    place[label[k]] = -1
+                spent += n_labels * sstruct_row_size(&self.rows, first + l)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
                 for k in range(count):
@@ -247,6 +240,22 @@ cdef class ChainProblem(BlockProblem):
             before = differ
         work[0] += spent
         return 0
+
+    cdef void node_scores(
+            self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
+            Py_ssize_t count, double* out) noexcept nogil:
+        """Scores of some labels at position l, without transitions."""
+        cdef Py_ssize_t k, r = self.start[i] + l
+        sstruct_some_potentials(&self.rows, r, w, self.KP, label, count, out)
+        for k in range(count):
+            if self.bias:
+                out[k] += w[self.bias_at + label[k]]
+            if self.boundaries and l == 0 and self.starts_here[i]:
+                out[k] += w[self.start_at + label[k]]
+            if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
+                out[k] += w[self.end_at + label[k]]
+            if scale != 0:
+                out[k] += scale * self.cost[self.labels[r], label[k]]
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t l, first = self.start[i]

@@ -7,7 +7,11 @@ cdef extern from "_kernels.h":
         const int32_t* indices
         const int64_t* indptr
         int64_t n_features
-        int single
+        int kind
+    cdef enum:
+        SSTRUCT_DOUBLE
+        SSTRUCT_SINGLE
+        SSTRUCT_ONES
 
 
 cdef class FeatureRows:

@@ -2,7 +2,8 @@
 # (a) One row interface over dense and CSR features in single or double precision: the struct
 #     `sstruct_rows` that the kernels read. This class owns the arrays and checks every index once,
 #     so that no kernel has to.
-# (b) Contiguous float32 and float64 arrays are not copied.
+# (b) Contiguous float32 and float64 arrays are not copied. Of CSR rows that hold only ones the
+#     values are not read at all.
 """Feature rows as the kernels read them."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -42,12 +43,14 @@ cdef class FeatureRows:
             values = values.astype(np.float64)
         values = np.ascontiguousarray(values).reshape(-1)
         self.n_stored = len(values)
-        self.rows.single = values.dtype == np.float32
+        self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
+        if sparse.issparse(X) and (values == 1).all():
+            self.rows.kind, values = SSTRUCT_ONES, values[:0]
         self.rows.n_features = self.n_features
         self.rows.values = NULL
         self.rows.indices = NULL
         self.rows.indptr = NULL
-        if len(values) and self.rows.single:
+        if len(values) and self.rows.kind == SSTRUCT_SINGLE:
             single = values
             self.rows.values = &single[0]
         elif len(values):
@@ -59,7 +62,7 @@ cdef class FeatureRows:
         indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
         indices = np.ascontiguousarray(X.indices, dtype=np.int32)
         if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any()
-                or indptr[self.n_rows] > len(indices) or len(indices) != len(values)):
+                or indptr[self.n_rows] > len(indices) or len(indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
         if len(indices) and (indices.min() < 0 or indices.max() >= self.n_features):
             raise ValueError("X.indices has a column outside X")

@@ -97,3 +97,28 @@ def fill_views(views, public):
     for part in views.values():
         part[...] = np.reshape(public[at : at + part.size], part.shape)
         at += part.size
+
+
+def padded_bounds(problem, bounds):
+    """Return bounds of the public weight vector in a problem's layout, infinite elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If they do not have shape (2, n_weights), or leave no finite weight between them.
+    """
+    bounds = np.asarray(bounds, dtype=np.float64)
+    out = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+    size = sum(part.size for part in problem.weight_views(out[0]).values())
+    if bounds.shape != (2, size):
+        raise ValueError(f"bounds of shape {bounds.shape}, expected {(2, size)}, as w_ is ordered")
+    wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
+    if wrong.any():
+        at = np.flatnonzero(wrong)[0]
+        raise ValueError(
+            f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
+            "expected lower <= upper with a finite number between"
+        )
+    for k in range(2):
+        fill_views(problem.weight_views(out[k]), bounds[k])
+    return out

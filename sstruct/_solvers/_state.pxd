@@ -1,7 +1,10 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem
+from sstruct._solvers._average cimport RunningAverage
 from sstruct._solvers._random cimport Random
+from sstruct._solvers._sampling cimport SumTree
+from sstruct._solvers._scratch cimport Scratch, Scratches
 from sstruct._solvers._working_set cimport WorkingSet
 
 
@@ -9,24 +12,34 @@ cdef class DualState:
     cdef readonly BlockProblem problem
     cdef readonly double lam
     cdef readonly double dual             # D(alpha), kept up to date step by step
+    cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
     cdef readonly Py_ssize_t n_oracle_calls
     cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
+    cdef double total_gap                 # sum_i q_i gap_i at the last full pass; 0 before it
     cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
     cdef object weights_owner
     cdef double[::1] weights              # w, in the array `weights_owner`
     cdef WorkingSet* working_sets
     cdef double[::1] gap_estimates        # block gap at the last exact visit, before its step
     cdef double[::1] working_gaps         # gap over the working set alone; inf after an exact visit
+    cdef SumTree draws                    # q_i gap_estimates_i, to draw blocks from; or None
+    cdef RunningAverage exact_average, approximate_average   # or None
+    # Box constraints: `boxed` weights have bounds. There w = clip(v), v is in `hidden`.
+    cdef readonly Py_ssize_t n_boxed
+    cdef const Py_ssize_t[::1] boxed
+    cdef const double[::1] lower, upper
+    cdef double[::1] hidden, clipped
     cdef Py_ssize_t[::1] order
     cdef Random random
-    # Scratch of one visit, as long as the largest working set.
-    cdef Py_ssize_t scratch_size
-    cdef double* score
-    cdef double* change
-    cdef const int32_t** codes
-    cdef Py_ssize_t* member
+    cdef Scratches scratches              # one a thread
+    cdef Scratch* scratch                 # the first: of the visits that step
 
-    cdef int reserve(self, Py_ssize_t size) except -1 nogil
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
+    cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1
+    cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil
+    cdef void uncover(self) noexcept nogil
+    cdef void cover(self) noexcept nogil
+    cdef int move(
+        self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c) except -1 nogil

@@ -1,19 +1,26 @@
 # Design:
 # (a) The whole state of a Frank-Wolfe solver: w, the working sets with their dual weights, the
 #     dual value, the random generator. Steps and passes change it; policy is in Python.
-# (b) With q_i the block weights, w = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) and
-#     D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam / 2 |w|^2. Steps keep both; `rebuild`
-#     computes both from the working sets, so that rounding does not add up.
-# (c) `export` and `DualState.restore` turn the working sets into plain arrays and back.
+# (b) With q_i the block weights, v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) and w = v, or
+#     w = clip(v) where weights are bounded,
+#         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
+#     Steps keep both; `rebuild` computes both from the working sets, so that rounding does not
+#     add up.
+# (c) There is one array for v and w. At bounded weights it holds w and v lies in `hidden`;
+#     `uncover` puts v there while a visit moves it, `cover` clips again and adds to the dual what
+#     the quadratic minoriser, which steps use, has left out (paper 001, appendix H).
+# (d) `export` and `restore` hand working sets from fit to fit (_warm.py); `snapshot` and `resume`
+#     keep every bit, for checkpoints.
 """The dual state that steps and passes work on."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.stdlib cimport calloc, free, realloc
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
+from sstruct._solvers._scratch cimport Scratches, reserve
 from sstruct._solvers._working_set cimport (
     find, insert, labeling, pair, working_set_close, working_set_open)
 
@@ -21,6 +28,14 @@ import numpy as np
 
 cdef extern from "_kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
+# Dual weights of a block are made to sum to 1 again once rounding has taken them so far off.
+cdef double DRIFT = 1e-14
+
+
+def squared_norm(const double[::1] w not None):
+    """|w|^2."""
+    return sstruct_squared_norm(&w[0], w.shape[0])
 
 
 cdef class DualState:
@@ -35,10 +50,17 @@ cdef class DualState:
         q_i > 0, the weight of each block's hinge loss.
     seed : int
         Of the random generator; taken modulo 2**64.
+    bounds : array-like of shape (2, n_weights), optional
+        Lower and upper bounds of the weights, in the problem's layout; infinite where free.
+    draw : bool
+        Whether blocks are to be drawn in proportion to their gaps.
+    average : bool
+        Whether to keep the weighted averages of the iterates.
     """
 
-    def __cinit__(self, BlockProblem problem not None, double lam, block_weight, seed):
-        cdef Py_ssize_t i
+    def __cinit__(
+            self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
+            draw=False, average=False):
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")
         self.problem = problem
@@ -51,21 +73,49 @@ cdef class DualState:
             raise ValueError("block weights must be positive")
         self.weights_owner = np.zeros(problem.n_weights)
         self.weights = self.weights_owner
+        self._set_bounds(bounds)
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
         random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
+        self.draws = SumTree(problem.n_blocks) if draw else None
+        if average:
+            self.exact_average = RunningAverage(problem.n_weights)
+            self.approximate_average = RunningAverage(problem.n_weights)
         self.working_sets = <WorkingSet*> calloc(problem.n_blocks, sizeof(WorkingSet))
         if self.working_sets == NULL:
             raise MemoryError("no memory left for the working sets")
-        self.reserve(16)
-        cdef int32_t[::1] code = np.zeros(problem.max_code_size, dtype=np.int32)
-        for i in range(problem.n_blocks):
-            working_set_open(&self.working_sets[i], problem.code_size(i), 2)
-            problem.truth(i, &code[0])
+        self.reserve_scratches(1)
+        self._open_working_sets()
+        self.rebuild()
+
+    def _open_working_sets(self):
+        """The truth alone, with all of the dual weight."""
+        cdef Py_ssize_t i
+        cdef int32_t[::1] code = np.zeros(self.problem.max_code_size, dtype=np.int32)
+        for i in range(self.problem.n_blocks):
+            working_set_close(&self.working_sets[i])
+            working_set_open(&self.working_sets[i], self.problem.code_size(i), 2)
+            self.problem.truth(i, &code[0])
             insert(&self.working_sets[i], &code[0], 0.0)
             self.working_sets[i].alpha[0] = 1
-        self.n_labelings = problem.n_blocks
+        self.n_labelings = self.problem.n_blocks
+
+    def _set_bounds(self, bounds):
+        lower, upper = np.full((2, self.problem.n_weights), [[-np.inf], [np.inf]])
+        if bounds is not None:
+            bounds = np.asarray(bounds, dtype=np.float64)
+            if bounds.shape != (2, self.problem.n_weights):
+                raise ValueError(f"bounds of shape {bounds.shape}, expected "
+                                 f"{(2, self.problem.n_weights)}")
+            lower, upper = bounds
+            if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
+                raise ValueError("bounds must have lower <= upper with a finite weight between")
+        boxed = np.flatnonzero((lower > -np.inf) | (upper < np.inf))
+        self.n_boxed = len(boxed)
+        self.boxed = boxed
+        self.lower, self.upper = lower[boxed], upper[boxed]
+        self.hidden, self.clipped = np.zeros((2, len(boxed)))
 
     def __dealloc__(self):
         cdef Py_ssize_t i
@@ -73,33 +123,56 @@ cdef class DualState:
             for i in range(self.problem.n_blocks):
                 working_set_close(&self.working_sets[i])
             free(self.working_sets)
-        free(self.score)
-        free(self.change)
-        free(self.codes)
-        free(self.member)
 
-    cdef int reserve(self, Py_ssize_t size) except -1 nogil:
-        """Make the scratch of a visit hold a working set of `size` labelings."""
-        cdef void* memory[4]
-        if size <= self.scratch_size:
-            return 0
-        size += size // 2
-        memory[0] = realloc(self.score, size * sizeof(double))
-        if memory[0] != NULL:
-            self.score = <double*> memory[0]
-        memory[1] = realloc(self.change, size * sizeof(double))
-        if memory[1] != NULL:
-            self.change = <double*> memory[1]
-        memory[2] = realloc(self.codes, size * sizeof(int32_t*))
-        if memory[2] != NULL:
-            self.codes = <const int32_t**> memory[2]
-        memory[3] = realloc(self.member, size * sizeof(Py_ssize_t))
-        if memory[3] != NULL:
-            self.member = <Py_ssize_t*> memory[3]
-        if memory[0] == NULL or memory[1] == NULL or memory[2] == NULL or memory[3] == NULL:
-            with gil:
-                raise MemoryError("no memory left for the working sets")
-        self.scratch_size = size
+    cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
+        """Have scratch for so many threads."""
+        cdef Py_ssize_t size
+        if self.scratches is None or self.scratches.n < n_threads:
+            size = self.scratch.size if self.scratches is not None else 0
+            self.scratches = Scratches(n_threads)
+            self.scratch = self.scratches.of
+            reserve(self.scratch, size)
+        return 0
+
+    cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil:
+        gap = max(gap, 0)
+        self.gap_estimates[i] = gap
+        if self.draws is not None:
+            self.draws.put(i, self.block_weight[i] * gap)
+
+    cdef void uncover(self) noexcept nogil:
+        """Put v in the place of w."""
+        cdef Py_ssize_t b
+        for b in range(self.n_boxed):
+            self.clipped[b] = self.weights[self.boxed[b]]
+            self.weights[self.boxed[b]] = self.hidden[b]
+
+    cdef void cover(self) noexcept nogil:
+        """Put w = clip(v) in the place of v; the dual gains on its quadratic minoriser."""
+        cdef Py_ssize_t b
+        cdef double v, w, before, step, gain = 0
+        for b in range(self.n_boxed):
+            v = self.weights[self.boxed[b]]
+            before = self.clipped[b]
+            step = v - self.hidden[b]
+            w = min(max(v, self.lower[b]), self.upper[b])
+            # m(v) = w^2 / 2 - w v, against m(v_0) - w_0 (v - v_0) - (v - v_0)^2 / 2
+            gain += (0.5 * (w - before) * (w + before) - w * v + before * self.hidden[b]
+                     + before * step + 0.5 * step * step)
+            self.hidden[b] = v
+            self.weights[self.boxed[b]] = w
+        self.dual += self.lam * gain
+
+    cdef int move(
+            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c) except -1 nogil:
+        """v += c (phi(gain) - phi(lose)); averages stay where they are."""
+        self.problem.scatter(i, gain, lose, c, &self.weights[0])
+        if self.exact_average is not None:
+            self.problem.scatter(
+                i, gain, lose, -c / self.exact_average.scale, &self.exact_average.offset[0])
+            self.problem.scatter(
+                i, gain, lose, -c / self.approximate_average.scale,
+                &self.approximate_average.offset[0])
         return 0
 
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
@@ -137,31 +210,75 @@ cdef class DualState:
 
         O(labelings with alpha > 0, where they differ from the truth).
         """
-        cdef Py_ssize_t i, k
+        cdef Py_ssize_t i, k, b
         cdef WorkingSet* working_set
-        cdef double linear = 0, factor
-        cdef double* w = &self.weights[0]
+        cdef double linear = 0, factor, total, v, w, gain = 0
+        cdef double* weights = &self.weights[0]
         self.weights[:] = 0
         with nogil:
             for i in range(self.problem.n_blocks):
                 working_set = &self.working_sets[i]
+                working_set.spread = -1
+                total = 0
+                for k in range(working_set.size):
+                    total += working_set.alpha[k]
                 factor = self.block_weight[i] / self.lam
-                for k in range(1, working_set.size):
-                    if working_set.alpha[k] > 0:
+                for k in range(working_set.size):
+                    if fabs(total - 1) > DRIFT:
+                        working_set.alpha[k] /= total
+                    if k > 0 and working_set.alpha[k] > 0:
                         self.problem.scatter(
                             i, labeling(working_set, 0), labeling(working_set, k),
-                            factor * working_set.alpha[k], w)
+                            factor * working_set.alpha[k], weights)
                         linear += self.block_weight[i] * working_set.alpha[k] * working_set.loss[k]
-        self.dual = linear - 0.5 * self.lam * self.squared_norm()
+        for b in range(self.n_boxed):
+            v = self.weights[self.boxed[b]]
+            w = min(max(v, self.lower[b]), self.upper[b])
+            self.hidden[b] = v
+            self.weights[self.boxed[b]] = w
+            gain += w * (w - v)
+        self.linear = linear
+        self.dual = linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+
+    def v(self):
+        """Return what w would be without bounds: a copy."""
+        v = np.array(self.weights)
+        v[np.asarray(self.boxed)] = self.hidden
+        return v
+
+    def average(self):
+        """Return the averaged iterate, or None before there is one.
+
+        Of the averages over exact and over approximate visits, the interpolation with the
+        highest dual value (exact without bounds; with bounds, of the dual's minoriser).
+
+        Returns
+        -------
+        w : ndarray of shape (n_weights,)
+        """
+        if self.exact_average is None or self.exact_average.count == 0:
+            return None
+        v = self.v()
+        a = self.exact_average.weights(v)
+        if self.approximate_average.count > 0:
+            step = self.approximate_average.weights(v) - a
+            slope = (self.approximate_average.linear - self.exact_average.linear
+                     - self.lam * (step @ self.clip(a)))
+            curvature = self.lam * (step @ step)
+            if slope > 0:
+                a += (min(slope / curvature, 1) if curvature > 0 else 1) * step
+        return self.clip(a)
+
+    def clip(self, v):
+        """Bring weights between their bounds, in place."""
+        boxed = np.asarray(self.boxed)
+        v[boxed] = np.clip(v[boxed], self.lower, self.upper)
+        return v
 
     @property
     def estimated_gap(self):
         """Sum of the block gaps at their last exact visits, each before its step; inf at first."""
         return float(np.dot(self.block_weight, self.gap_estimates))
-
-    def squared_norm(self):
-        """|w|^2."""
-        return sstruct_squared_norm(&self.weights[0], self.problem.n_weights)
 
     def export(self):
         """Return the working sets as plain arrays.
@@ -232,6 +349,6 @@ cdef class DualState:
                 working_set.alpha[j] += alpha[at]
                 at += 1
                 position += length
-            self.reserve(working_set.size)
+            reserve(self.scratch, working_set.size)
             self.n_labelings += working_set.size
         self.rebuild()

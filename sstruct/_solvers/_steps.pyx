@@ -2,12 +2,14 @@
 # (a) A step moves dual weight between entries of one block's working set. With h_k = L_k -
 #     <w, psi_k> the scores of the entries (up to a common constant) and r = q_i / lam, moving
 #     along a direction (sum zero) by gamma changes the dual by
-#         q_i (gamma <direction, h> - gamma^2 r / 2 |sum_k direction_k psi_k|^2).
-# (b) A step kind fills in direction, squared norm and largest gamma; `take_step` does the rest.
-#     `correct` repeats pairwise steps on scores alone and scatters their net change once.
+#         q_i (gamma <direction, h> - gamma^2 r / 2 |sum_k direction_k psi_k|^2)
+#     (with bounds at least by that: `DualState.cover` adds the rest).
+# (b) A step kind finds slope, squared norm and largest gamma of its direction, changes the alphas
+#     and leaves the change in `scratch.change`; `apply_change` moves w by it.
 # (c) Squared norms come from distances between entries: |psi_s - psi_v|^2 is one, and
-#     |psi_s - sum_k alpha_k psi_k|^2 = sum_k alpha_k d_sk - 1/2 sum_kl alpha_k alpha_l d_kl.
-"""Step kinds: Frank-Wolfe, pairwise, corrective."""
+#     |psi_s - sum_k alpha_k psi_k|^2 = reach_s - spread with reach_s = sum_k alpha_k d_sk and
+#     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
+"""Step kinds: Frank-Wolfe, away, pairwise, corrective."""
 
 from libc.string cimport memset
 
@@ -16,89 +18,142 @@ from sstruct._solvers._working_set cimport WorkingSet, labeling
 
 # Stops a division by zero for labelings with equal features; the step is then clipped.
 cdef double TINY = 1e-300
+# An away step lets the entries beside the one left grow by alpha / rest: with less of them, the
+# direction is rounding.
+cdef double LEAST_REST = 1e-6
+cdef double CORRECTION = 0.1
+cdef Py_ssize_t MAX_CORRECTIONS = 20
 
 
 cdef struct Direction:
-    # From `away` (one entry, or -1: from the mean of the active ones) towards `toward`.
-    Py_ssize_t toward, away
     double slope            # <direction, h>
     double squared_norm
     double max_gamma
 
 
-cdef int take_step(DualState state, Py_ssize_t i, const Direction* direction) except -1 nogil:
-    """Exact line search along a direction; w, alphas and dual follow."""
-    cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef double* alpha = working_set.alpha
-    cdef double q = state.block_weight[i], ratio = q / state.lam, gamma
+cdef double line_search(const Direction* direction, double ratio, double* gain) noexcept nogil:
+    """Best step length up to the largest; `gain` is what it gives, over q_i."""
     cdef double curvature = ratio * direction.squared_norm
-    cdef Py_ssize_t k, s = direction.toward, v = direction.away
-    cdef double* w = &state.weights[0]
-    gamma = direction.slope / (curvature if curvature > TINY else TINY)
+    cdef double gamma = direction.slope / (curvature if curvature > TINY else TINY)
     if gamma > direction.max_gamma:
         gamma = direction.max_gamma
-    if v >= 0:
-        state.problem.scatter(i, labeling(working_set, v), labeling(working_set, s), gamma * ratio, w)
-        alpha[s] += gamma
-        # A drop step leaves exactly zero.
-        alpha[v] = 0 if gamma == alpha[v] else alpha[v] - gamma
-    else:
-        for k in range(working_set.size):
-            if alpha[k] > 0 and k != s:
-                state.problem.scatter(
-                    i, labeling(working_set, k), labeling(working_set, s),
-                    gamma * alpha[k] * ratio, w)
-        for k in range(working_set.size):
-            alpha[k] *= 1 - gamma
-        alpha[s] += gamma
-    state.dual += q * gamma * (direction.slope - 0.5 * gamma * curvature)
-    return 0
+    gain[0] = gamma * (direction.slope - 0.5 * gamma * curvature)
+    return gamma
 
 
 cdef int take_visit_step(
         DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
-        double block_gap) except -1 nogil:
-    """Step of a visit of block i towards entry `toward`, the best one.
+        double mean) except -1 nogil:
+    """Step of a visit of block i towards the best entry, at place `toward` of those scored.
 
-    state.member[:count] are the entries scored, in state.score[:count]: all active ones and
-    `toward`; for CORRECTIVE all entries in order.
+    state.scratch.member[:count] are the entries scored, in state.scratch.score[:count]: all
+    active ones and the best; for CORRECTIVE all entries in order. mean: sum_k alpha_k score_k.
     """
-    cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef Py_ssize_t a, b, k, lowest = -1, s = 0
-    cdef Direction direction
-    cdef double spread = 0, reach = 0
+    cdef Py_ssize_t a, lowest = -1
     if kind == CORRECTIVE:
-        correct(state, i, 0, count, 0.1 * block_gap, 20)
+        correct(state, i, 0, count, CORRECTION * (state.scratch.score[toward] - mean),
+                MAX_CORRECTIONS)
         return 0
-    direction.toward = toward
-    if kind == PAIRWISE:
-        for a in range(count):
-            k = state.member[a]
-            if k == toward:
-                s = a
-            if working_set.alpha[k] > 0 and (lowest < 0 or state.score[a] < state.score[lowest]):
-                lowest = a
-        direction.away = state.member[lowest]
-        if direction.away == toward:
-            return 0
-        direction.slope = state.score[s] - state.score[lowest]
-        direction.squared_norm = state.distance(i, toward, direction.away)
-        direction.max_gamma = working_set.alpha[direction.away]
-    else:
-        direction.away = -1
-        for a in range(count):
-            k = state.member[a]
-            if working_set.alpha[k] > 0:
-                reach += working_set.alpha[k] * state.distance(i, toward, k)
-                for b in range(a):
-                    if working_set.alpha[state.member[b]] > 0:
-                        spread += (working_set.alpha[k] * working_set.alpha[state.member[b]]
-                                   * state.distance(i, k, state.member[b]))
-        direction.slope = block_gap
-        direction.squared_norm = reach - spread
-        direction.max_gamma = 1
-    take_step(state, i, &direction)
+    for a in range(count):
+        if state.working_sets[i].alpha[state.scratch.member[a]] > 0 and (
+                lowest < 0 or state.scratch.score[a] < state.scratch.score[lowest]):
+            lowest = a
+    if kind != PAIRWISE:
+        step_from_mean(state, i, kind == AWAY, toward, lowest, count, mean)
+    elif lowest != toward:
+        step_pairwise(state, i, toward, lowest)
     return 0
+
+
+cdef int step_pairwise(
+        DualState state, Py_ssize_t i, Py_ssize_t toward, Py_ssize_t lowest) except -1 nogil:
+    """Move weight from the active entry of lowest score to the best one."""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef double* change = state.scratch.change
+    cdef Py_ssize_t s = state.scratch.member[toward], v = state.scratch.member[lowest]
+    cdef Direction direction
+    cdef double gamma, gain = 0
+    direction.slope = state.scratch.score[toward] - state.scratch.score[lowest]
+    direction.squared_norm = state.distance(i, s, v)
+    direction.max_gamma = working_set.alpha[v]
+    gamma = line_search(&direction, state.block_weight[i] / state.lam, &gain)
+    memset(change, 0, working_set.size * sizeof(double))
+    change[s] = gamma
+    change[v] = -gamma
+    working_set.alpha[s] += gamma
+    # A drop step leaves exactly zero.
+    working_set.alpha[v] = 0 if gamma == working_set.alpha[v] else working_set.alpha[v] - gamma
+    working_set.spread = -1
+    state.dual += state.block_weight[i] * gain
+    return apply_change(state, i, 0, working_set.size)
+
+
+cdef int step_from_mean(
+        DualState state, Py_ssize_t i, bint may_go_away, Py_ssize_t toward, Py_ssize_t lowest,
+        Py_ssize_t count, double mean) except -1 nogil:
+    """Move towards the best entry, or away from the lowest active one where that is steeper."""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef double* alpha = working_set.alpha
+    cdef double* change = state.scratch.change
+    cdef Py_ssize_t k, s = state.scratch.member[toward], v = state.scratch.member[lowest]
+    cdef double spread = known_spread(state, i), reach, rest = 0, t, gain = 0
+    cdef bint away = may_go_away and (
+        mean - state.scratch.score[lowest] > state.scratch.score[toward] - mean)
+    cdef Direction direction
+    if away:
+        for k in range(working_set.size):
+            if k != v:
+                rest += alpha[k]
+        away = rest > LEAST_REST
+    if away:
+        s = v
+        direction.slope = mean - state.scratch.score[lowest]
+        direction.max_gamma = alpha[v] / rest
+    else:
+        direction.slope = state.scratch.score[toward] - mean
+        direction.max_gamma = 1
+    reach = reach_of(state, i, s)
+    direction.squared_norm = max(reach - spread, 0)
+    t = line_search(&direction, state.block_weight[i] / state.lam, &gain)
+    if away:
+        t = -t
+    # alpha <- (1 - t) alpha + t e_s
+    memset(change, 0, working_set.size * sizeof(double))
+    for k in range(working_set.size):
+        if alpha[k] > 0 and k != s:
+            change[k] = -t * alpha[k]
+            change[s] -= change[k]
+            alpha[k] *= 1 - t
+    alpha[s] += change[s]
+    # A drop step leaves exactly zero.
+    if away and -t == direction.max_gamma:
+        alpha[s] = 0
+    working_set.spread = max((1 - t) * (1 - t) * spread + t * (1 - t) * reach, 0)
+    state.dual += state.block_weight[i] * gain
+    return apply_change(state, i, 0, working_set.size)
+
+
+cdef double reach_of(DualState state, Py_ssize_t i, Py_ssize_t s) except? -1 nogil:
+    """sum_k alpha_k d_sk"""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Py_ssize_t k
+    cdef double reach = 0
+    for k in range(working_set.size):
+        if working_set.alpha[k] > 0:
+            reach += working_set.alpha[k] * state.distance(i, s, k)
+    return reach
+
+
+cdef double known_spread(DualState state, Py_ssize_t i) except? -1 nogil:
+    """sum_{k<l} alpha_k alpha_l d_kl"""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Py_ssize_t k
+    if working_set.spread < 0:
+        working_set.spread = 0
+        for k in range(working_set.size):
+            if working_set.alpha[k] > 0:
+                working_set.spread += 0.5 * working_set.alpha[k] * reach_of(state, i, k)
+    return working_set.spread
 
 
 cdef double correct(
@@ -106,13 +161,13 @@ cdef double correct(
         Py_ssize_t max_steps) except? -1 nogil:
     """Pairwise steps among entries first ... first + count - 1 until their gap is `target`.
 
-    state.score[:count] are their scores and follow the steps. Returns the work done.
+    state.scratch.score[:count] are their scores and follow the steps. Returns the work done.
     O(count) a step beyond the distances asked for the first time.
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha + first
-    cdef double* score = state.score
-    cdef double* change = state.change
+    cdef double* score = state.scratch.score
+    cdef double* change = state.scratch.change
     cdef double q = state.block_weight[i], ratio = q / state.lam
     cdef double mean, curvature, gamma, slope, gain = 0, half
     cdef Py_ssize_t k, s, v, n_steps = 0
@@ -152,30 +207,37 @@ cdef double correct(
         for k in range(count):
             score[k] -= half * (
                 state.distance(i, first + k, first + v) - state.distance(i, first + k, first + s))
-    state.dual += q * gain
     if n_steps > 0:
-        scatter_change(state, i, first, count)
+        working_set.spread = -1
+        state.dual += q * gain
+        apply_change(state, i, first, count)
     return 20 + 3.0 * count * (n_steps + 1)
 
 
-cdef int scatter_change(
+cdef int apply_change(
         DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
-    """w += q_i / lam sum_k change_k psi_k, pairing entries that lost with entries that gained."""
+    """v += q_i / lam sum_k change_k psi_k, pairing entries that lost with entries that gained."""
     cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef double* change = state.change
+    cdef double* change = state.scratch.change
     cdef double ratio = state.block_weight[i] / state.lam, amount
-    cdef Py_ssize_t gain = 0, lose = 0
+    cdef Py_ssize_t k, gain = 0, lose = 0
+    for k in range(count):
+        state.linear += state.block_weight[i] * change[k] * working_set.loss[first + k]
+    if state.n_boxed > 0:
+        state.uncover()
     while True:
         while gain < count and not change[gain] > 0:
             gain += 1
         while lose < count and not change[lose] < 0:
             lose += 1
         if gain == count or lose == count:
-            return 0
+            break
         amount = change[gain] if change[gain] < -change[lose] else -change[lose]
         # psi(gain) - psi(lose) = phi(lose) - phi(gain)
-        state.problem.scatter(
-            i, labeling(working_set, first + lose), labeling(working_set, first + gain),
-            amount * ratio, &state.weights[0])
+        state.move(i, labeling(working_set, first + lose), labeling(working_set, first + gain),
+                   amount * ratio)
         change[gain] -= amount
         change[lose] += amount
+    if state.n_boxed > 0:
+        state.cover()
+    return 0

@@ -72,7 +72,7 @@ cdef class SubgradientState:
         order : ndarray of intp
             Blocks, any of them any number of times.
         deadline : float
-            On the clock of ``_pass.seconds``.
+            On the clock of ``_exact_pass.seconds``.
 
         Returns
         -------

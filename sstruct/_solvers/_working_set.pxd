@@ -4,6 +4,7 @@ from libc.stdint cimport int32_t, uint32_t
 cdef struct WorkingSet:
     # Entry 0 is the truth and never leaves. All arrays live in one allocation at `alpha`.
     Py_ssize_t size, capacity, code_size
+    double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: not known
     double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
     double* loss
     double* distance        # |phi(a) - phi(b)|^2 for a > b, at `pair(a, b)`; -1: not asked for yet

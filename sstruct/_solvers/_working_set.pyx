@@ -47,6 +47,7 @@ cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) ex
 cdef int working_set_open(
         WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
     working_set.size = 0
+    working_set.spread = -1
     allocate(working_set, code_size, capacity)
     return 0
 
@@ -62,6 +63,7 @@ cdef int grow(WorkingSet* working_set) except -1 nogil:
     cdef Py_ssize_t n = working_set.size
     allocate(&new, working_set.code_size, working_set.capacity + (working_set.capacity + 1) // 2)
     new.size = n
+    new.spread = working_set.spread
     memcpy(new.alpha, working_set.alpha, n * sizeof(double))
     memcpy(new.loss, working_set.loss, n * sizeof(double))
     memcpy(new.last_active, working_set.last_active, n * sizeof(int32_t))

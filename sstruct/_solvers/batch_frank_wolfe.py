@@ -3,7 +3,8 @@
 import numpy as np
 
 from sstruct._solvers._batch_pass import Plane
-from sstruct._solvers._pass import seconds
+from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._state import squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
@@ -23,12 +24,12 @@ class BatchSolver(Solver):
         """A pass and a move; return the status once there is one."""
         w, plane = self.candidate, Plane(self.problem.n_weights)
         try:
-            complete = plane.compute(self.problem, w, self.block_weight, self.deadline)
+            complete = plane.compute(self.crew, w, self.block_weight, self.deadline)
         finally:
             self.n_oracle_calls += plane.n_calls
         self.n_passes += 1
         if complete:
-            self._accept(self._checked(0.5 * self.lam * float(w @ w) + plane.hinge), plane.exact)
+            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.hinge), plane.exact)
             self._record()
             if self._converged():
                 return Status.CONVERGED
@@ -49,7 +50,9 @@ class BatchSolver(Solver):
         return relative(self._gap(), self.primal) <= self.options.tol
 
     def _certify(self):
+        begin = seconds()
         self._accept(*self._primal_at(self.candidate))
+        self.certificate_seconds += seconds() - begin
 
 
 class BatchFrankWolfe(BatchSolver):
@@ -80,7 +83,7 @@ class BatchFrankWolfe(BatchSolver):
 
     def _set(self, v, loss):
         w = v if self.bounds is None else np.clip(v, *self.bounds)
-        dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * float(w @ w)
+        dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
         # At once, so that an interruption leaves the certificate of one point.
         self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
 
@@ -98,7 +101,7 @@ class BatchFrankWolfe(BatchSolver):
         if gap <= ROUNDING * self.primal:
             return False
         direction = plane.psi / self.lam - self.v
-        curvature = self._checked(self.lam * float(direction @ direction))
+        curvature = self._checked(self.lam * squared_norm(direction))
         gamma = min(gap / curvature, 1.0) if curvature > 0 else 1.0
         self._set(self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss))
         return True

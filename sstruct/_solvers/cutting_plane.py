@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._solvers._state import squared_norm
 from sstruct._solvers.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.plane_qp import boxed_qp, qp_solver, simplex_qp
 
@@ -53,8 +54,8 @@ class CuttingPlane(BatchSolver):
         """Return w of a convex combination of the planes, and its lower bound."""
         v = sum(weight * psi for weight, psi in zip(beta, self.psi) if weight > 0) / self.lam
         w = v if self.bounds is None else np.clip(v, *self.bounds)
-        dual = float(beta @ self.losses) - self.lam * float(w @ v) + 0.5 * self.lam * float(w @ w)
-        return w, dual
+        loss = float(beta @ self.losses)
+        return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
 
     def _move(self, plane):
         """Add a plane and solve the master problem; False where the plane cuts nothing off."""

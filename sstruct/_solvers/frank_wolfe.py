@@ -1,21 +1,35 @@
 """Block-coordinate Frank-Wolfe and its multi-plane variant: which pass next, when to stop.
 
-The passes themselves are compiled (``_pass``); nothing here is done for each block.
+The passes themselves are compiled; nothing here is done for each block.
 """
 
 import math
 from dataclasses import dataclass
 
-from sstruct._solvers._pass import approximate_pass, certificate_pass, exact_pass, seconds
+from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._exact_pass import Sampling, exact_pass, seconds
+from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
+from sstruct._solvers.history import COLUMNS
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
-STEPS = {"fw": StepKind.FW, "pairwise": StepKind.PAIRWISE, "corrective": StepKind.CORRECTIVE}
+STEPS = {
+    "fw": StepKind.FW,
+    "pairwise": StepKind.PAIRWISE,
+    "away": StepKind.AWAY,
+    "corrective": StepKind.CORRECTIVE,
+}
+SAMPLINGS = {
+    "permutation": Sampling.PERMUTATION,
+    "uniform": Sampling.UNIFORM,
+    "gap": Sampling.GAP,
+}
 
 # Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
 KEEP = 10
+# M of paper 000.
 MAX_APPROXIMATE_PASSES = 1000
 # An exact pass also costs what its new labelings add to all later passes: its work counts so many
 # times when approximate passes are weighed against it. One run each on OCR letters and CoNLL-2000:
@@ -24,6 +38,10 @@ MAX_APPROXIMATE_PASSES = 1000
 EXACT_WEIGHT = 1.5
 # Of the approximate passes between two exact ones, every fourth visits all blocks.
 FULL_EVERY = 4
+# Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
+REFRESH_EVERY = 10
+# A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
+MOST_ROUNDS = 10
 
 
 @dataclass
@@ -32,12 +50,21 @@ class Options:
 
     multi_plane: bool = True
     step: str = "pairwise"
-    permute: bool = True
+    sampling: str = "permutation"
+    cache: bool = False
+    schedule: str = "work"
+    average: bool = False
+    n_jobs: int = 1
     tol: float = 1e-2
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
     seed: int = 0
+
+    @property
+    def needs_gaps(self):
+        """Whether passes go by true block gaps, so that they must be refreshed."""
+        return self.sampling == "gap" or self.cache
 
 
 class FrankWolfe(Solver):
@@ -47,49 +74,76 @@ class FrankWolfe(Solver):
     ----------
     problem : BlockProblem
     state : DualState
-        Fresh, or restored from an earlier fit.
+        Fresh, or restored from an earlier fit; made with ``draw`` for ``sampling="gap"`` and
+        with ``average`` where averages are asked for.
     block_weight : ndarray of shape (n_blocks,)
     options : Options
     progress : context manager yielding an object with ``update(passes, gap)``, optional
+    checkpoint : Checkpoint, optional
+        Where the state is saved after passes, and taken up from if the file is there.
     """
 
-    def __init__(self, problem, state: DualState, block_weight, options, progress=None):
+    def __init__(
+        self, problem, state: DualState, block_weight, options, progress=None, checkpoint=None
+    ):
         super().__init__(problem, state.lam, block_weight, options, progress)
+        self.checkpoint = checkpoint
         self.state = state
-        self.visits_all = options.permute
+        self.visits_all = True
+        self.averaged = None
+
+    def solve(self):
+        """Run to the end, or from a checkpoint on, and return a Solution."""
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            self._resume(*kept)
+        solution = super().solve()
+        if self.checkpoint is not None:
+            if solution.status is Status.CONVERGED:
+                self.checkpoint.remove()
+            elif solution.status is not Status.INTERRUPTED:
+                self._save()
+        return solution
 
     @property
     def w(self):
-        return self.state.live_w
+        """The last iterate, or the averaged one where that had the smaller primal."""
+        return self.state.live_w if self.averaged is None else self.averaged
 
     @property
     def dual(self):
+        """Of the current dual weights."""
         return self.state.dual
 
     @property
     def n_oracle_calls(self):
+        """Without those of certificates."""
         return self.state.n_oracle_calls
 
     @property
     def working_set_size(self):
+        """Mean number of cached labelings of a block."""
         return self.state.n_labelings / self.problem.n_blocks
 
     def _iterate(self):
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
+        if self._spent():  # resumed after the last pass
+            self._certify()
+            self._record()
+            return Status.MAX_ITER
         n_steps = state.n_steps
-        in_time = self._passes(self.deadline)
+        in_time = self._passes()
         self.n_passes += 1
-        # Where blocks are drawn with replacement, one of those left out may still have a gap.
+        # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         stalled = quiet and self.visits_all
-        self.visits_all = self.options.permute or quiet
-        last = not in_time or stalled or self.n_passes >= options.max_iter
-        if (
-            last
-            or self.n_passes % options.certificate_every == 0
-            or self._estimate() <= options.tol
-        ):
+        self.visits_all = options.sampling == "permutation" or quiet
+        last = not in_time or stalled or self._spent()
+        every = options.certificate_every
+        if options.needs_gaps:
+            every = min(every, REFRESH_EVERY)
+        if last or self.n_passes % every == 0 or self._estimate() <= options.tol:
             self._certify()
             self._record()
             if relative(self._gap(), self.primal) <= options.tol:
@@ -100,29 +154,46 @@ class FrankWolfe(Solver):
             return Status.TIME_LIMIT
         if stalled:
             return Status.STALLED
-        return Status.MAX_ITER if last else None
+        if last:
+            return Status.MAX_ITER
+        if self.checkpoint is not None and self.checkpoint.due():
+            self._save()
+        return None
 
-    def _passes(self, deadline):
+    def _spent(self):
+        """Whether max_iter passes of n oracle calls are over."""
+        calls = self.options.max_iter * self.problem.n_blocks
+        rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
+        return self.state.n_oracle_calls >= calls or self.n_passes >= rounds
+
+    def _passes(self):
         """Return False when the deadline came first."""
         options, state = self.options, self.state
-        work, dual, number = state.work, state.dual, self.n_passes + 1
-        keep = KEEP if options.multi_plane else 0
+        number, deadline = self.n_passes + 1, self.deadline
+        begin, dual = self._spending(), state.dual
+        keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
-        if not exact_pass(state, step, self.visits_all, number, keep, deadline):
+        sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
+        if not exact_pass(state, self.crew, step, sampling, options.cache, number, keep, deadline):
             return False
         if not options.multi_plane:
             return seconds() < deadline
         # Approximate passes go on while one gains more per unit of work than the iteration has.
-        work -= (EXACT_WEIGHT - 1) * (state.work - work)
+        if options.schedule == "work":
+            begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
         for k in range(MAX_APPROXIMATE_PASSES):
-            work_before, dual_before = state.work, state.dual
+            before, dual_before = self._spending(), state.dual
             if not approximate_pass(state, step, k % FULL_EVERY == 0, number, keep, deadline):
                 return False
             self.n_approximate += 1
-            gain, spent = state.dual - dual_before, state.work - work_before
-            if gain * (state.work - work) <= (state.dual - dual) * spent:
+            now = self._spending()
+            if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
                 break
         return seconds() < deadline
+
+    def _spending(self):
+        """What the rule for approximate passes goes by: counted work, or the paper's clock."""
+        return self.state.work if self.options.schedule == "work" else seconds()
 
     def _estimate(self):
         """Relative gap from the block gaps met on the way, each at another w: no certificate."""
@@ -131,9 +202,37 @@ class FrankWolfe(Solver):
 
     def _certify(self):
         """Rebuild w from the working sets, against drift, and compute the primal there."""
+        state = self.state
         begin = seconds()
-        self.primal = math.inf
-        self.state.rebuild()
-        hinge, self.exact = certificate_pass(self.problem, self.state.live_w, self.block_weight)
-        self.primal = self._checked(0.5 * self.lam * self.state.squared_norm() + hinge)
+        self.primal, self.averaged = math.inf, None
+        state.rebuild()
+        self.primal, self.exact = self._primal_at(
+            state.live_w, state if self.options.needs_gaps else None
+        )
+        average = state.average() if self.options.average else None
+        if average is not None:
+            primal, exact = self._primal_at(average)
+            if primal < self.primal:
+                self.primal, self.exact, self.averaged = primal, exact, average
         self.certificate_seconds += seconds() - begin
+
+    def _save(self):
+        """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        self.checkpoint.save(
+            {**snapshot(self.state), **columns},
+            {
+                "seconds": seconds() - self.begin,
+                "certificate_seconds": self.certificate_seconds,
+                "n_passes": self.n_passes,
+                "n_approximate": self.n_approximate,
+                "visits_all": bool(self.visits_all),
+            },
+        )
+
+    def _resume(self, arrays, notes):
+        resume(self.state, arrays)
+        self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
+        self.begin -= notes.pop("seconds")
+        for name, value in notes.items():
+            setattr(self, name, value)

@@ -48,3 +48,7 @@ class History:
         return {
             name: np.array(column, dtype) for (name, dtype), column in zip(COLUMNS.items(), columns)
         }
+
+    def restore(self, columns):
+        """Undo `as_arrays`."""
+        self._rows = list(zip(*(columns[name].tolist() for name in COLUMNS), strict=True))

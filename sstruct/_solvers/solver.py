@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstruct._solvers._pass import certificate_pass, seconds
+from sstruct._problems._crew import Crew
+from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._full_pass import full_pass
+from sstruct._solvers._state import squared_norm
 from sstruct._solvers.history import History
 from sstruct._solvers.status import Status
 
@@ -78,6 +81,7 @@ class Solver:
         self.certificate_seconds = 0.0
         self.n_passes = 0
         self.primal, self.exact = math.inf, True
+        self.crew = Crew(problem, options.n_jobs)
 
     def solve(self):
         """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
@@ -99,7 +103,7 @@ class Solver:
             dual=self.dual,
             status=status,
             exact=self.exact,
-            n_passes=max(self.n_passes, 1),
+            n_passes=max(-(-self.n_oracle_calls // self.problem.n_blocks), 1),
             n_oracle_calls=self.n_oracle_calls,
             history=self.history.as_arrays(),
             interruption=interruption,
@@ -123,13 +127,10 @@ class Solver:
         """Relative gap as far as it is known."""
         return relative(self._gap(), self.primal)
 
-    def _primal_at(self, w):
-        """P(w) and whether the oracles were exact, by a certificate pass, on its own clock."""
-        begin = seconds()
-        hinge, exact = certificate_pass(self.problem, w, self.block_weight)
-        primal = self._checked(0.5 * self.lam * float(w @ w) + hinge)
-        self.certificate_seconds += seconds() - begin
-        return primal, exact
+    def _primal_at(self, w, state=None):
+        """P(w) and whether the oracles were exact, by a full pass (of `state`, if given)."""
+        hinge, exact = full_pass(self.crew, w, self.block_weight, state)
+        return self._checked(0.5 * self.lam * squared_norm(w) + hinge), exact
 
     def _checked(self, objective):
         """Return a value of the objective, or of a part of it, that must be finite."""

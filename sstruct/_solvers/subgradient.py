@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sstruct._solvers._pass import seconds
+from sstruct._solvers._exact_pass import seconds
 from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.solver import Solver
 from sstruct._solvers.status import Status
@@ -44,8 +44,8 @@ class StochasticSubgradient(Solver):
 
     def _iterate(self):
         """A pass; return the status once there is one."""
-        n, random = self.problem.n_blocks, self.random
-        order = random.permutation(n) if self.options.permute else random.integers(n, size=n)
+        n, uniform = self.problem.n_blocks, self.options.sampling == "uniform"
+        order = self.random.integers(n, size=n) if uniform else self.random.permutation(n)
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
         in_time = complete and seconds() < self.deadline
@@ -59,6 +59,7 @@ class StochasticSubgradient(Solver):
         return Status.MAX_ITER if last else None
 
     def _certify(self):
+        begin = seconds()
         average, last = self.state.average, self.state.last
         if self.primal == math.inf:
             self.w = average  # should an interruption take the first certificate
@@ -66,6 +67,7 @@ class StochasticSubgradient(Solver):
         of_last, exact_too = self._primal_at(last)
         w, primal = (last, of_last) if of_last < of_average else (average, of_average)
         self.w, self.primal, self.exact = w, primal, exact and exact_too
+        self.certificate_seconds += seconds() - begin
 
     def _estimate(self):
         return math.nan

@@ -21,7 +21,7 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sstruct._solvers import frank_wolfe
+from sstruct._solvers import frank_wolfe, solver
 from sstruct.chain import ChainSSVM
 from tests.reference import brute_force
 
@@ -234,7 +234,7 @@ def test_clone_and_parameters():
     mask = np.ones((2, 2), dtype=bool)
     model = ChainSSVM(lam=0.5, loss=[1, 2], transition_mask=mask, classes=["a", "b"])
     parameters = model.get_params()
-    assert len(parameters) == 18
+    assert len(parameters) == 24
     assert parameters["transition_mask"] is mask  # stored as it came
     copy = clone(model)
     assert copy.lam == 0.5
@@ -328,7 +328,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(frank_wolfe, "approximate_pass", interrupted)
-    monkeypatch.setattr(frank_wolfe, "certificate_pass", interrupted)
+    monkeypatch.setattr(solver, "full_pass", interrupted)
     X, y = [rng.standard_normal((3, 2)) for _ in range(5)], [[0, 1, 0]] * 5
     model = ChainSSVM(random_state=0)
     with pytest.raises(KeyboardInterrupt):

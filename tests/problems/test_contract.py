@@ -12,6 +12,7 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._decode import decode
 from sstruct._problems.chain_arguments import join_views
 from tests.reference import brute_force
 
@@ -154,7 +155,7 @@ def check_against_definition(chains, rng):
             problem.py_scatter(i, a, b, -0.5, out)
             np.testing.assert_array_equal(join_views(problem.weight_views(out)), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
-    decoded = problem.decode(padded)
+    decoded = decode(problem, padded)
     np.testing.assert_array_equal(
         decoded,
         np.concatenate([problem.py_maximize(i, padded, 0.0)[0] for i in range(problem.n_blocks)]),
@@ -251,9 +252,9 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches):
 def test_features_that_need_no_copy_are_not_copied(rng):
     X = rng.standard_normal((4, 3))
     problem = ChainProblem(X, [0], [4], 2)
-    before = problem.decode(problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    before = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
     X[:] = -X  # seen by the problem
-    after = problem.decode(problem.padded_weights(np.r_[1.0, np.zeros(15)]))
+    after = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
     np.testing.assert_array_equal(after, 1 - before)
 
 
@@ -266,7 +267,7 @@ def test_masks_that_forbid_everything_raise():
     with pytest.raises(ValueError, match=r"block 1: the masks forbid every labelling of 2"):
         problem.py_maximize(1, w, 0.0)
     with pytest.raises(ValueError, match=r"block 1"):
-        problem.decode(w)
+        decode(problem, w)
 
 
 def test_a_problem_without_labels_only_decodes(rng):
@@ -339,7 +340,7 @@ def test_empty_csr_rows_and_no_nonzeros():
     X = sparse.csr_matrix((4, 3))
     problem = ChainProblem(X, [0, 2], [2, 2], 2, [0, 1, 0, 1])
     w = problem.padded_weights(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
-    assert problem.decode(w).tolist() == [1, 1, 1, 1]
+    assert decode(problem, w).tolist() == [1, 1, 1, 1]
     assert problem.py_squared_distance(0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
 
 
@@ -373,7 +374,7 @@ def test_the_doors_check_what_comes_in(rng):
                 call()
     for call in (
         lambda v: problem.py_maximize(0, v),
-        lambda v: problem.decode(v),
+        lambda v: decode(problem, v),
         lambda v: problem.max_marginals(v),
         lambda v: problem.py_scores(0, v, good[np.newaxis]),
         lambda v: problem.py_scatter(0, good, good, 1.0, v),

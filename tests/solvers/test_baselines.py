@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems._crew import Crew
+from sstruct._problems.chain_arguments import join_views, padded_bounds
 from sstruct._solvers import cutting_plane, solver
 from sstruct._solvers._batch_pass import Plane
-from sstruct._solvers._pass import seconds
+from sstruct._solvers._exact_pass import seconds
 from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.cutting_plane import CuttingPlane
@@ -62,8 +63,7 @@ class Case:
         return join_views(self.problem.weight_views(np.ascontiguousarray(w)))
 
     def layout(self, box):
-        """Bounds (2, d) in the problem's layout; its padding stays at 0."""
-        return np.array([self.problem.padded_weights(np.array(side)) for side in box])
+        return padded_bounds(self.problem, box)
 
     def solve(self, name, lam, box=None, **options):
         bounds = None if box is None else self.layout(box)
@@ -239,8 +239,8 @@ def test_subgradient_by_its_definition(rng, bounded):
     np.testing.assert_array_equal(together.average, state.average)
 
 
-@pytest.mark.parametrize("permute", [False, True], ids=["uniform", "permutation"])
-def test_subgradient_keeps_its_rate(rng, permute):
+@pytest.mark.parametrize("sampling", ["uniform", "permutation"])
+def test_subgradient_keeps_its_rate(rng, sampling):
     # Expected excess of the average after T steps: at most 2 B^2 / (lam (T + 1)), B the largest
     # norm of a subgradient; twice that of a hinge's, since lam |w_t| is no larger.
     case, lam = Case(rng), 0.1
@@ -250,12 +250,9 @@ def test_subgradient_keeps_its_rate(rng, permute):
         n * q * np.linalg.norm(block.psi, axis=1).max() for q, block in zip(case.q, case.terms)
     )
     for max_iter in (1, 10, 100, 1000):
-        excess = np.mean(
-            [
-                case.solve("ssg", lam, max_iter=max_iter, permute=permute, seed=seed).primal - best
-                for seed in range(10)
-            ]
-        )
+        options = dict(max_iter=max_iter, sampling=sampling)
+        primals = [case.solve("ssg", lam, seed=seed, **options).primal for seed in range(10)]
+        excess = np.mean(primals) - best
         assert 0 <= excess <= 2 * norm**2 / (lam * (n * max_iter + 1))
 
 
@@ -332,7 +329,7 @@ def test_planes_by_their_definition(rng):
     plane = Plane(case.problem.n_weights)
     for _ in range(3):
         w = rng.standard_normal(case.d)
-        assert plane.compute(case.problem, case.problem.padded_weights(w), case.q, LATER)
+        assert plane.compute(Crew(case.problem), case.problem.padded_weights(w), case.q, LATER)
         psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
         np.testing.assert_allclose(case.public(plane.psi), psi, rtol=0, atol=1e-14)
         assert plane.loss == pytest.approx(loss, rel=1e-14)
@@ -341,12 +338,27 @@ def test_planes_by_their_definition(rng):
         assert (plane.n_calls, plane.exact) == (len(case.q), True)
 
 
+@pytest.mark.parametrize("name", SOLVERS)
+def test_same_bits_for_every_number_of_threads(rng, name):
+    case = Case(rng, n=50)
+    fits = []
+    for n_jobs in (1, 2, 3):
+        model = ChainSSVM(lam=0.1, solver=name, n_jobs=n_jobs, max_iter=15, tol=0, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fits.append(model.fit(case.X, case.y))
+    for fit in fits[1:]:
+        assert fit.w_.tobytes() == fits[0].w_.tobytes()
+        assert fit.objective_ == fits[0].objective_
+        np.testing.assert_array_equal(fit.history_["dual"], fits[0].history_["dual"])
+
+
 def test_passes_refuse_what_does_not_fit(rng):
     case = Case(rng)
     d, n = case.problem.n_weights, len(case.q)
     for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
         with pytest.raises(ValueError, match="does not fit the problem"):
-            Plane(size).compute(case.problem, np.zeros(w), np.ones(q), LATER)
+            Plane(size).compute(Crew(case.problem), np.zeros(w), np.ones(q), LATER)
     with pytest.raises(ValueError, match="block_weight does not fit"):
         SubgradientState(case.problem, 1.0, np.ones(n + 1))
     for shape in ((2, d + 1), (1, d)):
@@ -361,7 +373,7 @@ def test_a_deadline_in_the_past_stops_early(rng):
     case = Case(rng, n=100)
     plane = Plane(case.problem.n_weights)
     w = np.zeros(case.problem.n_weights)
-    assert plane.compute(case.problem, w, case.q, seconds() - 1) is False
+    assert plane.compute(Crew(case.problem), w, case.q, seconds() - 1) is False
     assert 0 < plane.n_calls <= 20
     state = SubgradientState(case.problem, 0.1, case.q)
     assert state.run(np.arange(100), seconds() - 1) is False
@@ -382,7 +394,7 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
     w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
     visit = {
-        "batch": lambda: plane.compute(problem, w, q, LATER),
+        "batch": lambda: plane.compute(Crew(problem), w, q, LATER),
         "subgradient": lambda: state.run(order, LATER),
     }[kind]
 
@@ -430,6 +442,18 @@ def test_estimator(rng, name):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
+def test_bounds_of_the_estimator(rng, name):
+    case = Case(rng)
+    box = boxes(rng, case.d)
+    model = ChainSSVM(lam=0.3, solver=name, bounds=box, random_state=0, **TIGHT[name])
+    w = model.fit(case.X, case.y, case.weights).w_
+    assert (w >= box[0]).all()
+    assert (w <= box[1]).all()
+    best, _ = dual_qp.optimum(case.terms, 0.3, box)
+    assert model.objective_ == pytest.approx(best, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
 def test_only_solvers_with_a_gap_warn_of_it(rng, name):
     case = Case(rng)
     model = ChainSSVM(lam=0.01, solver=name, max_iter=2, tol=1e-6)
@@ -444,14 +468,21 @@ def test_only_solvers_with_a_gap_warn_of_it(rng, name):
 @pytest.mark.parametrize("name", SOLVERS)
 @pytest.mark.parametrize(
     "parameter",
-    [{"step": "pairwise"}, {"step": "fw"}, {"sampling": "uniform"}, {"warm_start": "dual"}],
+    [
+        {"step": "pairwise"}, {"step": "fw"}, {"sampling": "uniform"}, {"sampling": "gap"},
+        {"cache": True}, {"schedule": "clock"}, {"average": True}, {"average": False},
+        {"warm_start": "dual"}, {"warm_start": True}, {"checkpoint": "no/such/path"},
+    ],
     ids=str,
-)
+)  # fmt: skip
 def test_parameters_that_do_not_apply_are_refused(rng, name, parameter):
     case = Case(rng)
     model = ChainSSVM(solver=name, max_iter=1, **parameter)
-    if name == "ssg" and "sampling" in parameter:
-        model.fit(case.X, case.y)
+    fine = {"sampling": "uniform"}, {"average": True}
+    if parameter in (fine if name == "ssg" else [{"average": False}]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert model.fit(case.X, case.y).status_ == "MAX_ITER"
         return
     with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
         model.fit(case.X, case.y)
@@ -513,7 +544,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
         raise KeyboardInterrupt
 
     case = Case(rng)
-    monkeypatch.setattr(solver, "certificate_pass", interrupted)
+    monkeypatch.setattr(solver, "full_pass", interrupted)
     fit = SOLVERS[name](case.problem, 0.1, case.q, Options(max_iter=1, tol=0))
     solution = fit.solve()
     assert solution.status == "INTERRUPTED"

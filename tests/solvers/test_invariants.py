@@ -9,9 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._crew import Crew
 from sstruct._problems.chain_arguments import join_views
-from sstruct._solvers._pass import approximate_pass, certificate_pass, exact_pass, seconds
-from sstruct._solvers._state import DualState
+from sstruct._solvers import _exact_pass, _full_pass
+from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._exact_pass import Sampling, seconds
+from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import STEPS
 from tests.reference import brute_force
 
@@ -19,6 +22,16 @@ LATER = float("inf")
 POLICIES = [
     (step, permute, batch) for step, permute in product(STEPS, [True, False]) for batch in (1, 4)
 ]
+
+
+def exact_pass(state, kind, permute, number, keep, deadline, cache=False):
+    sampling = Sampling.PERMUTATION if permute else Sampling.UNIFORM
+    crew = Crew(state.problem)
+    return _exact_pass.exact_pass(state, crew, kind, sampling, cache, number, keep, deadline)
+
+
+def full_pass(problem, w, q):
+    return _full_pass.full_pass(Crew(problem), w, q)
 
 
 class Fit:
@@ -133,9 +146,9 @@ def test_certificate_is_the_primal_and_moves_nothing(rng):
     for _ in range(3):
         fit.exact("pairwise", True)
         w, dual = fit.state.w, fit.state.dual
-        hinge, exact = certificate_pass(fit.problem, w, fit.q)
+        hinge, exact = full_pass(fit.problem, w, fit.q)
         assert exact
-        primal = 0.5 * fit.lam * fit.state.squared_norm() + hinge
+        primal = 0.5 * fit.lam * squared_norm(fit.state.w) + hinge
         assert primal == pytest.approx(fit.primal, rel=1e-13)
         np.testing.assert_array_equal(fit.state.w, w)
         assert fit.state.dual == dual
@@ -283,8 +296,8 @@ def test_features_of_any_scale(rng, step, scale):
         approximate_pass(state, STEPS[step], True, number, 10, LATER)
         state.rebuild()
         assert np.isfinite(state.dual)
-        hinge, _ = certificate_pass(problem, state.w, q)
-        primal = 0.05 * state.squared_norm() + hinge
+        hinge, _ = full_pass(problem, state.w, q)
+        primal = 0.05 * squared_norm(state.w) + hinge
         assert state.dual >= dual - 1e-12 * primal
         dual = state.dual
     alpha = state.export()["alpha"]
@@ -312,7 +325,7 @@ def test_a_state_needs_a_positive_lam_and_a_weight_for_each_block(rng):
     state = DualState(problem, 1.0, np.ones(7), -1)  # any integer is a seed
     for w, q in ((state.w[:-1], np.ones(7)), (state.w, np.ones(6))):
         with pytest.raises(ValueError, match="does not fit the problem"):
-            certificate_pass(problem, w, q)
+            full_pass(problem, w, q)
 
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")

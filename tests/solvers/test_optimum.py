@@ -17,7 +17,7 @@ LOSSES = {
     "table": TABLE,
 }
 MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
-STEPS = ["fw", "pairwise", "corrective"]
+STEPS = ["fw", "pairwise", "away", "corrective"]
 
 
 def follows(before, after):
@@ -70,7 +70,7 @@ def certify(estimator, X, y, lam, model, loss="hamming", weights=None):
 def compare(X, y, *, lam=0.1, model=None, loss="hamming", weights=None, **parameters):
     """Fit tightly; optimum, certificate and reference must agree."""
     model = model or brute_force.Model(3)
-    parameters = {"tol": 1e-8, "max_iter": 20_000, **parameters}
+    parameters = {"tol": 1e-8, "max_iter": 20_000, "average": False, **parameters}
     estimator = ChainSSVM(
         lam=lam, loss=loss, ignore_label=-1, warm_start=True, random_state=0, **parameters
     ).fit(X, y, sample_weight=weights)
@@ -147,7 +147,7 @@ def test_certificate_away_from_the_optimum(rng, solver):
         with pytest.warns(ConvergenceWarning, match="stopped at relative duality gap"):
             estimator = ChainSSVM(
                 lam=0.02, solver=solver, step=step, tol=1e-12, max_iter=3, warm_start=True,
-                ignore_label=-1, random_state=1,
+                ignore_label=-1, random_state=1, average=False,
             ).fit(X, y, weights)  # fmt: skip
         terms = certify(estimator, X, y, 0.02, brute_force.Model(3), weights=weights)
         best, _ = dual_qp.optimum(terms, 0.02)

@@ -1,0 +1,26 @@
+from libc.stdint cimport int64_t
+
+from sstruct._problems._block_problem cimport BlockProblem
+
+cdef extern from "_threads.h":
+    ctypedef int64_t sstruct_counter
+
+# A task works off a ticket with the problem, and under the number, of its thread.
+ctypedef int (*Task)(
+    void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil
+
+
+cdef class Crew:
+    cdef readonly Py_ssize_t n_threads
+    cdef BlockProblem problem        # the caller's
+    cdef list forks, threads, errors
+    cdef Task task
+    cdef void* context
+    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished.
+    cdef sstruct_counter limit, taken, done, closed, failed
+
+    cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
+    cdef int run(self, Py_ssize_t limit) except -1 nogil
+    cdef int close(self) except -1
+    cdef Py_ssize_t take(self) noexcept nogil
+    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

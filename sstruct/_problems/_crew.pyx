@@ -1,0 +1,131 @@
+# Design:
+# (a) Threads work off numbered tickets, each with a problem of its own (`fork`). What a task
+#     does depends on its ticket alone and goes to the ticket's place, so that results do not
+#     depend on who did it, nor on the number of threads.
+# (b) Threads live from `open` to `close`, one pass, and are Python's, so that a task may raise.
+#     The caller works too and looks for signals. With one thread all this is a plain loop.
+# (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
+"""Threads that share the oracle calls of a problem."""
+
+import threading
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from sstruct._problems._block_problem cimport BlockProblem
+
+cdef extern from "_clock.h":
+    double sstruct_seconds() noexcept nogil
+
+cdef extern from "_threads.h":
+    int64_t sstruct_load(sstruct_counter* counter) noexcept nogil
+    void sstruct_store(sstruct_counter* counter, int64_t value) noexcept nogil
+    int64_t sstruct_add(sstruct_counter* counter, int64_t value) noexcept nogil
+    bint sstruct_replace(sstruct_counter* counter, int64_t old, int64_t value) noexcept nogil
+    void sstruct_wait(int64_t turn) noexcept nogil
+
+cdef double SIGNAL_INTERVAL = 0.05
+
+
+cdef class Crew:
+    """Threads over one problem.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    n_threads : int
+        At least 1, the caller's included; no more than there are blocks are made.
+    """
+
+    def __init__(self, BlockProblem problem not None, n_threads=1):
+        if n_threads < 1:
+            raise ValueError(f"n_threads must be at least 1, found {n_threads}")
+        self.problem = problem
+        self.n_threads = min(n_threads, problem.n_blocks)
+        self.forks = [problem.fork() for _ in range(self.n_threads - 1)]
+        self.threads = []
+
+    cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
+        """Start the threads, which wait for `run`; `close` must follow, come what may.
+
+        most : largest number of tickets of a run; a thread without hope for one is not started.
+        """
+        self.task, self.context = task, context
+        self.limit = self.taken = self.done = self.closed = self.failed = 0
+        self.errors = []
+        for k in range(1, min(self.n_threads, most)):
+            self.threads.append(threading.Thread(
+                target=self._enter, args=(k,), name=f"sstruct-{k}", daemon=True))
+            self.threads[k - 1].start()
+        return 0
+
+    def _enter(self, Py_ssize_t thread):
+        cdef BlockProblem problem = self.forks[thread - 1]
+        try:
+            with nogil:
+                self.attend(problem, thread)
+        except BaseException as error:
+            self.errors.append(error)
+            sstruct_store(&self.failed, 1)
+
+    cdef Py_ssize_t take(self) noexcept nogil:
+        """Take the next ticket; -1: there is none at present."""
+        cdef int64_t ticket = sstruct_load(&self.taken)
+        while ticket < sstruct_load(&self.limit):
+            if sstruct_replace(&self.taken, ticket, ticket + 1):
+                return ticket
+            ticket = sstruct_load(&self.taken)
+        return -1
+
+    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
+        """What a thread does between `open` and `close`."""
+        cdef int64_t turn = 0
+        cdef Py_ssize_t ticket
+        while not sstruct_load(&self.closed):
+            ticket = self.take()
+            if ticket < 0:
+                sstruct_wait(turn)
+                turn += 1
+                continue
+            self.task(self.context, problem, thread, ticket)
+            sstruct_add(&self.done, 1)
+            turn = 0
+        return 0
+
+    cdef int run(self, Py_ssize_t limit) except -1 nogil:
+        """Have tickets 0 ... limit - 1 worked off; return when they are."""
+        cdef Py_ssize_t ticket
+        cdef int64_t turn = 0
+        cdef double now, next_signal = 0
+        # In this order: a thread that looks in between finds nothing to take.
+        sstruct_store(&self.limit, 0)
+        sstruct_store(&self.done, 0)
+        sstruct_store(&self.taken, 0)
+        sstruct_store(&self.limit, limit)
+        while sstruct_load(&self.done) < limit:
+            ticket = self.take()
+            if ticket >= 0:
+                self.task(self.context, self.problem, 0, ticket)
+                sstruct_add(&self.done, 1)
+                turn = 0
+            else:
+                sstruct_wait(turn)
+                turn += 1
+            if sstruct_load(&self.failed):
+                with gil:
+                    raise self.errors[0]
+            if limit > 1 and (ticket >= 0 or turn % 4096 == 0):
+                now = sstruct_seconds()
+                if now >= next_signal:
+                    if next_signal > 0:
+                        with gil:
+                            PyErr_CheckSignals()
+                    next_signal = now + SIGNAL_INTERVAL
+        return 0
+
+    cdef int close(self) except -1:
+        """Send the threads home; each finishes the ticket it has."""
+        sstruct_store(&self.closed, 1)
+        for thread in self.threads:
+            thread.join()
+        self.threads = []
+        return 0

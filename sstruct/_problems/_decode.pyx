@@ -1,0 +1,63 @@
+# Design:
+# (a) Plain decoding of all blocks, in threads; each writes its codes to the block's own place.
+"""Prediction: the best labeling of every block."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._crew cimport Crew
+
+import numpy as np
+
+# Blocks are handed out by so many.
+cdef Py_ssize_t CHUNK = 16
+
+
+cdef struct Decoding:
+    const double* weights
+    const Py_ssize_t* start
+    int32_t* codes
+
+
+cdef int decode_chunk(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    cdef Decoding* decoding = <Decoding*> context
+    cdef OracleAnswer answer
+    cdef Py_ssize_t i
+    for i in range(ticket * CHUNK, min((ticket + 1) * CHUNK, problem.n_blocks)):
+        problem.maximize(
+            i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
+    return 0
+
+
+def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
+    """Find the best labeling of every block at w, without loss.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    w : ndarray of shape (n_weights,)
+    n_threads : int
+
+    Returns
+    -------
+    codes : ndarray of int32
+        The codes of all blocks, one after another.
+    """
+    problem._check_weights(w)
+    cdef Crew crew = Crew(problem, n_threads)
+    cdef Py_ssize_t i, n = problem.n_blocks, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
+    cdef Decoding decoding
+    for i in range(n):
+        start[i + 1] = start[i] + problem.code_size(i)
+    out = np.empty(max(start[n], 1), dtype=np.int32)
+    cdef int32_t[::1] codes = out
+    decoding.weights, decoding.start, decoding.codes = &w[0], &start[0], &codes[0]
+    try:
+        crew.open(decode_chunk, &decoding, n_chunks)
+        with nogil:
+            crew.run(n_chunks)
+    finally:
+        crew.close()
+    return out[:start[n]]

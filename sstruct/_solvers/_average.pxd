@@ -1,0 +1,6 @@
+cdef class RunningAverage:
+    cdef double[::1] offset
+    cdef double scale, linear
+    cdef readonly Py_ssize_t count
+
+    cdef void follow(self, double linear) noexcept nogil

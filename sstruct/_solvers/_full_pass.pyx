@@ -1,0 +1,114 @@
+# Design:
+# (a) One oracle call a block at one w, in threads; nothing moves. The hinge losses are the primal's,
+#     the gaps between them and the working sets are what sampling and caching go by.
+# (b) Threads write to their blocks' places, sums run in the order of the blocks.
+"""A pass that measures: hinge losses and block gaps."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._crew cimport Crew
+from sstruct._solvers._scores cimport gather, summarize
+from sstruct._solvers._scratch cimport Scratch, reserve
+from sstruct._solvers._state cimport DualState
+from sstruct._solvers._working_set cimport WorkingSet
+
+import numpy as np
+
+# Blocks are handed out by so many.
+cdef Py_ssize_t CHUNK = 16
+
+
+cdef struct Evaluation:
+    const double* weights
+    const WorkingSet* working_sets   # NULL: hinge losses alone
+    double* hinge
+    double* gap
+    Scratch* scratches
+    int32_t* codes                   # per thread: an answer and the truth
+    unsigned char* exact
+
+
+cdef int evaluate(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    """Task of a full pass: the hinge losses, and gaps where asked for, of a chunk of blocks."""
+    cdef Evaluation* evaluation = <Evaluation*> context
+    cdef Py_ssize_t i, width = problem.max_code_size, count
+    cdef int32_t* code = evaluation.codes + 2 * width * thread
+    cdef int32_t* truth = code + width
+    cdef const int32_t* codes[1]
+    cdef double score = 0, mean = 0, size = 0, work = 0
+    cdef OracleAnswer answer
+    cdef Scratch* scratch
+    codes[0] = truth
+    for i in range(ticket * CHUNK, min((ticket + 1) * CHUNK, problem.n_blocks)):
+        problem.maximize(i, evaluation.weights, 1.0, code, &answer)
+        problem.truth(i, truth)
+        problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+        evaluation.hinge[i] = max(answer.value - score, 0)
+        if not answer.exact:
+            evaluation.exact[thread] = False
+        if evaluation.working_sets != NULL:
+            scratch = &evaluation.scratches[thread]
+            reserve(scratch, evaluation.working_sets[i].size)
+            count = gather(&evaluation.working_sets[i], scratch, False, -1)
+            problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &work)
+            summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
+            evaluation.gap[i] = answer.value - mean
+    return 0
+
+
+def full_pass(
+        Crew crew not None, const double[::1] w, const double[::1] block_weight,
+        DualState state=None):
+    """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
+
+    Parameters
+    ----------
+    crew : Crew
+    w, block_weight : ndarray of shape (n_weights,) and (n_blocks,)
+    state : DualState, optional
+        Whose weights are w: its block gaps are computed too and take the place of the estimates.
+
+    Returns
+    -------
+    total : float
+        sum_i q_i H_i(w), summed in the order of the blocks.
+    exact : bool
+        Whether every oracle call was.
+    """
+    cdef BlockProblem problem = crew.problem
+    cdef Py_ssize_t i, n = problem.n_blocks, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef double total = 0
+    cdef Evaluation evaluation
+    if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
+        raise ValueError("w or block_weight does not fit the problem")
+    hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
+    cdef double[::1] hinge = hinges, gap = hinges
+    cdef unsigned char[::1] exact = exacts
+    cdef int32_t[::1] codes = np.empty(
+        2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
+    evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
+    evaluation.exact = &exact[0]
+    evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
+    if state is not None:
+        if &state.weights[0] != &w[0] or state.problem is not problem:
+            raise ValueError("the block gaps of a state are those at its own weights")
+        gap = np.empty(n)
+        state.reserve_scratches(crew.n_threads)
+        evaluation.working_sets, evaluation.gap = state.working_sets, &gap[0]
+        evaluation.scratches = state.scratch
+    try:
+        crew.open(evaluate, &evaluation, n_chunks)
+        with nogil:
+            crew.run(n_chunks)
+    finally:
+        crew.close()
+    for i in range(n):
+        total += block_weight[i] * hinge[i]
+    if state is not None:
+        state.total_gap = 0
+        for i in range(n):
+            state.set_gap(i, gap[i])
+            state.total_gap += block_weight[i] * state.gap_estimates[i]
+    return total, bool(exacts.all())

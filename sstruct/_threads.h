@@ -1,0 +1,51 @@
+/* Counters that threads share, and waiting for one to move.
+ *
+ * Design: oracle calls may take microseconds, so threads of a pass take tickets from a counter and
+ * spin for the next batch; whoever waits longer than that gives the processor away.
+ */
+#ifndef SSTRUCT_THREADS_H
+#define SSTRUCT_THREADS_H
+
+#include <stdint.h>
+
+#if defined(_MSC_VER)
+#include <intrin.h>
+#include <windows.h>
+typedef volatile __int64 sstruct_counter;
+static __forceinline int64_t sstruct_load(sstruct_counter *c) { return _InterlockedCompareExchange64(c, 0, 0); }
+static __forceinline void sstruct_store(sstruct_counter *c, int64_t x) { _InterlockedExchange64(c, x); }
+static __forceinline int64_t sstruct_add(sstruct_counter *c, int64_t x) { return _InterlockedExchangeAdd64(c, x); }
+static __forceinline int sstruct_replace(sstruct_counter *c, int64_t old, int64_t x)
+{
+    return _InterlockedCompareExchange64(c, x, old) == old;
+}
+static __forceinline void sstruct_pause(void) { YieldProcessor(); }
+static __forceinline void sstruct_give_way(void) { SwitchToThread(); }
+#else
+#include <sched.h>
+typedef int64_t sstruct_counter;
+static inline int64_t sstruct_load(sstruct_counter *c) { return __atomic_load_n(c, __ATOMIC_ACQUIRE); }
+static inline void sstruct_store(sstruct_counter *c, int64_t x) { __atomic_store_n(c, x, __ATOMIC_RELEASE); }
+static inline int64_t sstruct_add(sstruct_counter *c, int64_t x) { return __atomic_fetch_add(c, x, __ATOMIC_ACQ_REL); }
+static inline int sstruct_replace(sstruct_counter *c, int64_t old, int64_t x)
+{
+    return __atomic_compare_exchange_n(c, &old, x, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+}
+#if defined(__x86_64__) || defined(__i386__)
+static inline void sstruct_pause(void) { __builtin_ia32_pause(); }
+#elif defined(__aarch64__)
+static inline void sstruct_pause(void) { __asm__ __volatile__("yield"); }
+#else
+static inline void sstruct_pause(void) {}
+#endif
+static inline void sstruct_give_way(void) { sched_yield(); }
+#endif
+
+/* One turn of waiting: soon again at first, later after everybody else had a turn. */
+static inline void sstruct_wait(int64_t turn)
+{
+    if (turn < 2000) sstruct_pause();
+    else sstruct_give_way();
+}
+
+#endif

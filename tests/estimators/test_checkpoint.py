@@ -1,0 +1,147 @@
+"""Checkpoints: a fit that was killed goes on from its file to the same bits."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChainSSVM
+from sstruct.datasets import make_sequences
+
+PARAMETERS = {
+    "default": {},
+    "all": {"step": "away", "sampling": "gap", "cache": True, "average": True},
+    "plain": {"solver": "bcfw", "step": "fw", "sampling": "uniform", "average": True},
+}
+
+
+def model(path=None, **parameters):
+    defaults = {"lam": 1e-3, "tol": 1e-9, "max_iter": 40, "random_state": 3}
+    return ChainSSVM(checkpoint=path, **{**defaults, **parameters})
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_sequences(n_samples=60, random_state=0)
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.w_, b.w_)
+    assert a.dual_objective_ == b.dual_objective_
+    assert a.objective_ == b.objective_
+    assert a.n_oracle_calls_ == b.n_oracle_calls_
+    for name in ("passes", "oracle_calls", "approximate_passes", "primal", "gap", "dual"):
+        np.testing.assert_array_equal(a.history_[name], b.history_[name])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", PARAMETERS)
+def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, name):
+    # The file of every pass is kept, as if the process had ended there.
+    from sstruct._solvers.checkpoint import Checkpoint
+
+    path = tmp_path / "fit.npz"
+    kept = []
+    save = Checkpoint.save
+
+    def keep(self, arrays, notes):
+        save(self, arrays, notes)
+        kept.append(path.read_bytes())
+
+    whole = model(**PARAMETERS[name]).fit(*chains)
+    with monkeypatch.context() as patch:
+        patch.setattr(Checkpoint, "due", lambda self: True)
+        patch.setattr(Checkpoint, "save", keep)
+        same(model(path, **PARAMETERS[name]).fit(*chains), whole)
+    assert len(kept) >= 40
+    for content in kept[::7] + kept[-1:]:
+        path.write_bytes(content)
+        same(model(path, **PARAMETERS[name]).fit(*chains), whole)
+
+
+def test_the_file_goes_when_the_fit_has_converged(chains, tmp_path):
+    path = tmp_path / "fit.npz"
+    with pytest.warns(ConvergenceWarning):
+        model(path, max_iter=2).fit(*chains)
+    assert path.exists()
+    fitted = model(path, max_iter=1000, tol=0.5).fit(*chains)
+    assert fitted.converged_
+    assert fitted.history_["passes"].tolist() == list(range(1, len(fitted.history_["passes"]) + 1))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_file_of_another_fit_is_refused(chains, tmp_path):
+    X, y = chains
+    path = tmp_path / "fit.npz"
+    model(path, max_iter=2).fit(X, y)
+    content = path.read_bytes()
+    others = [
+        (model(path, lam=0.1), X, y),
+        (model(path, step="fw"), X, y),
+        (model(path, loss="hamming-count"), X, y),
+        (model(path, random_state=4), X, y),
+        (model(path), X[:-1], y[:-1]),
+        (model(path), [2 * x for x in X], y),
+        (model(path, bounds=[[-1] * model().fit(X, y).w_.size, [1] * model().fit(X, y).w_.size]),
+         X, y),
+    ]  # fmt: skip
+    for other, X_other, y_other in others:
+        with pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters"):
+            other.fit(X_other, y_other)
+        assert not hasattr(other, "status_")
+    weights = np.linspace(1, 2, len(X))
+    with pytest.raises(ValueError, match="other data or parameters"):
+        model(path).fit(X, y, weights)
+    assert path.read_bytes() == content
+    path.write_bytes(content[:1000])
+    with pytest.raises(ValueError, match=r"fit\.npz is no checkpoint"):
+        model(path).fit(X, y)
+    path.write_text("notes")
+    with pytest.raises(ValueError, match=r"fit\.npz is no checkpoint"):
+        model(path).fit(X, y)
+    with pytest.raises(ValueError, match="there is no directory"):
+        model(tmp_path / "missing" / "fit.npz").fit(X, y)
+    with pytest.raises(TypeError, match="checkpoint must be a path"):
+        model(3).fit(X, y)
+
+
+KILLED = """
+import sys, warnings
+import numpy as np
+from sstruct import ChainSSVM
+from sstruct.datasets import make_sequences
+
+warnings.simplefilter("ignore")
+X, y = make_sequences(n_samples=400, random_state=0)
+path, out = sys.argv[1:]
+model = ChainSSVM(
+    lam=1e-4, tol=1e-9, max_iter=250, random_state=3, checkpoint=path or None, sampling="gap",
+    average=True,
+).fit(X, y)
+np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this platform")
+def test_kill_at_ten_random_moments(tmp_path, rng):
+    script = tmp_path / "fit.py"
+    script.write_text(KILLED)
+    whole, resumed, path = tmp_path / "whole.npy", tmp_path / "resumed.npy", tmp_path / "kept.npz"
+    subprocess.run([sys.executable, script, "", whole], check=True)
+    for _ in range(10):
+        before = path.stat().st_mtime_ns if path.exists() else 0
+        process = subprocess.Popen([sys.executable, script, path, resumed])
+        # From the first file that this process wrote on, any moment will do.
+        while process.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.08))
+        process.send_signal(signal.SIGKILL)
+        assert process.wait() == -signal.SIGKILL, "the fit was over before it was killed"
+    subprocess.run([sys.executable, script, path, resumed], check=True)
+    np.testing.assert_array_equal(np.load(resumed), np.load(whole))
