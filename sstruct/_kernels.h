@@ -313,6 +313,13 @@ SSTRUCT_MULTIVERSION static double sstruct_row_product(const sstruct_rows *rows,
         : sstruct_row_product_double(rows, r, s);
 }
 
+/* out = rows @ w, for dense rows one after another */
+SSTRUCT_MULTIVERSION static void sstruct_products(
+    const double *rows, int64_t count, int64_t n, const double *w, double *out)
+{
+    for (int64_t r = 0; r < count; r++) out[r] = sstruct_dense_product_double(rows + r * n, w, n);
+}
+
 /* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j. Labels travel as doubles.
  * No branches: which label wins is hard to predict. */
 #if defined(__GNUC__)

@@ -56,36 +56,39 @@ class Nodes:
         return out
 
 
-def pack_nodes(estimator, X, *, fitted):
+def pack_nodes(estimator, X, *, fitted, numeric=True):
     """Validate X and return its Nodes.
 
     With `fitted`, the number of features (and names) must be those of the fit; otherwise the
-    estimator is not touched.
+    estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
+    is left to the caller: the answer is then None.
     """
+    convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
         nodes = Nodes(X.flat, X.offsets, "ragged", 0)
         if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
-        nodes.flat = _numeric(X.flat, "X.flat")
+        nodes.flat = convert(X.flat, "X.flat")
         _check_width(0, nodes.flat.shape[1], expected)
     elif _is_ragged(X):
-        nodes = _concatenated(X, expected)
+        nodes = _concatenated(X, expected, numeric)
     elif getattr(X, "ndim", 0) == 3:
         X = np.asarray(X)
-        X = _numeric(X.astype(np.float64) if X.dtype == object else X, "X")
+        X = convert(X.astype(np.float64) if numeric and X.dtype == object else X, "X")
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
         nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
-        _refuse_unreadable(X)
-        return _rows(estimator, X, fitted)
+        _refuse_unreadable(X, numeric)
+        return _rows(estimator, X, fitted) if numeric else None
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
         raise ValueError("X has 0 features, expected at least 1")
     _check_offsets(nodes)
-    _check_finite(nodes)
+    if numeric:
+        _check_finite(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
     if known is not None and nodes.feature_names is not None:
         if not np.array_equal(known, nodes.feature_names):
@@ -113,7 +116,7 @@ def _is_item(item):
     return getattr(item, "ndim", 0) == 2
 
 
-def _refuse_unreadable(X):
+def _refuse_unreadable(X, numeric):
     """Say what is wrong with input that scikit-learn's validation would only call ragged."""
     if sparse.issparse(X):
         return
@@ -136,7 +139,7 @@ def _refuse_unreadable(X):
                 f"X[{i}] holds feature dicts, expected numbers; "
                 "sstruct.preprocessing.SequenceVectorizer turns dicts into rows"
             )
-        if isinstance(first, str):
+        if numeric and isinstance(first, str):
             raise TypeError(f"X[{i}] holds strings, expected numbers; are X and y swapped?")
         lengths.setdefault(len(item), i)
     if len(lengths) > 1:
@@ -146,7 +149,7 @@ def _refuse_unreadable(X):
         )
 
 
-def _concatenated(X, expected):
+def _concatenated(X, expected, numeric):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
     items, names = [], _column_names(X[0])
@@ -161,7 +164,7 @@ def _concatenated(X, expected):
                     f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
                     f"{list(names)}"
                 )
-            item = _item_array(item, i)
+            item = _item_array(item, i, numeric)
         shape = item.shape
         if shape[:1] == (0,):
             raise ValueError(f"X[{i}] has length 0, expected at least one node")
@@ -176,7 +179,7 @@ def _concatenated(X, expected):
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
-    return Nodes(_numeric(flat, "X"), offsets, "ragged", 0, names)
+    return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
 
 def _column_names(item):
@@ -185,9 +188,12 @@ def _column_names(item):
     return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
-def _item_array(item, i):
+def _item_array(item, i, numeric):
     try:
         array = np.asarray(item)
+        if not numeric:  # strings among numbers must not make strings of the numbers
+            mixed = array.dtype.kind in "US" and not hasattr(item, "dtype")
+            return np.asarray(item, dtype=object) if mixed else array
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"dtype {array.dtype}, expected real numbers")
         return array.astype(np.float64)
@@ -217,6 +223,11 @@ def _numeric(array, name):
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)
+
+
+def _as_it_is(array, name):
+    """Return any dense array, or canonical CSR."""
+    return _numeric(array, name) if sparse.issparse(array) else np.asarray(array)
 
 
 def _rows(estimator, X, fitted):

@@ -5,14 +5,16 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
+from sstruct._chain_weights import ChainWeights
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._chain_marginals import max_marginals
+from sstruct._problems._chain_top_k import chain_top_k
 from sstruct._problems._decode import decode
-from sstruct._problems.chain_arguments import join_views, weight_views
-from sstruct._validation import check_choice, pack_nodes
+from sstruct._validation import check_choice, check_number, pack_nodes
 from sstruct.base import BaseSSVM
 
 
-class ChainSSVM(BaseSSVM):
+class ChainSSVM(ChainWeights, BaseSSVM):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -311,6 +313,50 @@ class ChainSSVM(BaseSSVM):
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
 
+    def predict_top_k(self, X, k):
+        """Find the k best labellings of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        k : int
+            How many, at least 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), dtype object
+            For each sequence an array (m, L) of different labellings, best first, the first that
+            of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
+            labellings that the sequence can have, given `transition_mask`, if that is smaller.
+        scores : ndarray of shape (n,), dtype object
+            For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
+
+        See Also
+        --------
+        sstruct.inference.top_k : The same for potentials.
+
+        Notes
+        -----
+        O(L K (K + k)) time for a sequence of L nodes, beside the potentials; exact.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> model = ChainSSVM(random_state=0).fit([[[2.0], [-1.0]], [[-2.0]]], [["a", "b"], ["b"]])
+        >>> labels, scores = model.predict_top_k([[[3.0], [0.0]]], k=2)
+        >>> labels[0].tolist()
+        [['a', 'b'], ['a', 'a']]
+        """
+        check_is_fitted(self)
+        check_number("k", k, least=1, whole=True)
+        nodes = pack_nodes(self, X, fitted=True)
+        ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
+        labels, scores = np.empty((2, len(nodes)), dtype=object)
+        for i, (codes, values) in enumerate(ranked):
+            labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+            scores[i] = values
+        return labels, scores
+
     def decision_function(self, X):
         """Compute max-marginals: the best score of a labelling that gives a node a label.
 
@@ -328,43 +374,4 @@ class ChainSSVM(BaseSSVM):
         check_is_fitted(self)
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
-        return nodes.like_input(problem.max_marginals(w))
-
-    def _views(self):
-        check_is_fitted(self)
-        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
-
-    def _term(self, name):
-        """View of the weights of a term; zeros where there is none."""
-        return self._views().get(name, np.zeros((len(self.classes_),)))
-
-    @property
-    def w_(self):
-        """All weights one after another, assembled when asked for."""
-        return join_views(self._views())
-
-    @property
-    def coef_(self):
-        """Node weights."""
-        return self._views()["coef"]
-
-    @property
-    def intercept_(self):
-        """Bias of each label."""
-        return self._term("intercept")
-
-    @property
-    def start_coef_(self):
-        """Weight of each label at the start of a chain."""
-        return self._term("start")
-
-    @property
-    def end_coef_(self):
-        """Weight of each label at the end of a chain."""
-        return self._term("end")
-
-    @property
-    def edge_coef_(self):
-        """Weight of each transition, rows from, columns to."""
-        K = len(self.classes_)
-        return self._views().get("edge", np.zeros((K, K)))
+        return nodes.like_input(max_marginals(problem, w))

@@ -13,12 +13,13 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._oracles._viterbi cimport chain_max_marginals, viterbi_labels
+from sstruct._oracles._viterbi cimport viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
 
+from sstruct._problems.batches import batch_size
 from sstruct._problems.chain_arguments import (
     check_blocks, check_labels, fill_views, of_blocks, padded, penalties, weight_views)
 
@@ -40,8 +41,6 @@ cdef extern from "_kernels.h":
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
 cdef double VECTOR_WORK = 1.0 / 24
-# Oracles that cost less than this are not worth a batch: one call at the current w gains more.
-cdef double BATCH_WORK = 20000
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
 cdef Py_ssize_t MAX_PAIRS = 64
 
@@ -109,7 +108,7 @@ cdef class ChainProblem(BlockProblem):
         self._set_scratch()
         work = VECTOR_WORK * (
             self.KP * (features.n_stored / max(n_rows, 1) + K) * lengths.mean())
-        self.batch_size = 1 if work < BATCH_WORK else max(1, min(32, n // 64))
+        self.batch_size = batch_size(n, work)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
@@ -387,22 +386,3 @@ cdef class ChainProblem(BlockProblem):
         w = np.zeros(self.n_weights)
         fill_views(self.weight_views(w), public)
         return w
-
-    def max_marginals(self, const double[::1] w):
-        """Return, for each row of each block in turn, the best score through each label: (N, K)."""
-        self._check_weights(w)
-        cdef Py_ssize_t i, l, k, at = 0, K = self.n_labels, KP = self.KP
-        out = np.empty((int(np.asarray(self.length).sum()), K))
-        cdef double[:, ::1] scores = out
-        cdef double[::1] backward = np.empty(2 * KP)
-        with nogil:
-            for i in range(self.n_blocks):
-                self.potentials(i, &w[0], 0.0)
-                chain_max_marginals(
-                    &self.theta[0], self.length[i], K, KP, self.edge, 0, &self.best[0],
-                    &backward[0], &self.origin[0])
-                for l in range(self.length[i]):
-                    for k in range(K):
-                        scores[at + l, k] = self.best[l * KP + k]
-                at += self.length[i]
-        return out

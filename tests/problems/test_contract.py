@@ -1,4 +1,6 @@
-"""The contract of BlockProblem, for chains: every method against the definition, enumerated.
+"""The contract of BlockProblem: every method against the definition, enumerated.
+
+Here for chains and for problems given by their planes, both also behind a costly oracle.
 
 Features, weights and costs are small integers, so that sums are exact in any order, in single
 precision too, and results must agree to the bit.
@@ -12,7 +14,10 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems._chain_marginals import max_marginals
+from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
+from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems.chain_arguments import join_views
 from tests.reference import brute_force
 
@@ -96,8 +101,28 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         loss=loss,
         w=w,
         padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
         allowed=choices,
         lengths=lengths,
+    )
+
+
+def make_enumerated(rng, sizes, n_weights, **options):
+    """Return a problem of random planes with its parts as the reference wants them."""
+    offsets = np.r_[0, np.cumsum(sizes)]
+    planes = rng.integers(-3, 4, (offsets[-1], n_weights)).astype(float)
+    losses = rng.integers(0, 5, offsets[-1]).astype(float)
+    planes[offsets[:-1]], losses[offsets[:-1]] = 0, 0
+    w = rng.integers(-4, 5, n_weights).astype(float)
+    return SimpleNamespace(
+        problem=EnumeratedProblem(planes, losses, offsets, **options),
+        planes=planes,
+        phi=lambda i, y: -planes[offsets[i] + y[0]],
+        loss=lambda i, y: losses[offsets[i] + y[0]],
+        w=w,
+        padded=w,
+        public=lambda w: w,
+        allowed=[[(y,) for y in range(size)] for size in sizes],
     )
 
 
@@ -148,18 +173,30 @@ def check_against_definition(chains, rng):
             assert problem.py_squared_distance(i, a, b) == move @ move
             out = np.zeros(problem.n_weights)
             problem.py_scatter(i, a, b, 1.0, out)
-            np.testing.assert_array_equal(join_views(problem.weight_views(out)), move)
-            np.testing.assert_array_equal(problem.padded_weights(move), out)
+            np.testing.assert_array_equal(chains.public(out), move)
+            assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding is left alone
             problem.py_scatter(i, b, a, 1.0, out)
             assert not out.any()
             problem.py_scatter(i, a, b, -0.5, out)
-            np.testing.assert_array_equal(join_views(problem.weight_views(out)), -0.5 * move)
+            np.testing.assert_array_equal(chains.public(out), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
     decoded = decode(problem, padded)
     np.testing.assert_array_equal(
         decoded,
         np.concatenate([problem.py_maximize(i, padded, 0.0)[0] for i in range(problem.n_blocks)]),
     )
+
+
+@pytest.mark.parametrize("n_weights", [1, 7, 8, 9, 40])
+def test_enumerated_planes(rng, n_weights):
+    check_against_definition(make_enumerated(rng, (1, 5, 2, 17), n_weights), rng)
+
+
+@pytest.mark.parametrize("make", [make_chains, make_enumerated])
+def test_a_costly_oracle_changes_no_answer(rng, make):
+    made = make(rng, 3, (4, 1, 3)) if make is make_chains else make(rng, (4, 1, 3), 6)
+    made.problem = CostlyProblem(made.problem, 1e-7)
+    check_against_definition(made, rng)
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
@@ -228,7 +265,7 @@ def test_max_marginals_equal_enumeration(rng, switches, masked):
             for position, label in enumerate(y):
                 through[position, label] = max(through[position, label], value)
         expected.append(through)
-    np.testing.assert_array_equal(chains.problem.max_marginals(chains.padded), np.vstack(expected))
+    np.testing.assert_array_equal(max_marginals(chains.problem, chains.padded), np.vstack(expected))
 
 
 @pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 17])
@@ -375,7 +412,7 @@ def test_the_doors_check_what_comes_in(rng):
     for call in (
         lambda v: problem.py_maximize(0, v),
         lambda v: decode(problem, v),
-        lambda v: problem.max_marginals(v),
+        lambda v: max_marginals(problem, v),
         lambda v: problem.py_scores(0, v, good[np.newaxis]),
         lambda v: problem.py_scatter(0, good, good, 1.0, v),
     ):

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
+from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems.chain_arguments import join_views, padded_bounds
 from sstruct._solvers import cutting_plane, solver
 from sstruct._solvers._batch_pass import Plane
@@ -126,6 +128,31 @@ def test_optimum(new_rng, name, lam, bounded, key):
     assert solution.primal <= best * (1 + error)
     if name != "ssg":
         assert solution.dual >= best * (1 - error)
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_any_problem_and_weights_that_sum_to_less_than_one(rng, name, bounded):
+    d, sizes, lam = 5, np.array([1, 2, 4, 7, 3]), 0.5
+    offsets = np.r_[0, np.cumsum(sizes)]
+    planes, losses = rng.standard_normal((offsets[-1], d)), rng.random(offsets[-1])
+    planes[offsets[:-1]], losses[offsets[:-1]] = 0, 0
+    q = rng.random(len(sizes)) / len(sizes)
+    blocks = [slice(first, after) for first, after in pairwise(offsets)]
+    terms = [
+        brute_force.Block(i, [], -planes[block], losses[block], 0, q[i])
+        for i, block in enumerate(blocks)
+    ]
+    box = boxes(rng, d) if bounded else None
+    options = Options(**TIGHT[name])
+    problem = EnumeratedProblem(planes, losses, offsets)
+    solution = SOLVERS[name](problem, lam, q, options, bounds=box).solve()
+    best, _ = dual_qp.optimum(terms, lam, box)
+    assert solution.primal == pytest.approx(brute_force.primal(solution.w, lam, terms), rel=1e-12)
+    error = 1e-6 if name == "cutting-plane" else 1e-3
+    assert best - 1e-9 <= solution.primal <= best * (1 + error)
+    if name != "ssg":
+        assert best * (1 - error) <= solution.dual <= best + 1e-9
 
 
 @pytest.mark.parametrize("name", BATCH)

@@ -1,0 +1,49 @@
+"""The weights of a chain model by name: views of one vector."""
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._problems.chain_arguments import join_views, weight_views
+
+
+class ChainWeights:
+    """``w_`` and its parts, of an estimator with ``_w`` in the problem's layout and ``_terms``."""
+
+    def _views(self):
+        check_is_fitted(self)
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _term(self, name):
+        """View of the weights of a term; zeros where there is none."""
+        return self._views().get(name, np.zeros((len(self.classes_),)))
+
+    @property
+    def w_(self):
+        """All weights one after another, assembled when asked for."""
+        return join_views(self._views())
+
+    @property
+    def coef_(self):
+        """Node weights."""
+        return self._views()["coef"]
+
+    @property
+    def intercept_(self):
+        """Bias of each label."""
+        return self._term("intercept")
+
+    @property
+    def start_coef_(self):
+        """Weight of each label at the start of a chain."""
+        return self._term("start")
+
+    @property
+    def end_coef_(self):
+        """Weight of each label at the end of a chain."""
+        return self._term("end")
+
+    @property
+    def edge_coef_(self):
+        """Weight of each transition, rows from, columns to."""
+        K = len(self.classes_)
+        return self._views().get("edge", np.zeros((K, K)))

@@ -1,0 +1,32 @@
+from libc.stdint cimport int32_t
+
+
+cdef struct Prefix:
+    double value          # score of the labels up to this one
+    Py_ssize_t before     # the same without its last label; -1: there is none
+    Py_ssize_t next       # the next best that ends at the same node; -1: not found yet
+    int32_t label         # the last label
+
+
+cdef class ChainRanking:
+    cdef Py_ssize_t L, K, KP, edge_step
+    cdef const double* theta
+    cdef const double* edge
+    cdef double[::1] best                # L x KP, of the forward sweep
+    cdef int32_t[::1] origin             # L x KP
+    cdef Py_ssize_t[::1] path, last, front
+    cdef Prefix* prefixes
+    cdef double* front_value
+    cdef Py_ssize_t* front_prefix
+    cdef Py_ssize_t n_prefixes, prefix_room, n_fronts, front_room
+
+    cdef Py_ssize_t rank(
+        self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil
+    cdef void write(self, int32_t* labels, double* values) noexcept nogil
+    cdef int start(self) except -1 nogil
+    cdef bint advance(self) except -1 nogil
+    cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil
+    cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil
+    cdef double step_score(self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil
+    cdef Py_ssize_t new_prefix(self) except -1 nogil

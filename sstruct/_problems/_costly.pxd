@@ -1,0 +1,10 @@
+from libc.stdint cimport int32_t
+
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+
+
+cdef class CostlyProblem(BlockProblem):
+    cdef readonly BlockProblem problem    # the one that is wrapped
+    cdef readonly double seconds
+    cdef Py_ssize_t own_calls
+    cdef list forks

@@ -1,0 +1,258 @@
+"""Any transformer of rows, applied to the nodes of sequences."""
+
+from copy import deepcopy
+
+import numpy as np
+from scipy import sparse
+from sklearn import get_config
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._validation import check_weights, flat_labels, pack_nodes
+from sstruct.sequences import Sequences
+
+__all__ = ["PerNode"]
+
+
+def _transformer_has(name):
+    """Whether the transformer, fitted if it is, has a method."""
+    return lambda self: hasattr(getattr(self, "transformer_", self.transformer), name)
+
+
+# Without output wrapping: set_output would try to make one data frame of ragged data.
+class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+    """Apply a scikit-learn transformer to the nodes of sequences.
+
+    The transformer is fitted once, on the nodes of all sequences as the rows of one array.
+
+    Parameters
+    ----------
+    transformer : estimator
+        Any transformer that keeps the number of rows: ``StandardScaler()``, ``PCA(10)``,
+        ``OneHotEncoder()``, ``SelectKBest()``, a pipeline of such. It is cloned.
+
+    Attributes
+    ----------
+    transformer_ : estimator
+        The fitted transformer.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where the sequences are data frames with named columns.
+
+    See Also
+    --------
+    sstruct.preprocessing.SequenceVectorizer : Feature dicts to rows.
+    sstruct.Sequences : Ragged data as one flat array: nothing is joined or cut.
+
+    Notes
+    -----
+    What comes out is of the kind that came in: a list, an object array, ``Sequences``, or an array
+    (n, L, n_features_out); of the last, ``Sequences`` if the transformer makes sparse rows. The
+    items are arrays or sparse rows; where the transformer makes data frames, by its own
+    ``set_output`` or by scikit-learn's configuration, their values. ``PerNode`` itself has no
+    ``set_output``, since ragged data are no data frame.
+
+    Values are left to the transformer: they may be strings or missing if it accepts that. If the
+    items are pandas data frames with named columns, it is given a data frame.
+
+    2-D input is handed to the transformer as it is, for chains of one node.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> from sstruct import ChainSSVM
+    >>> from sstruct.preprocessing import PerNode
+    >>> X = [[[1.0, 20.0], [3.0, 40.0]], [[5.0, 60.0]]]
+    >>> PerNode(StandardScaler()).fit_transform(X)[1]
+    array([[1.22474487, 1.22474487]])
+    >>> model = make_pipeline(PerNode(StandardScaler()), ChainSSVM(random_state=0))
+    >>> model.fit(X, [["a", "a"], ["b"]]).predict(X)[0].tolist()
+    ['a', 'a']
+    """
+
+    def __init__(self, transformer):
+        self.transformer = transformer
+
+    def fit(self, X, y=None, **params):
+        """Fit the transformer to all nodes.
+
+        Parameters
+        ----------
+        X : list of arrays of shape (L_i, n_features)
+            Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
+            array of shape (n, L, n_features). 2-D X is handed on as it is.
+        y : list of label sequences, optional
+            Handed on flat, with one label a node, to transformers that learn from labels.
+        **params
+            Handed on. Of arrays with an entry for each of the n sequences, such as
+            `sample_weight`, every node gets its sequence's. With metadata routing enabled, what
+            the transformer has requested.
+
+        Returns
+        -------
+        self : PerNode
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where sequences do not fit together; the message names the sample.
+        """
+        self._fit(X, y, params, transform=False)
+        return self
+
+    def fit_transform(self, X, y=None, **params):
+        """Fit the transformer to all nodes and transform them.
+
+        Parameters
+        ----------
+        X, y, **params : as in :meth:`fit`
+
+        Returns
+        -------
+        X_out : of the kind of X
+        """
+        return self._fit(X, y, params, transform=True)
+
+    def transform(self, X):
+        """Transform the nodes.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        X_out : of the kind of X
+        """
+        check_is_fitted(self, "transformer_")
+        nodes = pack_nodes(self, X, fitted=True, numeric=False)
+        return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)))
+
+    @available_if(_transformer_has("inverse_transform"))
+    def inverse_transform(self, X):
+        """Undo the transformation, where the transformer can.
+
+        Parameters
+        ----------
+        X : what :meth:`transform` returns
+
+        Returns
+        -------
+        X_original : of the kind of X
+        """
+        check_is_fitted(self, "transformer_")
+        nodes = pack_nodes(self, X, fitted=False, numeric=False)
+        return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)))
+
+    @available_if(_transformer_has("get_feature_names_out"))
+    def get_feature_names_out(self, input_features=None):
+        """Return the transformer's names of the columns it makes.
+
+        Parameters
+        ----------
+        input_features : array-like of str, optional
+            Names of the columns of the input.
+
+        Returns
+        -------
+        names : ndarray of str objects
+        """
+        check_is_fitted(self, "transformer_")
+        return self.transformer_.get_feature_names_out(input_features)
+
+    def _fit(self, X, y, params, transform):
+        if isinstance(self.transformer, type) or not hasattr(self.transformer, "transform"):
+            raise TypeError(f"transformer must be a transformer, found {self.transformer!r}")
+        nodes = pack_nodes(self, X, fitted=False, numeric=False)
+        labels = y
+        if nodes is not None:
+            params = {name: _of_nodes(name, value, nodes) for name, value in params.items()}
+            if y is not None:
+                labels = flat_labels(y, nodes, type(self).__name__)
+        inner = clone(self.transformer)
+        at_once = transform and hasattr(inner, "fit_transform")
+        if params and get_config()["enable_metadata_routing"]:
+            caller = "fit_transform" if transform else "fit"
+            routed = process_routing(self, caller, **params).transformer
+            params = routed.fit_transform if at_once else routed.fit
+        rows, out = _rows(X, nodes), None
+        if at_once:
+            out = _like(X, nodes, inner.fit_transform(rows, labels, **params))
+        else:
+            inner.fit(rows, labels, **params)
+            if transform:
+                out = _like(X, nodes, inner.transform(rows))
+        self.transformer_ = inner
+        self.n_features_in_ = (
+            inner.n_features_in_ if hasattr(inner, "n_features_in_") else np.shape(rows)[1]
+        )
+        self.__dict__.pop("feature_names_in_", None)
+        if hasattr(inner, "feature_names_in_"):
+            self.feature_names_in_ = inner.feature_names_in_
+        return out
+
+    def get_metadata_routing(self):
+        """Return the router of what methods are given besides X and y: all to the transformer.
+
+        Returns
+        -------
+        routing : MetadataRouter
+        """
+        mapping = MethodMapping().add(caller="fit", callee="fit")
+        one = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"
+        mapping.add(caller="fit_transform", callee=one)
+        return MetadataRouter(owner=type(self).__name__).add(
+            transformer=self.transformer, method_mapping=mapping
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        if hasattr(self.transformer, "__sklearn_tags__") and not isinstance(self.transformer, type):
+            tags = deepcopy(get_tags(self.transformer))
+        tags.input_tags.three_d_array = True
+        tags.array_api_support = False  # nodes are joined and cut by NumPy
+        return tags
+
+
+def _rows(X, nodes):
+    """What the transformer is given: all nodes as one array, or one data frame."""
+    if nodes is None:
+        return X
+    # A frame, since transformers may treat columns by name and kind.
+    if nodes.feature_names is not None and all(hasattr(item, "iloc") for item in X):
+        import pandas as pd
+
+        return pd.concat(list(X), ignore_index=True)
+    return nodes.flat
+
+
+def _of_nodes(name, value, nodes):
+    """Repeat what has an entry a sequence for each of its nodes."""
+    if name == "sample_weight" and value is not None:
+        return np.repeat(check_weights(value, len(nodes)), nodes.lengths)
+    if getattr(value, "ndim", 0) == 1 and len(value) == len(nodes):
+        return np.repeat(np.asarray(value), nodes.lengths)
+    return value
+
+
+def _like(X, nodes, out):
+    """Cut transformed rows into the kind of thing that X is."""
+    if nodes is None:
+        return out
+    if hasattr(out, "to_numpy"):  # a data frame, of any library
+        out = out.to_numpy()
+    if len(np.shape(out)) != 2 or np.shape(out)[0] != nodes.flat.shape[0]:
+        raise ValueError(
+            f"the transformer made an array of shape {np.shape(out)} of {nodes.flat.shape[0]} "
+            "nodes, expected one row a node"
+        )
+    if nodes.form == "stacked" and not sparse.issparse(out):
+        return out.reshape(len(nodes), -1, out.shape[1])
+    sequences = Sequences(out, nodes.offsets)
+    if nodes.form == "stacked" or isinstance(X, Sequences):
+        return sequences
+    return np.asarray(sequences) if isinstance(X, np.ndarray) else list(sequences)

@@ -1,0 +1,130 @@
+"""Models survive skops, which pickles nothing: what it must be told to trust is this package's."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.decomposition import PCA
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
+
+from sstruct import ChainSSVM, Sequences
+from sstruct.masks import bio_transitions
+from sstruct.preprocessing import PerNode, SequenceVectorizer
+
+io = pytest.importorskip("skops.io")
+
+TRUSTED = (
+    "sstruct.chain.ChainSSVM",
+    "sstruct.masks.bio_transitions",
+    "sstruct.preprocessing._per_node.PerNode",
+    "sstruct.preprocessing._sequence_vectorizer.SequenceVectorizer",
+)
+
+
+def round_trip(model):
+    data = io.dumps(model)
+    wanted = io.get_untrusted_types(data=data)
+    assert set(wanted) <= set(TRUSTED)
+    again = io.loads(data, trusted=wanted)
+    assert type(again) is type(model)
+    return again
+
+
+def equal(a, b):
+    """Whether two pieces of state are the same, to the type and the bit."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, np.ndarray):
+        if a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return equal(a.tolist(), b.tolist()) if a.dtype == object else a.tobytes() == b.tobytes()
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(equal(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list):
+        return len(a) == len(b) and all(map(equal, a, b))
+    return a == b
+
+
+def assert_same_model(a, b, X):
+    assert vars(a).keys() == vars(b).keys()
+    for name, value in vars(a).items():
+        assert equal(value, vars(b)[name]), name
+    for method in (a.predict, a.decision_function):
+        found, expected = getattr(b, method.__name__)(X), method(X)
+        assert equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[0, 1, 2], ["B", "I", "O"], [("a", 1), None, "x"], [True, False, 2.5]],
+    ids=["int", "str", "mixed", "numbers"],
+)
+@pytest.mark.parametrize("warm_start", [False, True])
+@pytest.mark.parametrize("terms", [True, False])
+def test_every_attribute_comes_back(tiny_chains, labels, warm_start, terms):
+    X, y = tiny_chains
+    y = [[labels[code] for code in codes] for codes in y]
+    model = ChainSSVM(
+        lam=0.05, warm_start=warm_start, transitions=terms, boundaries=terms, random_state=0,
+        loss=np.array([1.0, 2.0, 0.5]),
+    ).fit(X, y)  # fmt: skip
+    again = round_trip(model)
+    assert_same_model(model, again, X)
+    assert ("_warm_state" in vars(again)) == warm_start
+    if warm_start:  # goes on from where it was
+        assert again.fit(X, y).n_oracle_calls_ < model.n_oracle_calls_
+        with pytest.raises(ValueError, match="needs its data"):
+            again.fit(X[1:], y[1:])
+    again.set_params(warm_start=False).fit(X, y)
+    assert equal(again.predict(X), model.set_params(warm_start=False).fit(X, y).predict(X))
+
+
+@pytest.mark.parametrize("mask", ["callable", "array"])
+def test_masks_and_other_settings(mask, rng):
+    tags = ["B-x", "I-x", "O"]
+    transitions = bio_transitions if mask == "callable" else ~np.eye(3, dtype=bool)
+    y = [["B-x", "I-x", "O"], ["O", "B-x"], ["B-x", "O", "B-x", "I-x"]]
+    X = [sparse.csr_matrix(rng.standard_normal((len(labels), 4))) for labels in y]
+    model = ChainSSVM(
+        transition_mask=transitions, classes=tags, ignore_label="?", max_time=60.0,
+        random_state=np.random.RandomState(3),
+    ).fit(X, y)  # fmt: skip
+    again = round_trip(model)
+    assert equal(again.predict(X), model.predict(X))
+    assert [mask is None for mask in again._masks] == [mask is None for mask in model._masks]
+    labels, scores = again.predict_top_k(X, 3)
+    expected = model.predict_top_k(X, 3)
+    assert equal(labels, expected[0])
+    assert equal(scores, expected[1])
+
+
+def test_an_unfitted_model():
+    again = round_trip(ChainSSVM(lam=0.25, step="fw", loss=[1, 2]))
+    assert again.get_params() == ChainSSVM(lam=0.25, step="fw", loss=[1, 2]).get_params()
+
+
+def test_pipelines(tiny_chains, rng):
+    X, y = tiny_chains
+    scaled = make_pipeline(
+        PerNode(StandardScaler()), PerNode(PCA(2)), ChainSSVM(random_state=0)
+    ).fit(X, y)
+    again = round_trip(scaled)
+    for data in (X, Sequences.from_list(X), np.vstack(X)):
+        assert equal(again.predict(data), scaled.predict(data))
+    words = [[{"w": f"w{rng.integers(5)}", "cap": True, "n": 2.5} for _ in labels] for labels in y]
+    text = make_pipeline(SequenceVectorizer(min_count=2), ChainSSVM(random_state=0)).fit(words, y)
+    again = round_trip(text)
+    assert equal(again.predict(words), text.predict(words))
+    assert again[0].vocabulary_ == text[0].vocabulary_
+    symbols = [[[item["w"]] for item in sequence] for sequence in words]
+    encoded = make_pipeline(PerNode(OneHotEncoder()), ChainSSVM(random_state=0)).fit(symbols, y)
+    assert equal(round_trip(encoded).predict(symbols), encoded.predict(symbols))
+
+
+def test_another_format_is_refused(tiny_chains, monkeypatch):
+    model = ChainSSVM(random_state=0).fit(*tiny_chains)
+    monkeypatch.setattr("sstruct.base.PICKLE_FORMAT", 99)
+    data = io.dumps(model)
+    monkeypatch.undo()
+    with pytest.raises(ValueError, match="in format 99; this version"):
+        io.loads(data, trusted=io.get_untrusted_types(data=data))

@@ -1,0 +1,119 @@
+"""EnumeratedProblem and CostlyProblem beyond the contract: arguments, ties, work, counts."""
+
+import numpy as np
+import pytest
+
+from sstruct._problems import _costly
+from sstruct._problems._costly import CostlyProblem
+from sstruct._problems._decode import decode
+from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._solvers._exact_pass import seconds
+from tests.problems.test_contract import make_chains, make_enumerated
+
+GOOD = dict(
+    planes=[[0, 0], [1, 2], [3, 4], [0, 0], [5, 6]], losses=[0, 1, 1, 0, 2], offsets=[0, 3, 5]
+)
+
+
+def changed(name, where, value):
+    array = np.array(GOOD[name], dtype=float)
+    array[where] = value
+    return {name: array}
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"planes": [1.0, 2.0]}, r"planes of shape \(2,\)"),
+        ({"planes": np.empty((5, 0))}, r"planes of shape \(5, 0\)"),
+        ({"losses": [0.0]}, r"losses of shape \(1,\)"),
+        ({"offsets": [0, 3]}, "offsets must rise from 0 to 5"),
+        ({"offsets": [1, 3, 5]}, "offsets must rise from 0 to 5"),
+        ({"offsets": [0, 3, 3, 5]}, "at least one labeling a block"),
+        ({"offsets": [0, 6, 5]}, "offsets must rise"),
+        ({"offsets": [0]}, "offsets must rise"),
+        ({"offsets": [[0, 3, 5]]}, "offsets must rise"),
+        (changed("planes", (3, 1), 1), "block 1: the first labeling is the truth"),
+        (changed("losses", 0, 1), "block 0: the first labeling is the truth"),
+        (changed("losses", 2, -1), "losses not negative"),
+        (changed("losses", 2, np.nan), "must be finite"),
+        (changed("planes", (2, 0), np.inf), "must be finite"),
+    ],
+)
+def test_bad_planes_are_refused(change, message):
+    EnumeratedProblem(**GOOD)
+    with pytest.raises(ValueError, match=message):
+        EnumeratedProblem(**{**GOOD, **change})
+
+
+def test_the_doors_check_labelings():
+    problem = EnumeratedProblem(**GOOD)
+    for wrong in (-1, 2):
+        with pytest.raises(ValueError, match=rf"block 1: labeling {wrong}, expected 0 to 1"):
+            problem.py_loss(1, np.array([wrong], dtype=np.int32))
+    with pytest.raises(ValueError, match="block 1: labeling code of 2 entries"):
+        problem.py_loss(1, np.zeros(2, dtype=np.int32))
+    with pytest.raises(ValueError, match=r"block 0: labeling 3"):
+        CostlyProblem(problem, 0).py_loss(0, np.array([3], dtype=np.int32))
+    with pytest.raises(IndexError, match="block 2 of a problem with 2 blocks"):
+        CostlyProblem(problem, 0).py_loss(2, np.array([0], dtype=np.int32))
+
+
+def test_the_first_of_the_best_labelings_is_taken():
+    problem = EnumeratedProblem([[0.0], [1], [1], [1]], [0, 1, 2, 2], [0, 4])
+    assert problem.py_maximize(0, np.zeros(1))[0] == 2
+    assert problem.py_maximize(0, np.zeros(1), 0.0)[0] == 0
+
+
+def test_work_and_batches_follow_the_size_of_the_planes(rng):
+    small = make_enumerated(rng, (4, 2), 10).problem
+    assert [small.py_maximize(i, np.zeros(10))[2] for i in range(2)] == [40, 20]
+    assert small.batch_size == 1
+    large = make_enumerated(rng, (2,) * 128, 10_000).problem
+    assert large.batch_size == 2
+    assert large.fork().batch_size == 2
+    assert make_enumerated(rng, (2,) * 128, 10, batch_size=5).problem.batch_size == 5
+
+
+def test_planes_are_shared_by_forks_and_not_copied(rng):
+    made = make_enumerated(rng, (3, 2), 4)
+    fork = made.problem.fork()
+    made.planes[1] += 100  # seen by both
+    expected = -made.planes[:3] @ made.w
+    for problem in (made.problem, fork):
+        scores = problem.py_scores(0, made.w, np.array([[0], [1], [2]]), 0.0)
+        np.testing.assert_array_equal(scores, expected)
+
+
+def test_costly_calls_are_counted_declared_and_waited_for(rng):
+    chains = make_chains(rng, 3, (4, 1))
+    plain, pause = chains.problem, 0.02
+    costly = CostlyProblem(plain, pause)
+    begin = seconds()
+    work = costly.py_maximize(0, chains.padded)[2]
+    assert seconds() - begin >= pause
+    assert work == plain.py_maximize(0, chains.padded)[2] + pause * _costly.WORK_PER_SECOND
+    assert costly.n_calls == 1
+    fork = costly.fork()
+    fork.py_maximize(1, chains.padded)
+    assert (fork.n_calls, costly.n_calls) == (1, 2)
+    decode(costly, chains.padded)
+    assert (fork.n_calls, costly.n_calls) == (1, 4)
+    costly.py_scores(0, chains.padded, costly.py_truth(0)[np.newaxis])
+    assert costly.n_calls == 4
+    assert costly.problem is plain
+
+
+def test_costly_oracles_come_in_batches(rng):
+    problem = make_enumerated(rng, (2,) * 640, 3).problem
+    assert CostlyProblem(problem, 0).batch_size == 1
+    assert CostlyProblem(problem, 1e-3).batch_size == 10
+    assert CostlyProblem(problem, 1e-3).fork().batch_size == 10
+    assert CostlyProblem(problem, 1e-3, batch_size=3).batch_size == 3
+    problem.batch_size = 20
+    assert CostlyProblem(problem, 0).batch_size == 20
+    for wrong in (-1, np.nan, np.inf):
+        with pytest.raises(ValueError, match="seconds must be finite and not negative"):
+            CostlyProblem(problem, wrong)
+    with pytest.raises(TypeError):
+        CostlyProblem(None, 1)

@@ -1,0 +1,89 @@
+"""The toy problem of paper 001, appendix C, is as the paper says."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sstruct._problems._crew import Crew
+from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._state import DualState, squared_norm
+from sstruct._solvers._steps import StepKind
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from tests.reference import brute_force, dual_qp
+from tests.reference.toy import toy
+
+
+def solve(data, **options):
+    problem = EnumeratedProblem(data.planes, data.losses, data.offsets)
+    state = DualState(
+        problem, data.lam, data.block_weight, 0, draw=options.get("sampling") == "gap"
+    )
+    options = Options(multi_plane=False, certificate_every=1, max_iter=10**6, **options)
+    return FrankWolfe(problem, state, data.block_weight, options).solve()
+
+
+def test_optimum_is_that_of_the_qp():
+    data = toy(4, 6)
+    terms = [
+        SimpleNamespace(
+            phi=-data.planes[a:b], psi=data.planes[a:b], loss=data.losses[a:b], weight=weight
+        )
+        for a, b, weight in zip(data.offsets, data.offsets[1:], data.block_weight)
+    ]
+    best, w = dual_qp.optimum(terms, data.lam)
+    assert best == pytest.approx(data.optimum, rel=1e-9)
+    np.testing.assert_allclose(w, data.w, atol=1e-6)
+    assert brute_force.primal(data.w, data.lam, terms) == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("step", ["fw", "pairwise", "away", "corrective"])
+def test_the_solver_reaches_the_optimum(step):
+    data = toy(5, 20)
+    solution = solve(data, step=step, tol=1e-9)
+    assert solution.dual <= data.optimum * (1 + 1e-12)
+    assert solution.primal == pytest.approx(data.optimum, rel=1e-9)
+    np.testing.assert_allclose(solution.w, data.w, atol=1e-6)
+
+
+def test_gap_of_the_hard_block_after_t_steps():
+    # One block, the hard one: weights 1/n and lam = 1/n only scale everything by 1/n.
+    K = 12
+    data = toy(1, K)
+    problem = EnumeratedProblem(data.planes, data.losses, data.offsets)
+    state = DualState(problem, data.lam, data.block_weight, 0)
+    crew = Crew(problem)
+    for t in range(1, K + 1):
+        exact_pass(state, crew, StepKind.FW, Sampling.PERMUTATION, False, t, 0, math.inf)
+        np.testing.assert_allclose(state.export()["alpha"][-t:], 1 / t, rtol=1e-12)
+        assert state.dual == pytest.approx(1 - 1 / (4 * t), rel=1e-12)
+        _, value, _, _ = problem.py_maximize(0, state.w)
+        gap = 0.5 * squared_norm(state.w) + value - state.dual
+        # The paper's bound; at t = K every vertex is reached and nothing is left.
+        assert gap == pytest.approx(1 / (2 * t) if t < K else 0, abs=1e-12)
+
+
+def test_uniform_sampling_needs_about_n_calls_for_each_step_on_the_hard_block():
+    data = toy(20, 60)
+    epsilon = 1 / (2 * 20 * 60)
+    solution = solve(data, step="fw", sampling="uniform", tol=0.99 * epsilon / data.optimum)
+    assert solution.primal - solution.dual < epsilon
+    calls = solution.n_oracle_calls
+    # K steps at probability 1/n each: mean n K, standard deviation n sqrt(K).
+    assert abs(calls - 20 * 60) < 5 * 20 * math.sqrt(60)
+
+
+@pytest.mark.slow
+def test_gap_sampling_spares_the_calls_of_the_easy_blocks():
+    # The full toy: gap sampling leaves the 49 easy blocks alone after their first visit.
+    n, K = 50, 500
+    data = toy(n, K)
+    epsilon = 1 / (2 * n * K)
+    calls = {}
+    for sampling in ("uniform", "gap"):
+        solution = solve(data, step="fw", sampling=sampling, tol=0.99 * epsilon / data.optimum)
+        assert solution.primal - solution.dual < epsilon
+        calls[sampling] = solution.n_oracle_calls
+    assert calls["uniform"] >= 0.5 * n * calls["gap"]
