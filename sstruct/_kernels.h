@@ -14,6 +14,7 @@
 #ifndef SSTRUCT_KERNELS_H
 #define SSTRUCT_KERNELS_H
 
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,6 +60,17 @@ SSTRUCT_INLINE int64_t sstruct_row_start(const sstruct_rows *rows, int64_t r)
 SSTRUCT_INLINE int64_t sstruct_row_size(const sstruct_rows *rows, int64_t r)
 {
     return rows->indices ? rows->indptr[r + 1] - rows->indptr[r] : rows->n_features;
+}
+
+/* Ask for memory that is read soon: `size` bytes. */
+SSTRUCT_INLINE void sstruct_prefetch(const void *memory, int64_t size)
+{
+#if defined(__GNUC__)
+    for (int64_t k = 0; k < size; k += 64) __builtin_prefetch((const char *)memory + k);
+#else
+    (void)memory;
+    (void)size;
+#endif
 }
 
 /* Eight labels at once. Written as a vector type where the compiler has them: left to loops, gcc
@@ -221,35 +233,42 @@ SSTRUCT_MULTIVERSION static void sstruct_some_potentials(
         sstruct_some_potentials_double((const double *)rows->values + start, index, size, w, KP, label, count, out);
 }
 
-/* w[:, gain] += c X[r],  w[:, lose] -= c X[r] */
-#define SSTRUCT_MOVE(TYPE)                                                                   \
-    SSTRUCT_INLINE void sstruct_move_row_##TYPE(                                             \
-        const TYPE *x, const int32_t *index, int64_t size, double c, int64_t gain,           \
-        int64_t lose, double *w, int64_t KP)                                                 \
+/* w[:, label[q]] += change[q] X[r], for two labels at a time */
+#define SSTRUCT_ADD_ROW(TYPE)                                                                \
+    SSTRUCT_INLINE void sstruct_add_row_##TYPE(                                              \
+        const TYPE *x, const int32_t *index, int64_t size, const int32_t *label,             \
+        const double *change, int64_t count, double *w, int64_t KP)                          \
     {                                                                                        \
-        for (int64_t f = 0; f < size; f++) {                                                 \
-            double *row = w + (index ? (int64_t)index[f] : f) * KP;                          \
-            const double value = c * SSTRUCT_VALUE_##TYPE(x, f);                                           \
-            row[gain] += value;                                                              \
-            row[lose] -= value;                                                              \
+        for (; count > 1; count -= 2, label += 2, change += 2) {                             \
+            double *one = w + label[0], *other = w + label[1];                               \
+            for (int64_t f = 0; f < size; f++) {                                             \
+                const int64_t at = (index ? (int64_t)index[f] : f) * KP;                     \
+                one[at] += change[0] * SSTRUCT_VALUE_##TYPE(x, f);                           \
+                other[at] += change[1] * SSTRUCT_VALUE_##TYPE(x, f);                         \
+            }                                                                                \
         }                                                                                    \
+        if (count)                                                                           \
+            for (int64_t f = 0; f < size; f++)                                               \
+                w[(index ? (int64_t)index[f] : f) * KP + label[0]] +=                        \
+                    change[0] * SSTRUCT_VALUE_##TYPE(x, f);                                  \
     }
 
-SSTRUCT_MOVE(float)
-SSTRUCT_MOVE(double)
-SSTRUCT_MOVE(sstruct_ones)
+SSTRUCT_ADD_ROW(float)
+SSTRUCT_ADD_ROW(double)
+SSTRUCT_ADD_ROW(sstruct_ones)
 
-SSTRUCT_INLINE void sstruct_move_row(
-    const sstruct_rows *rows, int64_t r, double c, int64_t gain, int64_t lose, double *w, int64_t KP)
+SSTRUCT_INLINE void sstruct_add_row(
+    const sstruct_rows *rows, int64_t r, const int32_t *label, const double *change, int64_t count,
+    double *w, int64_t KP)
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
     if (rows->kind == SSTRUCT_ONES)
-        sstruct_move_row_sstruct_ones(NULL, index, size, c, gain, lose, w, KP);
+        sstruct_add_row_sstruct_ones(NULL, index, size, label, change, count, w, KP);
     else if (rows->kind == SSTRUCT_SINGLE)
-        sstruct_move_row_float((const float *)rows->values + start, index, size, c, gain, lose, w, KP);
+        sstruct_add_row_float((const float *)rows->values + start, index, size, label, change, count, w, KP);
     else
-        sstruct_move_row_double((const double *)rows->values + start, index, size, c, gain, lose, w, KP);
+        sstruct_add_row_double((const double *)rows->values + start, index, size, label, change, count, w, KP);
 }
 
 /* X[r] @ X[s]; column indices of a CSR row increase. Eight partial sums: they vectorize. */
@@ -403,6 +422,27 @@ SSTRUCT_MULTIVERSION static void sstruct_viterbi_forward(
         if (KP - k >= 4) sstruct_max_plus_4(previous, K, table + k, KP, now + k, back + k);
         for (k = 0; k < KP; k++) now[k] += theta[l * KP + k];
     }
+}
+
+/* First entry of the highest score, first active one (alpha > 0) of the lowest, mean under alpha.
+ * No branches: where they are is hard to predict. */
+SSTRUCT_INLINE void sstruct_extremes(
+    const double *score, const double *alpha, int64_t count, int64_t *best, int64_t *lowest,
+    double *mean)
+{
+    double high = score[0], low = INFINITY, sum = 0;
+    int64_t s = 0, v = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const double x = score[k], y = alpha[k] > 0 ? x : INFINITY;
+        s = x > high ? k : s;
+        high = x > high ? x : high;
+        v = y < low ? k : v;
+        low = y < low ? y : low;
+        sum += alpha[k] * x;
+    }
+    *best = s;
+    *lowest = v;
+    *mean = sum;
 }
 
 /* |w|^2 */

@@ -12,6 +12,8 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
+from sstruct._callbacks import CallbackSupport, FitTask
+from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
 from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
@@ -19,6 +21,7 @@ from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.checkpoint import Checkpoint
 from sstruct._solvers.cutting_plane import CuttingPlane
 from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
+from sstruct._solvers.plane_qp import qp_solver
 from sstruct._solvers.progress import progress
 from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
@@ -46,7 +49,7 @@ NOT_FOR_BASELINES = {
 OF_SUBGRADIENT = {"sampling": ("auto", "uniform", "permutation"), "average": ("auto", True)}
 
 
-class BaseSSVM(BaseEstimator):
+class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
@@ -93,7 +96,9 @@ class BaseSSVM(BaseEstimator):
             check_number("verbose", self.verbose, least=0, whole=True)
 
     def _check_baseline(self):
-        """Refuse parameters that a baseline does not have."""
+        """Refuse parameters that a baseline does not have; look for what it needs."""
+        if self.solver == "cutting-plane":
+            qp_solver()
         allowed = NOT_FOR_BASELINES | (OF_SUBGRADIENT if self.solver == "ssg" else {})
         for name, values in allowed.items():
             value = getattr(self, name)
@@ -103,7 +108,8 @@ class BaseSSVM(BaseEstimator):
                     f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
                 )
 
-    def _fit_problem(self, problem, block_weight, lam, data, attributes):
+    @with_callbacks
+    def _fit_problem(self, problem, block_weight, lam, data, attributes, training):
         """Solve and set every fitted attribute.
 
         Parameters
@@ -115,14 +121,25 @@ class BaseSSVM(BaseEstimator):
             What a warm start must find unchanged.
         attributes : dict
             Fitted attributes that come from the data and not from the solver; None: not there.
+        training : tuple of (X, y, sample_weight)
+            As given to ``fit``, for callbacks.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
         bounds = None if self.bounds is None else padded_bounds(problem, self.bounds)
         bar = progress(self.verbose, self.tol, self.max_iter)
+
+        def as_fitted(solution):
+            return self._fitted_attributes(solution, lam, solver, attributes)
+
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        most = None if options.cache else self.max_iter
         if solver in BASELINES:
-            fit = BASELINES[solver](problem, lam, block_weight, options, bar, bounds)
-            return self._finish(fit.solve(), lam, solver, {**attributes, "_warm_state": None})
+            task = FitTask(self, training, most, as_fitted)
+            solution = BASELINES[solver](
+                problem, lam, block_weight, options, bar, task.callback, bounds
+            ).solve()
+            return self._finish(task, solution, {**as_fitted(solution), "_warm_state": None})
         checkpoint = self._checkpoint(data, lam, block_weight, options)
         state = DualState(
             problem,
@@ -147,7 +164,10 @@ class BaseSSVM(BaseEstimator):
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
-        solution = FrankWolfe(problem, state, block_weight, options, bar, checkpoint).solve()
+        task = FitTask(self, training, most, as_fitted)
+        solution = FrankWolfe(
+            problem, state, block_weight, options, bar, checkpoint, task.callback
+        ).solve()
         warm = None
         if self.warm_start:
             warm = {
@@ -156,13 +176,19 @@ class BaseSSVM(BaseEstimator):
                 "block_weight": block_weight,
                 **state.export(),
             }
-        return self._finish(solution, lam, solver, {**attributes, "_warm_state": warm})
+        return self._finish(task, solution, {**as_fitted(solution), "_warm_state": warm})
 
-    def _finish(self, solution, lam, solver, attributes):
+    def _finish(self, task, solution, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""
-        self._set_solution(solution, lam, solver, attributes)
-        if solution.interruption is not None:
-            raise solution.interruption
+        # At once, so that an interruption leaves the attributes of one fit.
+        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            if value is None:
+                del self.__dict__[name]
+        error = solution.interruption or task.error
+        if error is not None:
+            raise error
+        task.end(solution)
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             warnings.warn(
@@ -170,7 +196,7 @@ class BaseSSVM(BaseEstimator):
                 f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
                 f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return self
 
@@ -206,8 +232,9 @@ class BaseSSVM(BaseEstimator):
             seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
         )
 
-    def _set_solution(self, solution, lam, solver, attributes):
-        attributes = {
+    @staticmethod
+    def _fitted_attributes(solution, lam, solver, attributes):
+        return {
             **attributes,
             # In the problem's layout: what decoding wants, and no second copy of it.
             "_w": solution.w,
@@ -222,11 +249,6 @@ class BaseSSVM(BaseEstimator):
             "converged_": solution.status is Status.CONVERGED,
             "history_": solution.history,
         }
-        # At once, so that an interruption leaves the attributes of one fit.
-        self.__dict__.update(attributes)
-        for name, value in attributes.items():
-            if value is None:
-                del self.__dict__[name]
 
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy over all nodes.

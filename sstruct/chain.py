@@ -128,7 +128,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     objective_, dual_objective_, dual_gap_ : float
         Primal at ``w_``, the lower bound, and their difference: the certificate.
     status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STALLED (rounding ends progress) or INTERRUPTED.
+        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding ends progress) or
+        INTERRUPTED.
     converged_ : bool
     inference_ : str
         The decoder, ``"viterbi (exact)"``.
@@ -264,6 +265,7 @@ class ChainSSVM(ChainWeights, BaseSSVM):
             data.block_weight,
             1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
             data=data.arrays(),
+            training=(X, y, sample_weight),
             attributes={
                 "n_features_in_": data.nodes.n_features,
                 "feature_names_in_": data.nodes.feature_names,

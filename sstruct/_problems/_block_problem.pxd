@@ -25,7 +25,7 @@ cdef class BlockProblem:
     cdef int squared_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil
     cdef int scatter(
-        self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+        self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
         double* out) except -1 nogil
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1
     cpdef BlockProblem fork(self)

@@ -74,9 +74,12 @@ cdef class BlockProblem:
             raise NotImplementedError(f"{type(self).__name__}.squared_distance")
 
     cdef int scatter(
-            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        """out += c (phi(x_i, gain) - phi(x_i, lose)), touching only where the two differ."""
+        """out += sum_k coefficient_k phi(x_i, y_k): the adjoint of `scores`.
+
+        The coefficients sum to zero, so that only places where the labelings differ are touched.
+        """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.scatter")
 
@@ -154,10 +157,16 @@ cdef class BlockProblem:
         self.squared_distance(i, &a[0], &b[0], &out)
         return out
 
-    def py_scatter(
-            self, Py_ssize_t i, const int32_t[::1] gain, const int32_t[::1] lose, double c,
-            double[::1] out):
-        self.check_code(i, gain)
-        self.check_code(i, lose)
+    def py_scatter(self, Py_ssize_t i, codes, coefficients, double[::1] out):
         self._check_weights(out)
-        self.scatter(i, &gain[0], &lose[0], c, &out[0])
+        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef const double[::1] coefficient = np.ascontiguousarray(coefficients, dtype=np.float64)
+        cdef const int32_t* rows[64]
+        cdef Py_ssize_t k, count = table.shape[0]
+        if not 1 <= count <= 64 or coefficient.shape[0] != count:
+            raise ValueError(
+                f"{count} labelings with {coefficient.shape[0]} coefficients, expected 1 to 64")
+        for k in range(count):
+            self.check_code(i, table[k])
+            rows[k] = &table[k, 0]
+        self.scatter(i, rows, &coefficient[0], count, &out[0])

@@ -34,9 +34,9 @@ cdef extern from "_kernels.h":
     void sstruct_some_potentials(
         const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
         int64_t count, double* out) noexcept nogil
-    void sstruct_move_row(
-        const sstruct_rows* rows, int64_t r, double c, int64_t gain, int64_t lose, double* w,
-        int64_t KP) noexcept nogil
+    void sstruct_add_row(
+        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
+        int64_t count, double* w, int64_t KP) noexcept nogil
     double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
 
 # Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
@@ -320,11 +320,15 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t l, p, f, size, at
         cdef double total = 0
         cdef double* sums
+        cdef const int32_t* pair[2]
+        cdef double sign[2]
         if self.accumulator is None:   # as large as w, so only where it is wanted
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        self.scatter(i, a, b, 1.0, sums)
+        pair[0], pair[1] = a, b
+        sign[0], sign[1] = 1, -1
+        self.scatter(i, pair, sign, 2, sums)
         # Every touched entry is squared once and put back to zero.
         for p in range(n_nodes):
             l = where[p]
@@ -343,29 +347,46 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     cdef int scatter(
-            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
         cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
-        cdef Py_ssize_t l
+        cdef Py_ssize_t k, l
         cdef bint differ, before = False
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
+        cdef double* change = &self.label_score[0]
+        cdef int32_t y, n_labels
         for l in range(L):
-            differ = gain[l] != lose[l]
+            differ = False
+            y = codes[0][l]
+            for k in range(1, count):
+                if codes[k][l] != y:
+                    differ = True
+                    break
             if differ:
-                sstruct_move_row(&self.rows, first + l, c, gain[l], lose[l], out, KP)
-                if self.bias:
-                    out[self.bias_at + gain[l]] += c
-                    out[self.bias_at + lose[l]] -= c
+                n_labels = 0
+                for k in range(count):
+                    y = codes[k][l]
+                    if place[y] < 0:
+                        place[y] = n_labels
+                        label[n_labels] = y
+                        change[n_labels] = 0
+                        n_labels += 1
+                    change[place[y]] += coefficient[k]
+                sstruct_add_row(&self.rows, first + l, label, change, n_labels, out, KP)
+                for k in range(n_labels):
+                    y = label[k]
+                    place[y] = -1
+                    if self.bias:
+                        out[self.bias_at + y] += change[k]
+                    if self.boundaries and l == 0 and self.starts_here[i]:
+                        out[self.start_at + y] += change[k]
+                    if self.boundaries and l == L - 1 and self.ends_here[i]:
+                        out[self.end_at + y] += change[k]
             if self.transitions and l > 0 and (differ or before):
-                out[self.edge_at + gain[l - 1] * KP + gain[l]] += c
-                out[self.edge_at + lose[l - 1] * KP + lose[l]] -= c
+                for k in range(count):
+                    out[self.edge_at + codes[k][l - 1] * KP + codes[k][l]] += coefficient[k]
             before = differ
-        if self.boundaries:
-            if self.starts_here[i] and gain[0] != lose[0]:
-                out[self.start_at + gain[0]] += c
-                out[self.start_at + lose[0]] -= c
-            if self.ends_here[i] and gain[L - 1] != lose[L - 1]:
-                out[self.end_at + gain[L - 1]] += c
-                out[self.end_at + lose[L - 1]] -= c
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:

@@ -90,9 +90,9 @@ cdef class CostlyProblem(BlockProblem):
         return self.problem.squared_distance(i, a, b, out)
 
     cdef int scatter(
-            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        return self.problem.scatter(i, gain, lose, c, out)
+        return self.problem.scatter(i, codes, coefficient, count, out)
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         return self.problem.check_code(i, code)

@@ -16,11 +16,13 @@ cdef class Crew:
     cdef list forks, threads, errors
     cdef Task task
     cdef void* context
-    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished.
+    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished;
+    # a run's begin at `base`.
+    cdef Py_ssize_t base
     cdef sstruct_counter limit, taken, done, closed, failed
 
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
-    cdef int run(self, Py_ssize_t limit) except -1 nogil
+    cdef int run(self, Py_ssize_t count) except -1 nogil
     cdef int close(self) except -1
     cdef Py_ssize_t take(self) noexcept nogil
     cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

@@ -50,7 +50,7 @@ cdef class Crew:
         most : largest number of tickets of a run; a thread without hope for one is not started.
         """
         self.task, self.context = task, context
-        self.limit = self.taken = self.done = self.closed = self.failed = 0
+        self.base = self.limit = self.taken = self.done = self.closed = self.failed = 0
         self.errors = []
         for k in range(1, min(self.n_threads, most)):
             self.threads.append(threading.Thread(
@@ -86,25 +86,23 @@ cdef class Crew:
                 sstruct_wait(turn)
                 turn += 1
                 continue
-            self.task(self.context, problem, thread, ticket)
+            self.task(self.context, problem, thread, ticket - self.base)
             sstruct_add(&self.done, 1)
             turn = 0
         return 0
 
-    cdef int run(self, Py_ssize_t limit) except -1 nogil:
-        """Have tickets 0 ... limit - 1 worked off; return when they are."""
+    cdef int run(self, Py_ssize_t count) except -1 nogil:
+        """Have tickets 0 ... count - 1 worked off; return when they are."""
         cdef Py_ssize_t ticket
         cdef int64_t turn = 0
         cdef double now, next_signal = 0
-        # In this order: a thread that looks in between finds nothing to take.
-        sstruct_store(&self.limit, 0)
-        sstruct_store(&self.done, 0)
-        sstruct_store(&self.taken, 0)
-        sstruct_store(&self.limit, limit)
-        while sstruct_load(&self.done) < limit:
+        # Tickets count on from run to run: a thread that was late cannot take one of another.
+        self.base = self.limit
+        sstruct_store(&self.limit, self.base + count)
+        while sstruct_load(&self.done) < self.limit:
             ticket = self.take()
             if ticket >= 0:
-                self.task(self.context, self.problem, 0, ticket)
+                self.task(self.context, self.problem, 0, ticket - self.base)
                 sstruct_add(&self.done, 1)
                 turn = 0
             else:
@@ -113,7 +111,7 @@ cdef class Crew:
             if sstruct_load(&self.failed):
                 with gil:
                     raise self.errors[0]
-            if limit > 1 and (ticket >= 0 or turn % 4096 == 0):
+            if count > 1 and (ticket >= 0 or turn % 4096 == 0):
                 now = sstruct_seconds()
                 if now >= next_signal:
                     if next_signal > 0:

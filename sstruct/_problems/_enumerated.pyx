@@ -132,13 +132,14 @@ cdef class EnumeratedProblem(BlockProblem):
         return 0
 
     cdef int scatter(
-            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        cdef const double* p = &self.planes[self.offsets[i] + gain[0], 0]
-        cdef const double* q = &self.planes[self.offsets[i] + lose[0], 0]
-        cdef Py_ssize_t j
-        for j in range(self.n_weights):
-            out[j] += c * (q[j] - p[j])
+        cdef const double* plane
+        cdef Py_ssize_t j, k
+        for k in range(count):
+            plane = &self.planes[self.offsets[i] + codes[k][0], 0]
+            for j in range(self.n_weights):
+                out[j] -= coefficient[k] * plane[j]
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:

@@ -37,9 +37,14 @@ cdef class DualState:
     cdef Scratch* scratch                 # the first: of the visits that step
 
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
+    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1
     cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil
     cdef void uncover(self) noexcept nogil
     cdef void cover(self) noexcept nogil
     cdef int move(
-        self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c) except -1 nogil
+        self, Py_ssize_t i, const int32_t** codes, double* coefficient,
+        Py_ssize_t count) except -1 nogil
+    cdef int hold(
+        self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
+        Py_ssize_t count) except -1 nogil

@@ -22,7 +22,7 @@ from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
 from sstruct._solvers._scratch cimport Scratches, reserve
 from sstruct._solvers._working_set cimport (
-    find, insert, labeling, pair, working_set_close, working_set_open)
+    distances, find, insert, labeling, working_set_close, working_set_open)
 
 import numpy as np
 
@@ -164,36 +164,53 @@ cdef class DualState:
         self.dual += self.lam * gain
 
     cdef int move(
-            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c) except -1 nogil:
-        """v += c (phi(gain) - phi(lose)); averages stay where they are."""
-        self.problem.scatter(i, gain, lose, c, &self.weights[0])
+            self, Py_ssize_t i, const int32_t** codes, double* coefficient,
+            Py_ssize_t count) except -1 nogil:
+        """v += sum_k coefficient_k phi(y_k); averages stay where they are."""
+        self.problem.scatter(i, codes, coefficient, count, &self.weights[0])
         if self.exact_average is not None:
-            self.problem.scatter(
-                i, gain, lose, -c / self.exact_average.scale, &self.exact_average.offset[0])
-            self.problem.scatter(
-                i, gain, lose, -c / self.approximate_average.scale,
-                &self.approximate_average.offset[0])
+            self.hold(self.exact_average, i, codes, coefficient, count)
+            self.hold(self.approximate_average, i, codes, coefficient, count)
+        return 0
+
+    cdef int hold(
+            self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
+            Py_ssize_t count) except -1 nogil:
+        """Let an average stay where it is while v moves by the coefficients."""
+        cdef Py_ssize_t k
+        for k in range(count):
+            coefficient[k] = -coefficient[k] / average.scale
+        self.problem.scatter(i, codes, coefficient, count, &average.offset[0])
+        for k in range(count):
+            coefficient[k] = -coefficient[k] * average.scale
         return 0
 
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
         """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
         cdef WorkingSet* working_set = &self.working_sets[i]
-        cdef double value
-        if a == b:
-            return 0
-        value = working_set.distance[pair(a, b)]
-        if value < 0:
-            self.problem.squared_distance(
-                i, labeling(working_set, a), labeling(working_set, b), &value)
-            if not value < INFINITY:
-                with gil:
-                    raise ValueError(
-                        f"block {i}: two labelings are {value:g} apart (squared distance); "
-                        "scale the features down")
-            # Rounding must not make a distance negative, which would mean: not asked for yet.
-            value = max(value, 0)
-            working_set.distance[pair(a, b)] = value
+        cdef double value = distances(working_set, a)[b]
+        if value >= 0:
+            return value
+        self.problem.squared_distance(
+            i, labeling(working_set, a), labeling(working_set, b), &value)
+        if not value < INFINITY:
+            with gil:
+                raise ValueError(
+                    f"block {i}: two labelings are {value:g} apart (squared distance); "
+                    "scale the features down")
+        # Rounding must not make a distance negative, which would mean: not asked for yet.
+        value = max(value, 0)
+        distances(working_set, a)[b] = distances(working_set, b)[a] = value
         return value
+
+    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
+        """Distances of entry a to all entries."""
+        cdef const double* row = distances(&self.working_sets[i], a)
+        cdef Py_ssize_t k
+        for k in range(self.working_sets[i].size):
+            if row[k] < 0:
+                self.distance(i, a, k)
+        return row
 
     @property
     def w(self):
@@ -210,9 +227,9 @@ cdef class DualState:
 
         O(labelings with alpha > 0, where they differ from the truth).
         """
-        cdef Py_ssize_t i, k, b
+        cdef Py_ssize_t i, k, b, count
         cdef WorkingSet* working_set
-        cdef double linear = 0, factor, total, v, w, gain = 0
+        cdef double linear = 0, sum_others, total, v, w, gain = 0
         cdef double* weights = &self.weights[0]
         self.weights[:] = 0
         with nogil:
@@ -222,15 +239,24 @@ cdef class DualState:
                 total = 0
                 for k in range(working_set.size):
                     total += working_set.alpha[k]
-                factor = self.block_weight[i] / self.lam
+                count = 0
+                sum_others = 0
                 for k in range(working_set.size):
                     if fabs(total - 1) > DRIFT:
                         working_set.alpha[k] /= total
                     if k > 0 and working_set.alpha[k] > 0:
-                        self.problem.scatter(
-                            i, labeling(working_set, 0), labeling(working_set, k),
-                            factor * working_set.alpha[k], weights)
                         linear += self.block_weight[i] * working_set.alpha[k] * working_set.loss[k]
+                        # psi(y) = phi(truth) - phi(y)
+                        self.scratch.change[count] = (
+                            -working_set.alpha[k] * self.block_weight[i] / self.lam)
+                        sum_others -= self.scratch.change[count]
+                        self.scratch.codes[count] = labeling(working_set, k)
+                        count += 1
+                if count > 0:
+                    self.scratch.change[count] = sum_others
+                    self.scratch.codes[count] = labeling(working_set, 0)
+                    self.problem.scatter(
+                        i, self.scratch.codes, self.scratch.change, count + 1, weights)
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
             w = min(max(v, self.lower[b]), self.upper[b])
@@ -263,7 +289,7 @@ cdef class DualState:
         if self.approximate_average.count > 0:
             step = self.approximate_average.weights(v) - a
             slope = (self.approximate_average.linear - self.exact_average.linear
-                     - self.lam * (step @ self.clip(a)))
+                     - self.lam * (step @ self.clip(a.copy())))
             curvature = self.lam * (step @ step)
             if slope > 0:
                 a += (min(slope / curvature, 1) if curvature > 0 else 1) * step

@@ -11,10 +11,16 @@
 #     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
 """Step kinds: Frank-Wolfe, away, pairwise, corrective."""
 
+from libc.stdint cimport int64_t
 from libc.string cimport memset
 
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._working_set cimport WorkingSet, labeling
+
+cdef extern from "_kernels.h":
+    void sstruct_extremes(
+        const double* score, const double* alpha, int64_t count, int64_t* best, int64_t* lowest,
+        double* mean) noexcept nogil
 
 # Stops a division by zero for labelings with equal features; the step is then clipped.
 cdef double TINY = 1e-300
@@ -169,20 +175,14 @@ cdef double correct(
     cdef double* score = state.scratch.score
     cdef double* change = state.scratch.change
     cdef double q = state.block_weight[i], ratio = q / state.lam
-    cdef double mean, curvature, gamma, slope, gain = 0, half
-    cdef Py_ssize_t k, s, v, n_steps = 0
+    cdef double mean = 0, curvature, gamma, slope, gain = 0, half
+    cdef const double* near
+    cdef const double* far
+    cdef Py_ssize_t k, n_steps = 0
+    cdef int64_t s = 0, v = 0
     memset(change, 0, count * sizeof(double))
     while n_steps < max_steps:
-        s = 0
-        v = -1
-        mean = 0
-        for k in range(count):
-            if score[k] > score[s]:
-                s = k
-            if alpha[k] > 0:
-                mean += alpha[k] * score[k]
-                if v < 0 or score[k] < score[v]:
-                    v = k
+        sstruct_extremes(score, alpha, count, &s, &v, &mean)
         slope = score[s] - score[v]
         if score[s] - mean <= target or slope <= 0 or s == v:
             break
@@ -204,9 +204,10 @@ cdef double correct(
             break
         # <psi_k, psi_s - psi_v> = (d_kv - d_ks) / 2, up to what all k share
         half = 0.5 * ratio * gamma
+        near = state.known_distances(i, first + s) + first
+        far = state.known_distances(i, first + v) + first
         for k in range(count):
-            score[k] -= half * (
-                state.distance(i, first + k, first + v) - state.distance(i, first + k, first + s))
+            score[k] -= half * (far[k] - near[k])
     if n_steps > 0:
         working_set.spread = -1
         state.dual += q * gain
@@ -216,28 +217,23 @@ cdef double correct(
 
 cdef int apply_change(
         DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
-    """v += q_i / lam sum_k change_k psi_k, pairing entries that lost with entries that gained."""
+    """v += q_i / lam sum_k change_k psi_k, over entries first ... first + count - 1."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* change = state.scratch.change
-    cdef double ratio = state.block_weight[i] / state.lam, amount
-    cdef Py_ssize_t k, gain = 0, lose = 0
+    cdef double q = state.block_weight[i]
+    cdef Py_ssize_t k, n_changed = 0
     for k in range(count):
-        state.linear += state.block_weight[i] * change[k] * working_set.loss[first + k]
+        if change[k] != 0:
+            state.linear += q * change[k] * working_set.loss[first + k]
+            state.scratch.codes[n_changed] = labeling(working_set, first + k)
+            # psi(y) = phi(truth) - phi(y), and the changes sum to zero
+            change[n_changed] = -change[k] * q / state.lam
+            n_changed += 1
+    if n_changed == 0:
+        return 0
     if state.n_boxed > 0:
         state.uncover()
-    while True:
-        while gain < count and not change[gain] > 0:
-            gain += 1
-        while lose < count and not change[lose] < 0:
-            lose += 1
-        if gain == count or lose == count:
-            break
-        amount = change[gain] if change[gain] < -change[lose] else -change[lose]
-        # psi(gain) - psi(lose) = phi(lose) - phi(gain)
-        state.move(i, labeling(working_set, first + lose), labeling(working_set, first + gain),
-                   amount * ratio)
-        change[gain] -= amount
-        change[lose] += amount
+    state.move(i, state.scratch.codes, change, n_changed)
     if state.n_boxed > 0:
         state.cover()
     return 0

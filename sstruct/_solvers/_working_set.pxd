@@ -7,7 +7,7 @@ cdef struct WorkingSet:
     double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: not known
     double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
     double* loss
-    double* distance        # |phi(a) - phi(b)|^2 for a > b, at `pair(a, b)`; -1: not asked for yet
+    double* distance        # |phi(a) - phi(b)|^2, `capacity` a row; -1: not asked for yet
     int32_t* last_active    # pass that last found it best: by an oracle, or in the working set
     uint32_t* hash
     int32_t* codes          # capacity x code_size
@@ -17,9 +17,9 @@ cdef inline int32_t* labeling(const WorkingSet* working_set, Py_ssize_t k) noexc
     return working_set.codes + k * working_set.code_size
 
 
-cdef inline Py_ssize_t pair(Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-    """Place of two different entries in the triangle of distances."""
-    return a * (a - 1) // 2 + b if a > b else b * (b - 1) // 2 + a
+cdef inline double* distances(const WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
+    """Row k of the table of distances."""
+    return working_set.distance + k * working_set.capacity
 
 
 cdef int working_set_open(

@@ -2,8 +2,7 @@
 # (a) Active set of pairwise steps, working set of MP-BCFW and cache: one structure. A labeling is
 #     its code; there is no vector of the size of w.
 # (b) One allocation a block, growing by half: with 100,000 short chains the bookkeeping must stay
-#     below the features. Of the symmetric table of distances the lower triangle is kept, row after
-#     row, so that a new labeling only appends.
+#     below the features. The symmetric table of distances is kept whole, so that a step reads rows.
 # (c) The table holds squared distances and not products: steps move weight between two labelings,
 #     which needs just that, and a distance has no cancellation in it.
 """Working sets of cached labelings."""
@@ -25,7 +24,7 @@ cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
 cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil:
     return capacity * (
         2 * sizeof(double) + (2 + code_size) * sizeof(int32_t)
-    ) + capacity * (capacity - 1) // 2 * sizeof(double)
+    ) + capacity * capacity * sizeof(double)
 
 
 cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
@@ -38,7 +37,7 @@ cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) ex
     new.alpha = <double*> memory
     new.loss = new.alpha + capacity
     new.distance = new.loss + capacity
-    new.last_active = <int32_t*> (new.distance + capacity * (capacity - 1) // 2)
+    new.last_active = <int32_t*> (new.distance + capacity * capacity)
     new.hash = <uint32_t*> (new.last_active + capacity)
     new.codes = <int32_t*> (new.hash + capacity)
     return 0
@@ -60,7 +59,7 @@ cdef void working_set_close(WorkingSet* working_set) noexcept nogil:
 
 cdef int grow(WorkingSet* working_set) except -1 nogil:
     cdef WorkingSet new
-    cdef Py_ssize_t n = working_set.size
+    cdef Py_ssize_t k, n = working_set.size
     allocate(&new, working_set.code_size, working_set.capacity + (working_set.capacity + 1) // 2)
     new.size = n
     new.spread = working_set.spread
@@ -69,7 +68,8 @@ cdef int grow(WorkingSet* working_set) except -1 nogil:
     memcpy(new.last_active, working_set.last_active, n * sizeof(int32_t))
     memcpy(new.hash, working_set.hash, n * sizeof(uint32_t))
     memcpy(new.codes, working_set.codes, n * new.code_size * sizeof(int32_t))
-    memcpy(new.distance, working_set.distance, n * (n - 1) // 2 * sizeof(double))
+    for k in range(n):
+        memcpy(distances(&new, k), distances(working_set, k), n * sizeof(double))
     free(working_set.alpha)
     working_set[0] = new
     return 0
@@ -99,7 +99,8 @@ cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss
     working_set.last_active[k] = 0
     working_set.hash[k] = hash_code(code, working_set.code_size)
     for j in range(k):
-        working_set.distance[pair(k, j)] = -1
+        distances(working_set, k)[j] = distances(working_set, j)[k] = -1
+    distances(working_set, k)[k] = 0
     return k
 
 
@@ -115,5 +116,6 @@ cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
                working_set.code_size * sizeof(int32_t))
         for j in range(last):
             if j != k:
-                working_set.distance[pair(k, j)] = working_set.distance[pair(last, j)]
+                distances(working_set, k)[j] = distances(working_set, last)[j]
+                distances(working_set, j)[k] = distances(working_set, last)[j]
     working_set.size = last

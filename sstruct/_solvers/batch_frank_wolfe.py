@@ -15,14 +15,15 @@ ROUNDING = 32 * np.finfo(float).eps
 class BatchSolver(Solver):
     """Passes that call every oracle at one w, each the certificate of that w.
 
-    A subclass has ``candidate``, the w of the next pass, ``_accept(primal, exact)``, which takes
-    what is known there, and ``_move(plane)``, which sets the next candidate and returns whether
-    there is one.
+    A subclass has ``_accept(primal, exact)``, which takes what a pass has found at the current
+    point, ``_move(plane)``, which finds the next point and returns whether there is one, and
+    ``_arrive()``, which goes there and returns its w: between passes, ``w`` and its certificate
+    are those of the last pass.
     """
 
     def _iterate(self):
         """A pass and a move; return the status once there is one."""
-        w, plane = self.candidate, Plane(self.problem.n_weights)
+        w, plane = self._arrive(), Plane(self.problem.n_weights)
         try:
             complete = plane.compute(self.crew, w, self.block_weight, self.deadline)
         finally:
@@ -51,7 +52,7 @@ class BatchSolver(Solver):
 
     def _certify(self):
         begin = seconds()
-        self._accept(*self._primal_at(self.candidate))
+        self._accept(*self._primal_at(self._arrive()))
         self.certificate_seconds += seconds() - begin
 
 
@@ -65,7 +66,7 @@ class BatchFrankWolfe(BatchSolver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress : as for Solver
+    problem, lam, block_weight, options, progress, callback : as for Solver
     bounds : ndarray of shape (2, n_weights), optional
         Least and greatest value of each weight, in the problem's layout.
 
@@ -75,8 +76,10 @@ class BatchFrankWolfe(BatchSolver):
     Optimization for Structural SVMs. ICML 2013, Algorithm 2.
     """
 
-    def __init__(self, problem, lam, block_weight, options, progress=None, bounds=None):
-        super().__init__(problem, lam, block_weight, options, progress)
+    def __init__(
+        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
+    ):
+        super().__init__(problem, lam, block_weight, options, progress, callback)
         self.bounds = bounds
         self.n_oracle_calls = 0
         self._set(np.zeros(problem.n_weights), 0.0)
@@ -86,10 +89,11 @@ class BatchFrankWolfe(BatchSolver):
         dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
         # At once, so that an interruption leaves the certificate of one point.
         self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
+        self.ahead = None
 
-    @property
-    def candidate(self):
-        """The only point there is."""
+    def _arrive(self):
+        if self.ahead is not None:
+            self._set(*self.ahead)
         return self.w
 
     def _accept(self, primal, exact):
@@ -103,5 +107,5 @@ class BatchFrankWolfe(BatchSolver):
         direction = plane.psi / self.lam - self.v
         curvature = self._checked(self.lam * squared_norm(direction))
         gamma = min(gap / curvature, 1.0) if curvature > 0 else 1.0
-        self._set(self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss))
+        self.ahead = self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss)
         return True

@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._solvers._state import squared_norm
 from sstruct._solvers.batch_frank_wolfe import ROUNDING, BatchSolver
-from sstruct._solvers.plane_qp import boxed_qp, qp_solver, simplex_qp
+from sstruct._solvers.plane_qp import boxed_qp, simplex_qp
 
 # Passes that a plane survives without weight in the master problem, and what counts as none: the
 # interior-point method leaves traces on all of them.
@@ -20,7 +20,7 @@ class CuttingPlane(BatchSolver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress : as for Solver
+    problem, lam, block_weight, options, progress, callback : as for Solver
     bounds : ndarray of shape (2, n_weights), optional
         Least and greatest value of each weight, in the problem's layout.
 
@@ -30,9 +30,10 @@ class CuttingPlane(BatchSolver):
     Learning 77, 2009, Algorithm 3.
     """
 
-    def __init__(self, problem, lam, block_weight, options, progress=None, bounds=None):
-        qp_solver()
-        super().__init__(problem, lam, block_weight, options, progress)
+    def __init__(
+        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
+    ):
+        super().__init__(problem, lam, block_weight, options, progress, callback)
         self.bounds = bounds
         self.n_oracle_calls = 0
         # The plane of the truths: no mean hinge loss is negative.
@@ -45,6 +46,9 @@ class CuttingPlane(BatchSolver):
     def working_set_size(self):
         """Planes; each stands for a labelling of every block."""
         return float(len(self.losses))
+
+    def _arrive(self):
+        return self.candidate
 
     def _accept(self, primal, exact):
         if primal < self.primal:

@@ -81,12 +81,21 @@ class FrankWolfe(Solver):
     progress : context manager yielding an object with ``update(passes, gap)``, optional
     checkpoint : Checkpoint, optional
         Where the state is saved after passes, and taken up from if the file is there.
+    callback : function, optional
+        As in ``Solver``.
     """
 
     def __init__(
-        self, problem, state: DualState, block_weight, options, progress=None, checkpoint=None
+        self,
+        problem,
+        state: DualState,
+        block_weight,
+        options,
+        progress=None,
+        checkpoint=None,
+        callback=None,
     ):
-        super().__init__(problem, state.lam, block_weight, options, progress)
+        super().__init__(problem, state.lam, block_weight, options, progress, callback)
         self.checkpoint = checkpoint
         self.state = state
         self.visits_all = True

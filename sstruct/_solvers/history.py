@@ -42,6 +42,10 @@ class History:
         """Return the newest entry of a column, 0 where there is none."""
         return self._rows[-1][list(COLUMNS).index(name)] if self._rows else 0
 
+    def newest(self):
+        """Return the newest row as a dict."""
+        return dict(zip(COLUMNS, self._rows[-1]))
+
     def as_arrays(self):
         """Return a dict of equal-length arrays."""
         columns = zip(*self._rows) if self._rows else [()] * len(COLUMNS)

@@ -2,7 +2,7 @@
 
 import math
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -66,15 +66,19 @@ class Solver:
     options : Options
         With ``tol``, ``certificate_every``, ``max_iter`` and ``max_time``.
     progress : context manager yielding an object with ``update(passes, gap)``, optional
+    callback : function, optional
+        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
+        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
+        solution: function that makes the Solution as of now, uncertified where the pass is.
     """
 
     n_approximate = 0
     working_set_size = 0.0
 
-    def __init__(self, problem, lam, block_weight, options, progress=None):
+    def __init__(self, problem, lam, block_weight, options, progress=None, callback=None):
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
         self.options = options
-        self.progress = progress
+        self.progress, self.callback = progress, callback
         self.history = History()
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
@@ -94,9 +98,14 @@ class Solver:
                     status = self._iterate()
                     if bar is not None:
                         bar.update(self.n_passes, self._estimate())
+                    if self.callback is not None:
+                        status = self._call_back(status)
             except KeyboardInterrupt as error:
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
+        return self._solution(status, interruption)
+
+    def _solution(self, status, interruption=None):
         return Solution(
             w=self.w,
             primal=self.primal,
@@ -108,6 +117,25 @@ class Solver:
             history=self.history.as_arrays(),
             interruption=interruption,
         )
+
+    def _call_back(self, status):
+        """Tell the callback of a pass; return the status, certified where it ends the fit."""
+        info = {
+            **self.history.newest(),
+            "relative_gap_estimate": self._estimate(),
+            "status": status,
+        }
+
+        def solution():
+            now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
+            return replace(now, primal=info["primal"])
+
+        if not self.callback(info, solution) or status is not None:
+            return status
+        if math.isnan(info["primal"]):
+            self._certify()
+            self._record()
+        return Status.STOPPED_BY_CALLBACK
 
     def _end_early(self):
         """Certify what an interruption has left; a second one gives up the certificate."""

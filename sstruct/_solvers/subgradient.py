@@ -18,7 +18,7 @@ class StochasticSubgradient(Solver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress : as for Solver
+    problem, lam, block_weight, options, progress, callback : as for Solver
     bounds : ndarray of shape (2, n_weights), optional
         Least and greatest value of each weight, in the problem's layout.
 
@@ -32,8 +32,10 @@ class StochasticSubgradient(Solver):
 
     dual = math.nan
 
-    def __init__(self, problem, lam, block_weight, options, progress=None, bounds=None):
-        super().__init__(problem, lam, block_weight, options, progress)
+    def __init__(
+        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
+    ):
+        super().__init__(problem, lam, block_weight, options, progress, callback)
         self.state = SubgradientState(problem, lam, block_weight, bounds)
         self.random = np.random.default_rng(options.seed)
         self.w = self.state.last
@@ -53,6 +55,8 @@ class StochasticSubgradient(Solver):
         certified = last or self.n_passes % self.options.certificate_every == 0
         if certified:
             self._certify()
+        else:
+            self.w, self.primal = self.state.average, math.inf
         self._record(certified)
         if not in_time:
             return Status.TIME_LIMIT
@@ -61,8 +65,7 @@ class StochasticSubgradient(Solver):
     def _certify(self):
         begin = seconds()
         average, last = self.state.average, self.state.last
-        if self.primal == math.inf:
-            self.w = average  # should an interruption take the first certificate
+        self.w, self.primal = average, math.inf  # should an interruption take the certificate
         of_average, exact = self._primal_at(average)
         of_last, exact_too = self._primal_at(last)
         w, primal = (last, of_last) if of_last < of_average else (average, of_average)

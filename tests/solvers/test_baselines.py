@@ -612,3 +612,36 @@ def test_bar_without_a_gap_counts_passes():
         bar.update(5, float("nan"))
         assert bar.bar.n == 1
         assert "no gap" in str(bar.bar)
+
+
+@pytest.mark.parametrize("certificate_every", [1, 3])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_callbacks_see_the_certificate_of_their_pass(rng, name, certificate_every):
+    case, lam, rows = Case(rng), 0.05, []
+
+    def callback(info, solution):
+        now = solution()
+        w = case.public(now.w)
+        if np.isnan(info["primal"]):
+            assert name == "ssg"
+            assert np.isnan(now.primal)
+        else:
+            primal = brute_force.primal(w, lam, case.terms)
+            assert now.primal == info["primal"] == pytest.approx(primal, rel=1e-12)
+        rows.append(info["passes"])
+        return len(rows) == 4
+
+    options = Options(tol=0, certificate_every=certificate_every)
+    solution = SOLVERS[name](case.problem, lam, case.q, options, callback=callback).solve()
+    assert solution.status == "STOPPED_BY_CALLBACK"
+    assert rows == solution.history["passes"].tolist() == [1, 2, 3, 4]
+    primal = brute_force.primal(case.public(solution.w), lam, case.terms)
+    assert solution.primal == solution.history["primal"][-1] == pytest.approx(primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_callbacks_of_the_estimator(rng, name):
+    case = Case(rng)
+    model = ChainSSVM(lam=0.05, solver=name, tol=0, random_state=0)
+    model.set_callbacks(lambda info: info["passes"] == 3).fit(case.X, case.y)
+    assert (model.status_, model.n_iter_) == ("STOPPED_BY_CALLBACK", 3)

@@ -1,0 +1,118 @@
+"""Small chain problems with everything enumerated, for tests of solvers."""
+
+import numpy as np
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import join_views
+from sstruct._solvers._state import DualState
+from tests.reference import boxed_qp, brute_force
+
+KINDS = ("chain", "multiclass")
+BOUNDS = ("free", "nonnegative", "mixed", "without zero")
+
+
+class Small:
+    """A problem, its enumerated terms, block weights and bounds.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    kind : {"chain", "multiclass"}
+        Chains of 1 to 4 nodes with all kinds of weights; or of one node, with node weights alone.
+    lam : float
+    box : {"free", "nonnegative", "mixed", "without zero"}
+        Bounds on the weights; those "without zero" keep a third of them off 0.
+    """
+
+    def __init__(self, rng, kind="chain", lam=0.1, box="free", n=7, K=3, batch=1):
+        self.lam = lam
+        terms = kind == "chain"
+        model = brute_force.Model(K, True, terms, terms)
+        lengths = rng.integers(1, 5, n) if kind == "chain" else np.ones(n, dtype=np.int64)
+        X = [rng.standard_normal((length, 2)) for length in lengths]
+        y = [rng.integers(0, K, length) for length in lengths]
+        weights = rng.integers(1, 5, n).astype(float)
+        self.q = weights / weights.sum()
+        self.terms = brute_force.blocks(X, y, model, "hamming", weights)
+        offsets = np.r_[0, np.cumsum(lengths)]
+        self.problem = ChainProblem(
+            np.vstack(X),
+            offsets[:-1],
+            lengths,
+            K,
+            np.concatenate(y),
+            loss_scale=1 / lengths,
+            boundaries=terms,
+            transitions=terms,
+        )
+        self.problem.batch_size = batch
+        self.bounds = make_bounds(rng, box, self.terms[0].phi.shape[1])
+        # Place of each weight of the reference in the problem's layout.
+        place = np.arange(self.problem.n_weights, dtype=np.float64)
+        self.place = self.flat(place).astype(np.intp)
+
+    def flat(self, w):
+        """Weights from the problem's layout to the reference's order."""
+        return join_views(self.problem.weight_views(w))
+
+    @property
+    def boxed(self):
+        return np.isfinite(self.bounds).any()
+
+    def state(self, seed=0, **keywords):
+        """A fresh state."""
+        bounds = None
+        if self.boxed:
+            bounds = np.full((2, self.problem.n_weights), [[-np.inf], [np.inf]])
+            bounds[:, self.place] = self.bounds
+        return DualState(self.problem, self.lam, self.q, seed, bounds, **keywords)
+
+    def primal(self, w):
+        """P(w) by enumeration; w in the reference's order."""
+        return brute_force.primal(w, self.lam, self.terms)
+
+    def optimum(self):
+        """The optimal value by the independent QP."""
+        return boxed_qp.optimum(self.terms, self.lam, self.bounds)[0]
+
+    def alphas(self, state):
+        """The dual weights, checked: nonnegative, sum one, the truth first, none twice."""
+        alphas = brute_force.read_working_sets(state.export(), self.terms)
+        assert sum(map(len, alphas)) == state.n_labelings
+        for of_block, block in zip(alphas, self.terms, strict=True):
+            values = np.array(list(of_block.values()))
+            assert (values >= 0).all()
+            assert abs(values.sum() - 1) <= 1e-12
+            assert next(iter(of_block)) == block.labelings[block.truth]
+        return alphas
+
+    def check(self, state):
+        """Compare w and the dual value with what the dual weights imply; return the dual."""
+        alphas = self.alphas(state)
+        v = brute_force.weights_of(alphas, self.lam, self.terms)
+        scale = max(1, abs(v).max())
+        np.testing.assert_allclose(
+            self.flat(state.w), np.clip(v, *self.bounds), rtol=0, atol=1e-12 * scale
+        )
+        value = boxed_qp.dual(alphas, self.lam, self.terms, self.bounds)
+        primal = self.primal(np.clip(v, *self.bounds))
+        assert abs(state.dual - value) <= 1e-12 * max(primal, abs(value))
+        assert value <= primal * (1 + 1e-12)
+        return value
+
+
+def make_bounds(rng, box, d):
+    """Bounds of d weights: a third of them free, unless all are or all are nonnegative."""
+    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
+    part = rng.permutation(d) % 3
+    if box == "nonnegative":
+        lower[:] = 0
+    elif box == "mixed":
+        lower[part == 1], upper[part == 1] = -0.3, 0.2
+        upper[part == 2] = 0.1
+    elif box == "without zero":
+        lower[part == 1] = 0.1
+        lower[part == 2], upper[part == 2] = -0.6, -0.05
+    else:
+        assert box == "free"
+    return np.array([lower, upper])

@@ -1,0 +1,146 @@
+"""Averaged iterates, against a slow Frank-Wolfe that keeps every one of them."""
+
+import math
+from itertools import permutations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._problems._crew import Crew
+from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._steps import StepKind
+from tests.reference import boxed_qp
+from tests.solvers.small import BOUNDS, KINDS, Small
+
+LATER = math.inf
+
+
+class Reference:
+    """Block-coordinate Frank-Wolfe by its definition, every plane and iterate kept."""
+
+    def __init__(self, small):
+        self.small = small
+        self.alpha = [np.eye(len(block.loss))[block.truth] for block in small.terms]
+        self.cached = [{block.truth} for block in small.terms]
+        self.exact, self.approximate = [], []  # (v, linear) after each visit
+
+    def iterate(self):
+        """v and the linear part of the dual, from the dual weights."""
+        lam, terms = self.small.lam, self.small.terms
+        v = sum(b.weight / lam * (a @ b.psi) for a, b in zip(self.alpha, terms))
+        return v, sum(b.weight * float(a @ b.loss) for a, b in zip(self.alpha, terms))
+
+    def visits(self, i, exact):
+        """The visit of a block, once for each labeling that is best: ties are the oracle's."""
+        block, alpha = self.small.terms[i], self.alpha[i]
+        v, _ = self.iterate()
+        scores = block.loss - block.psi @ np.clip(v, *self.small.bounds)
+        choice = range(len(scores)) if exact else sorted(self.cached[i])
+        highest = max(scores[k] for k in choice)
+        for best in choice:
+            if scores[best] < highest - 1e-13:
+                continue
+            new = self.copy()
+            new.cached[i].add(best)
+            direction = np.eye(len(scores))[best] - alpha
+            slope = float(direction @ scores)
+            curvature = block.weight / self.small.lam * float(((direction @ block.psi) ** 2).sum())
+            if slope > 1e-13:
+                new.alpha[i] = alpha + min(slope / curvature, 1) * direction
+            (new.exact if exact else new.approximate).append(new.iterate())
+            yield new
+
+    def copy(self):
+        new = Reference(self.small)
+        new.alpha = list(self.alpha)
+        new.cached = [set(of_block) for of_block in self.cached]
+        new.exact, new.approximate = list(self.exact), list(self.approximate)
+        return new
+
+    def passes(self, exact):
+        """Every pass from here, one for each order of the blocks and choice among ties."""
+        for order in permutations(range(len(self.alpha))):
+            news = [self]
+            for i in order:
+                news = [after for new in news for after in new.visits(i, exact)]
+            yield from news
+
+    @staticmethod
+    def averaged(iterates):
+        """Weights 2 / (k + 2), written out."""
+        v, linear = 0.0, 0.0
+        for k, (iterate, value) in enumerate(iterates):
+            g = 2 / (k + 2)
+            v, linear = (1 - g) * v + g * iterate, (1 - g) * linear + g * value
+        return v, linear
+
+    def average(self):
+        """The interpolation of the two averages with the best dual value, between the bounds.
+
+        Under bounds the dual along it is not quadratic; the best is then that of the quadratic
+        minoriser at the exact visits' average, whose curvature is that without bounds.
+        """
+        bounds, lam = self.small.bounds, self.small.lam
+        v, linear = self.averaged(self.exact)
+        if not self.approximate:
+            return np.clip(v, *bounds)
+        other, other_linear = self.averaged(self.approximate)
+        step = other - v
+        slope = other_linear - linear - lam * float(step @ np.clip(v, *bounds))
+        curvature = lam * float(step @ step)
+        share = min(max(slope / curvature, 0), 1) if curvature > 0 else 0
+        best = self.dual_at(share)
+        # Free weights: no other share is better; bounded ones: not worse than the exact average.
+        others = [0] if self.small.boxed else np.linspace(0, 1, 21)
+        assert all(best >= self.dual_at(t) - 1e-13 * max(1, abs(best)) for t in others)
+        return np.clip(v + share * step, *bounds)
+
+    def dual_at(self, share):
+        """Dual value of an interpolation of the two averages."""
+        (v, linear), (other, other_linear) = map(self.averaged, (self.exact, self.approximate))
+        return boxed_qp.dual_value(
+            (1 - share) * v + share * other,
+            (1 - share) * linear + share * other_linear,
+            self.small.lam,
+            self.small.bounds,
+        )
+
+
+def followed(references, state, exact):
+    """Passes that lead to the state and its average; there must be one."""
+    small = references[0].small
+    tol = 1e-12 / small.lam
+    w, average = small.flat(state.w), small.flat(state.average())
+    to_state = [
+        new
+        for reference in references
+        for new in reference.passes(exact)
+        if abs(np.clip(new.iterate()[0], *small.bounds) - w).max() <= tol
+    ]
+    assert to_state, "no order of visits leads to the state"
+    out = [new for new in to_state if abs(new.average() - average).max() <= tol]
+    assert out, "no order of visits that leads to the state has its average"
+    return out[:4]  # they differ in what later visits may show, not in what has been checked
+
+
+@settings(max_examples=40)
+@given(
+    key=st.integers(0, 2**32 - 1),
+    lam=st.sampled_from([0.05, 0.3, 2.0]),
+    kind=st.sampled_from(KINDS),
+    box=st.sampled_from(BOUNDS),
+    n_blocks=st.integers(1, 3),
+)
+def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blocks):
+    small = Small(new_rng(key), kind, lam, box, n=n_blocks)
+    state = small.state(key, average=True)
+    crew = Crew(small.problem, 1)
+    assert state.average() is None
+    references = [Reference(small)]
+    for number in (1, 2):
+        exact_pass(state, crew, StepKind.FW, Sampling.PERMUTATION, False, number, 10, LATER)
+        references = followed(references, state, exact=True)
+        approximate_pass(state, StepKind.FW, True, number, 10, LATER)
+        references = followed(references, state, exact=False)

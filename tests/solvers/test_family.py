@@ -1,0 +1,272 @@
+"""Every combination of the Frank-Wolfe family: optimum, valid after each pass, reproducible."""
+
+import math
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._crew import Crew
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._sampling import SumTree
+from sstruct._solvers._state import DualState
+from sstruct._solvers._steps import StepKind
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.status import Status
+from tests.reference import boxed_qp
+from tests.solvers.small import BOUNDS, KINDS, Small
+
+STEPS = ("fw", "pairwise", "away", "corrective")
+SAMPLINGS = ("uniform", "permutation", "gap")
+LATER = math.inf
+
+
+def solver(small, options, seed=0, callback=None):
+    state = small.state(seed, draw=options.sampling == "gap", average=options.average)
+    return FrankWolfe(small.problem, state, small.q, options, callback=callback)
+
+
+def certify(small, solution):
+    """Recompute what a solution says about its weights by enumeration."""
+    w = small.flat(solution.w)
+    assert (w >= small.bounds[0]).all()
+    assert (w <= small.bounds[1]).all()
+    primal = small.primal(w)
+    assert solution.primal == pytest.approx(primal, rel=1e-12)
+    assert solution.dual <= primal * (1 + 1e-12)
+    assert solution.gap == max(solution.primal - solution.dual, 0)
+    assert solution.exact
+
+
+@pytest.mark.parametrize("box", ["free", "mixed", "without zero"])
+@pytest.mark.parametrize("multi_plane", [False, True], ids=["bcfw", "mp-bcfw"])
+@pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
+@pytest.mark.parametrize("cache", [False, True], ids=["call", "cache"])
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("step", STEPS)
+def test_every_combination_reaches_the_optimum(
+    rng, step, sampling, cache, average, multi_plane, box
+):
+    # Frank-Wolfe steps converge at a sublinear rate.
+    tol = 1e-3 if step == "fw" else 1e-7
+    options = Options(
+        multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, average=average,
+        tol=tol, max_iter=100_000,
+    )  # fmt: skip
+    for kind in KINDS:
+        small = Small(rng, kind, lam=0.2, box=box)
+        best = small.optimum()
+        run = solver(small, options)
+        solution = run.solve()
+        assert solution.status is Status.CONVERGED
+        certify(small, solution)
+        small.check(run.state)
+        assert solution.dual <= best * (1 + 1e-8)
+        assert best <= solution.primal * (1 + 1e-8)
+        assert solution.primal - solution.dual <= tol * solution.primal
+        if step != "fw":
+            assert solution.primal == pytest.approx(best, rel=1e-6)
+            assert solution.dual == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_the_clock_may_schedule_approximate_passes(rng, step):
+    small = Small(rng, lam=0.2)
+    tol = 1e-3 if step == "fw" else 1e-7
+    options = Options(step=step, schedule="clock", tol=tol, max_iter=100_000)
+    solution = solver(small, options).solve()
+    assert solution.status is Status.CONVERGED
+    certify(small, solution)
+    assert solution.primal == pytest.approx(small.optimum(), rel=tol)
+
+
+OPTIONS = st.builds(
+    Options,
+    multi_plane=st.booleans(),
+    step=st.sampled_from(STEPS),
+    sampling=st.sampled_from(SAMPLINGS),
+    cache=st.booleans(),
+    average=st.booleans(),
+    n_jobs=st.integers(1, 2),
+    tol=st.just(0.0),
+    certificate_every=st.integers(1, 4),
+    max_iter=st.integers(1, 12),
+)
+
+
+@settings(max_examples=150)
+@given(
+    options=OPTIONS,
+    key=st.integers(0, 2**32 - 1),
+    lam=st.sampled_from([1e-3, 0.05, 1.0, 30.0]),
+    kind=st.sampled_from(KINDS),
+    box=st.sampled_from(BOUNDS),
+    batch=st.sampled_from([1, 3]),
+)
+def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, kind, box, batch):
+    small = Small(new_rng(key), kind, lam, box, batch=batch)
+    duals, certified = [-math.inf], []
+
+    def after_pass(info, solution):
+        dual = small.check(run.state)
+        assert dual == pytest.approx(info["dual"], rel=0, abs=1e-12 * scale)
+        assert dual >= duals[-1] - 1e-12 * scale
+        duals.append(dual)
+        if not math.isnan(info["primal"]):
+            certified.append(info["passes"])
+            certify(small, solution())
+            assert info["gap"] == max(info["primal"] - info["dual"], 0)
+        return False
+
+    run = solver(small, options, seed=key, callback=after_pass)
+    # P at the first weights: w = 0, or where the bounds leave no 0 the nearest to it.
+    scale = small.primal(np.clip(np.zeros(len(small.place)), *small.bounds))
+    duals[0] = small.check(run.state)
+    solution = run.solve()
+    assert len(duals) == 1 + len(solution.history["dual"])
+    last, every = solution.history["passes"][-1], options.certificate_every
+    assert last in certified
+    assert set(certified) >= set(range(every, last + 1, every))
+    certify(small, solution)
+    # The better of the last and the averaged iterate.
+    assert solution.primal <= small.primal(small.flat(run.state.w)) * (1 + 1e-12)
+    if options.average:
+        average = small.flat(run.state.average())
+        assert (average >= small.bounds[0]).all()
+        assert (average <= small.bounds[1]).all()
+        assert solution.primal <= small.primal(average) * (1 + 1e-12)
+    else:
+        np.testing.assert_array_equal(solution.w, run.state.w)
+
+
+def without_clock(history):
+    return {name: column for name, column in history.items() if "seconds" not in name}
+
+
+@settings(max_examples=40)
+@given(
+    options=OPTIONS,
+    key=st.integers(0, 2**32 - 1),
+    box=st.sampled_from(BOUNDS),
+    batch=st.sampled_from([1, 2, 5]),
+)
+def test_same_bits_for_every_number_of_threads(new_rng, options, key, box, batch):
+    results = []
+    for n_jobs in (1, 2, 3, 1):
+        small = Small(new_rng(key), lam=0.05, box=box, n=40, batch=batch)
+        results.append(solver(small, replace(options, n_jobs=n_jobs), seed=key).solve())
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.w, results[0].w)
+        assert (other.primal, other.dual) == (results[0].primal, results[0].dual)
+        np.testing.assert_equal(without_clock(other.history), without_clock(results[0].history))
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("step", STEPS)
+def test_another_seed_goes_another_way(new_rng, step, sampling):
+    options = Options(step=step, sampling=sampling, tol=0, max_iter=4)
+    first, again, other = (
+        solver(Small(new_rng(3), lam=0.05, n=20), options, seed).solve() for seed in (11, 11, 12)
+    )
+    np.testing.assert_array_equal(first.w, again.w)
+    assert first.dual == again.dual
+    assert (first.w != other.w).any()
+    assert first.dual != other.dual
+
+
+@pytest.mark.parametrize("every", [1, 3, 10])
+@pytest.mark.parametrize("box", ["free", "mixed", "without zero"])
+@pytest.mark.parametrize("cache", [False, True])
+def test_a_certificate_refreshes_the_gaps_to_draw_from(rng, cache, box, every):
+    small = Small(rng, lam=0.05, box=box, n=12)
+    seen = []
+
+    def after_pass(info, solution):
+        if not math.isnan(info["gap"]):
+            seen.append(info["passes"])
+            # The gap of the dual weights at their own w: sum_i q_i (H_i(w) - mean score).
+            alphas = small.alphas(run.state)
+            w = small.flat(run.state.w)
+            gap = small.primal(w) - boxed_qp.dual(alphas, small.lam, small.terms, small.bounds)
+            assert run.state.estimated_gap == pytest.approx(gap, rel=0, abs=1e-12 * info["primal"])
+
+    options = Options(
+        sampling="gap", cache=cache, tol=0, max_iter=12, certificate_every=every, multi_plane=False
+    )
+    run = solver(small, options, callback=after_pass)
+    run.solve()
+    assert set(range(every, 13, every)) <= set(seen)
+
+
+def stamps(state):
+    """For each block the number of the last pass in which an oracle or a cache answered."""
+    exported = state.export()
+    first = np.cumsum(exported["size"]) - exported["size"]
+    return np.maximum.reduceat(exported["last_active"], first)
+
+
+def test_blocks_without_gap_are_not_drawn(rng):
+    # Blocks 3 ... 9 have neither features nor a loss: no labeling of them ever has a gap.
+    n, K = 10, 3
+    X = rng.standard_normal((n, 2)) * (np.arange(n) < 3)[:, np.newaxis]
+    problem = ChainProblem(
+        X, np.arange(n), np.ones(n, dtype=np.int64), K, rng.integers(0, K, n),
+        loss_scale=(np.arange(n) < 3).astype(float), bias=False, boundaries=False,
+        transitions=False,
+    )  # fmt: skip
+    q = np.full(n, 1 / n)
+    for sampling in (Sampling.GAP, Sampling.UNIFORM):
+        state = DualState(problem, 0.1, q, 0, draw=True)
+        crew = Crew(problem, 1)
+        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, 1, 10, LATER)
+        assert (stamps(state) == 1).all()
+        for number in range(2, 8):
+            exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, number, 100, LATER)
+        if sampling == Sampling.GAP:
+            assert (stamps(state)[3:] == 1).all()
+            assert (stamps(state)[:3] > 1).all()
+        else:
+            assert (stamps(state)[3:] > 1).any()
+
+
+def test_draws_are_in_proportion_to_the_gaps(rng):
+    n, n_draws = 37, 100_000
+    weights = rng.gamma(0.5, size=n) * (rng.random(n) < 0.7)
+    tree = SumTree(n)
+    for i in rng.permutation(n):
+        tree.py_put(i, weights[i])
+    draws = np.bincount(tree.py_draws(5, n_draws), minlength=n)
+    assert (draws[weights == 0] == 0).all()
+    expected = n_draws * weights / weights.sum()
+    likely = expected > 5
+    statistic = ((draws - expected)[likely] ** 2 / expected[likely]).sum()
+    # Of a chi-square variable the mean is its degrees of freedom k, the variance 2 k.
+    degrees = likely.sum() - 1
+    assert statistic < degrees + 5 * math.sqrt(2 * degrees)
+    for i in range(n):  # a tree with one weight draws that
+        tree.py_put(i, 0.0)
+    tree.py_put(7, 1e-300)
+    assert (tree.py_draws(1, 50) == 7).all()
+    tree.py_put(7, 0.0)
+    with pytest.raises(ValueError, match="zero"):
+        tree.py_draws(1, 1)
+
+
+def test_the_cache_saves_oracle_calls(rng):
+    small = Small(rng, lam=0.1, n=30)
+    calls = {}
+    for cache, multi_plane in product([False, True], [False, True]):
+        options = Options(cache=cache, multi_plane=multi_plane, tol=1e-4, max_iter=10_000)
+        run = solver(small, options)
+        solution = run.solve()
+        assert solution.status is Status.CONVERGED
+        calls[cache, multi_plane] = solution.n_oracle_calls
+        if not cache:
+            np.testing.assert_array_equal(
+                solution.history["oracle_calls"], 30 * solution.history["passes"]
+            )
+    assert calls[True, False] < calls[False, False]
