@@ -215,6 +215,11 @@ class FitTask:
         if self.active:
             self._begin_pass(None)
 
+    @property
+    def callback(self):
+        """What a solver is to call after each pass; None: nobody wants to know."""
+        return self.after_pass if self.active else None
+
     def _begin_pass(self, attributes):
         self.subtask = self.context.subcontext(task_name=PASS)
         self.subtask.call_on_fit_task_begin(**self.given, reconstruction_attributes=attributes)

@@ -17,15 +17,36 @@ from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
 from sstruct._problems.chain_arguments import padded_bounds
 from sstruct._solvers._state import DualState
+from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.checkpoint import Checkpoint
+from sstruct._solvers.cutting_plane import CuttingPlane
 from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
+from sstruct._solvers.plane_qp import qp_solver
 from sstruct._solvers.progress import progress
 from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
+from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct._solvers.warm_start import rescaled
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
+
+# Solvers to compare with; and the parameters that they do not have, with the values left for them.
+BASELINES = {
+    "fw": BatchFrankWolfe,
+    "ssg": StochasticSubgradient,
+    "cutting-plane": CuttingPlane,
+}
+NOT_FOR_BASELINES = {
+    "step": ("auto",),
+    "sampling": ("auto",),
+    "cache": ("auto", False),
+    "schedule": ("work",),
+    "average": ("auto", False),
+    "warm_start": (False,),
+    "checkpoint": (None,),
+}
+OF_SUBGRADIENT = {"sampling": ("auto", "uniform", "permutation"), "average": ("auto", True)}
 
 
 class BaseSSVM(CallbackSupport, BaseEstimator):
@@ -50,7 +71,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
-        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw"))
+        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES))
         check_choice("step", self.step, ("auto", *STEPS))
         check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
         check_choice("cache", self.cache, ("auto", True, False))
@@ -69,8 +90,23 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError("n_jobs must not be 0")
         if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
             raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+        if self.solver in BASELINES:
+            self._check_baseline()
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
+
+    def _check_baseline(self):
+        """Refuse parameters that a baseline does not have; look for what it needs."""
+        if self.solver == "cutting-plane":
+            qp_solver()
+        allowed = NOT_FOR_BASELINES | (OF_SUBGRADIENT if self.solver == "ssg" else {})
+        for name, values in allowed.items():
+            value = getattr(self, name)
+            if value not in values:
+                raise ValueError(
+                    f"{name}={value!r} does not go with solver={self.solver!r}: leave "
+                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                )
 
     @with_callbacks
     def _fit_problem(self, problem, block_weight, lam, data, attributes, training):
@@ -90,14 +126,27 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
+        bounds = None if self.bounds is None else padded_bounds(problem, self.bounds)
+        bar = progress(self.verbose, self.tol, self.max_iter)
+
+        def as_fitted(solution):
+            return self._fitted_attributes(solution, lam, solver, attributes)
+
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        most = None if options.cache else self.max_iter
+        if solver in BASELINES:
+            task = FitTask(self, training, most, as_fitted)
+            solution = BASELINES[solver](
+                problem, lam, block_weight, options, bar, task.callback, bounds
+            ).solve()
+            return self._finish(task, solution, {**as_fitted(solution), "_warm_state": None})
         checkpoint = self._checkpoint(data, lam, block_weight, options)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         state = DualState(
             problem,
             lam,
             block_weight,
-            seed,
-            bounds=None if self.bounds is None else padded_bounds(problem, self.bounds),
+            options.seed,
+            bounds=bounds,
             draw=options.sampling == "gap",
             average=options.average,
         )
@@ -115,17 +164,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)
                 state.restore(warm)
-        bar = progress(self.verbose, self.tol)
-
-        def as_fitted(solution):
-            return self._fitted_attributes(solution, lam, solver, attributes)
-
-        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
-        task = FitTask(self, training, None if options.cache else self.max_iter, as_fitted)
+        task = FitTask(self, training, most, as_fitted)
         solution = FrankWolfe(
-            problem, state, block_weight, options, bar, checkpoint,
-            task.after_pass if task.active else None,
-        ).solve()  # fmt: skip
+            problem, state, block_weight, options, bar, checkpoint, task.callback
+        ).solve()
         warm = None
         if self.warm_start:
             warm = {
@@ -134,18 +176,27 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 "block_weight": block_weight,
                 **state.export(),
             }
-        self._set_solution(solution, lam, solver, {**attributes, "_warm_state": warm})
+        return self._finish(task, solution, {**as_fitted(solution), "_warm_state": warm})
+
+    def _finish(self, task, solution, attributes):
+        """Set the fitted attributes; then raise or warn of what ended the fit."""
+        # At once, so that an interruption leaves the attributes of one fit.
+        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            if value is None:
+                del self.__dict__[name]
         error = solution.interruption or task.error
         if error is not None:
             raise error
         task.end(solution)
-        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT):
+        # A solver without a dual has no other end.
+        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             warnings.warn(
                 f"{type(self).__name__} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
                 f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         return self
 
@@ -153,7 +204,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step."""
         if self.checkpoint is None:
             return None
-        free = ("tol", "max_iter", "max_time", "n_jobs")
+        free = ("tol", "max_iter", "max_time", "n_jobs", "seed")
         policy = {k: v for k, v in asdict(options).items() if k not in free}
         loss = np.array(repr(self.loss))
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
@@ -178,6 +229,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
             max_time=self.max_time,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
         )
 
     @staticmethod
@@ -197,14 +249,6 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             "converged_": solution.status is Status.CONVERGED,
             "history_": solution.history,
         }
-
-    def _set_solution(self, solution, lam, solver, attributes):
-        attributes = self._fitted_attributes(solution, lam, solver, attributes)
-        # At once, so that an interruption leaves the attributes of one fit.
-        self.__dict__.update(attributes)
-        for name, value in attributes.items():
-            if value is None:
-                del self.__dict__[name]
 
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy over all nodes.

@@ -24,7 +24,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped.
+    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Older
+    solvers are there to compare with.
 
     Parameters
     ----------
@@ -37,9 +38,14 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labelled nodes of the sequence.
-    solver : {"auto", "mp-bcfw", "bcfw"}, default="auto"
+    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``.
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
+        batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
+        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, and `sampling`
+        (without ``"gap"``) and `average` (always) for ``"ssg"`` alone: other values are refused.
+        ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
+        without a warning, and the dual attributes are NaN.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
         Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective,
         unless step is ``"fw"``.
@@ -76,10 +82,12 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         Stop at relative duality gap (primal - dual) / primal <= tol.
     certificate_every : int, default=10
         Passes between certificates; one is also made when the gap's estimate says that it is time.
+        Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
     max_iter : int, default=1000
         Most passes (n oracle calls each).
     max_time : float or None, default=None
-        Most seconds; may be overrun by one certificate pass.
+        Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
+        ``"cutting-plane"``: and one quadratic program).
     warm_start : {False, True, "dual", "primal"}, default=False
         Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
         its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
@@ -127,7 +135,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         The decoder, ``"viterbi (exact)"``.
     history_ : dict of ndarrays
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size.
+        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size. A row of
+        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the w that its pass began at.
 
     See Also
     --------
@@ -147,6 +156,12 @@ class ChainSSVM(ChainWeights, BaseSSVM):
        Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
     .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
        Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
 
     Examples
     --------

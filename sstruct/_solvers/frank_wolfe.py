@@ -59,6 +59,7 @@ class Options:
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
+    seed: int = 0
 
     @property
     def needs_gaps(self):

@@ -7,10 +7,13 @@ logger = logging.getLogger("sstruct")
 
 
 class Bar:
-    """A bar that fills as the logarithm of the relative gap falls to `tol`."""
+    """A bar that fills as the logarithm of the relative gap falls to `tol`.
 
-    def __init__(self, tol):
-        self.tol = tol
+    Where there is no gap (NaN) it fills as passes are made.
+    """
+
+    def __init__(self, tol, max_iter):
+        self.tol, self.max_iter = tol, max_iter
 
     def __enter__(self):
         from tqdm import tqdm
@@ -30,11 +33,14 @@ class Bar:
         """Show the state after a pass; `gap` is the estimated relative gap."""
         if 0 < gap < math.inf and self.first is None:
             self.first = max(gap, self.tol * (1 + 1e-12))
-        if self.first is not None:
+        if math.isnan(gap):
+            self.bar.n = min(n_passes / self.max_iter, 1.0)
+        elif self.first is not None:
             floor = max(self.tol, 1e-16)
             share = math.log(self.first / max(gap, floor)) / math.log(self.first / floor)
             self.bar.n = min(max(share, 0.0), 1.0)
-        self.bar.set_postfix_str(f"pass {n_passes}, gap {gap:.2e}, ", refresh=False)
+        text = "no gap" if math.isnan(gap) else f"gap {gap:.2e}"
+        self.bar.set_postfix_str(f"pass {n_passes}, {text}, ", refresh=False)
         self.bar.refresh()
 
 
@@ -60,10 +66,13 @@ class Lines:
 
     def update(self, n_passes, gap):
         """Log the state after a pass."""
+        if math.isnan(gap):
+            logger.info("pass %d: no duality gap", n_passes)
+            return
         logger.info("pass %d: estimated relative gap %.3e (wanted %.3e)", n_passes, gap, self.tol)
 
 
-def progress(verbose, tol):
+def progress(verbose, tol, max_iter):
     """Return what `verbose` asks for: None, a Bar, or Lines; Lines too where tqdm is missing."""
     if not verbose:
         return None
@@ -72,5 +81,5 @@ def progress(verbose, tol):
             import tqdm  # noqa: F401
         except ImportError:
             return Lines(tol)
-        return Bar(tol)
+        return Bar(tol, max_iter)
     return Lines(tol)

@@ -90,7 +90,9 @@ class Solver:
     def solve(self):
         """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
         status, interruption = None, None
-        with self.progress if self.progress is not None else nullcontext() as bar:
+        bar = self.progress if self.progress is not None else nullcontext()
+        # What leaves the range of float64 is an error of this package (`_checked`), and one only.
+        with np.errstate(over="ignore", invalid="ignore"), bar as bar:
             try:
                 while status is None:
                     status = self._iterate()
@@ -137,7 +139,9 @@ class Solver:
 
     def _end_early(self):
         """Certify what an interruption has left; a second one gives up the certificate."""
-        self.n_passes += self.n_oracle_calls > self.history.last("oracle_calls")
+        # A pass under way is one, whether or not it was counted yet.
+        unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
+        self.n_passes = self.history.last("passes") + unrecorded
         try:
             self._certify()
         except KeyboardInterrupt:
@@ -156,13 +160,14 @@ class Solver:
         hinge, exact = full_pass(self.crew, w, self.block_weight, state)
         return self._checked(0.5 * self.lam * squared_norm(w) + hinge), exact
 
-    def _checked(self, primal):
-        if not math.isfinite(primal):
+    def _checked(self, objective):
+        """Return a value of the objective, or of a part of it, that must be finite."""
+        if not math.isfinite(objective):
             raise ValueError(
-                f"the objective is {primal}: the weights leave the range of float64. Scale "
+                f"the objective is {objective}: the weights leave the range of float64. Scale "
                 f"the features, or take a larger lam than {self.lam:g}"
             )
-        return primal
+        return objective
 
     def _record(self, certified=True):
         self.history.record(

@@ -5,10 +5,11 @@ import numpy as np
 from scipy import sparse
 
 
-def optimum(terms, lam):
+def optimum(terms, lam, box=None):
     """min lam/2 |w|^2 + sum_i q_i xi_i  subject to  xi_i >= L_i(y) - <w, psi_i(y)> for all y.
 
-    `terms` are brute_force.blocks. Returns the value and w.
+    `terms` are brute_force.blocks; `box` (2, d): least and greatest weights, infinite where there
+    is no limit. Returns the value and w.
     """
     d, n = terms[0].phi.shape[1], len(terms)
     quadratic = sparse.diags(np.r_[np.full(d, float(lam)), np.zeros(n)]).tocsc()
@@ -19,6 +20,11 @@ def optimum(terms, lam):
         slack[:, i] = 1
         rows.append(-np.hstack([block.psi, slack]))
         bounds.append(-block.loss)
+    if box is not None:
+        for sign, limit in ((-1, box[0]), (1, box[1])):
+            limited = np.isfinite(limit)
+            rows.append(sign * np.eye(d, d + n)[limited])
+            bounds.append(sign * limit[limited])
     constraints, bounds = sparse.csc_matrix(np.vstack(rows)), np.concatenate(bounds)
     settings = clarabel.DefaultSettings()
     settings.verbose = False

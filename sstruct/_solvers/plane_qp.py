@@ -1,0 +1,105 @@
+"""The cutting-plane master problem: best convex combination of planes, by clarabel.
+
+Both forms have the same answer, weights beta of the planes (a_k, b_k). Their lower bound holds for
+any beta on the simplex, however well the QP was solved.
+"""
+
+import numpy as np
+from scipy import sparse
+
+PRECISION = 1e-11
+
+
+def qp_solver():
+    """Return the module clarabel, or raise an ImportError that says what to install."""
+    try:
+        import clarabel
+    except ImportError as error:
+        raise ImportError(
+            'solver="cutting-plane" needs the QP solver clarabel: install sstruct[cutting-plane].'
+        ) from error
+    return clarabel
+
+
+def simplex_qp(gram, loss, lam):
+    """Solve max_beta <beta, b> - |sum_k beta_k a_k|^2 / (2 lam) over the simplex.
+
+    Parameters
+    ----------
+    gram : ndarray of shape (m, m)
+        Products <a_k, a_l>.
+    loss : ndarray of shape (m,)
+        b.
+    lam : float
+
+    Returns
+    -------
+    beta : ndarray of shape (m,)
+        Nonnegative, sum 1.
+    """
+    m = len(loss)
+    clarabel = qp_solver()
+    constraints = sparse.vstack([np.ones((1, m)), -sparse.eye(m)], format="csc")
+    cones = [clarabel.ZeroConeT(1), clarabel.NonnegativeConeT(m)]
+    x, _ = _solve(gram / lam, -loss, constraints, np.r_[1.0, np.zeros(m)], cones)
+    return _on_simplex(x)
+
+
+def boxed_qp(psi, loss, lam, bounds):
+    """Solve min_w lam/2 |w|^2 + max_k (b_k - <w, a_k>) over a box; return the planes' multipliers.
+
+    O(m^2 n_weights) an interior-point iteration.
+
+    Parameters
+    ----------
+    psi : ndarray of shape (m, n_weights)
+        The a_k.
+    loss : ndarray of shape (m,)
+        b.
+    lam : float
+    bounds : ndarray of shape (2, n_weights)
+        Least and greatest value of each weight; infinite where there is none.
+
+    Returns
+    -------
+    beta : ndarray of shape (m,)
+        Nonnegative, sum 1.
+    """
+    clarabel = qp_solver()
+    # A weight that cannot move is a part of the losses: interior points need an interior.
+    free = bounds[0] < bounds[1]
+    loss = loss - psi[:, ~free] @ bounds[0][~free]
+    psi, (lower, upper) = psi[:, free], bounds[:, free]
+    m, d = psi.shape
+    below, above = np.isfinite(lower), np.isfinite(upper)
+    unit = sparse.eye(d, d + 1, format="csr")
+    planes = sparse.csr_matrix(-np.hstack([psi, np.ones((m, 1))]))
+    constraints = sparse.vstack([planes, -unit[below], unit[above]], format="csc")
+    limits = np.r_[-loss, -lower[below], upper[above]]
+    quadratic = sparse.diags(np.r_[np.full(d, float(lam)), 0.0], format="csc")
+    cones = [clarabel.NonnegativeConeT(len(limits))]
+    _, z = _solve(quadratic, np.r_[np.zeros(d), 1.0], constraints, limits, cones)
+    return _on_simplex(z[:m])
+
+
+def _solve(quadratic, linear, constraints, limits, cones):
+    """min 1/2 x'Qx + <c, x> subject to limits - A x in the cones; return x and the multipliers."""
+    clarabel = qp_solver()
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PRECISION
+    settings.max_threads = 1
+    quadratic = sparse.csc_matrix(sparse.triu(quadratic))
+    solution = clarabel.DefaultSolver(
+        quadratic, linear, constraints, limits, cones, settings
+    ).solve()
+    return np.array(solution.x), np.array(solution.z)
+
+
+def _on_simplex(beta):
+    """Rounding makes no weight negative, and no sum other than 1."""
+    beta = np.maximum(beta, 0.0)
+    total = beta.sum()
+    if not 0 < total < np.inf:
+        raise ArithmeticError(f"the QP solver clarabel found plane weights whose sum is {total}")
+    return beta / total

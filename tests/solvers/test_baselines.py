@@ -1,0 +1,647 @@
+"""Batch Frank-Wolfe, stochastic subgradient, cutting plane: their definitions, and a QP."""
+
+import signal
+import sys
+import threading
+import warnings
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._crew import Crew
+from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems.chain_arguments import join_views, padded_bounds
+from sstruct._solvers import cutting_plane, solver
+from sstruct._solvers._batch_pass import Plane
+from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._subgradient_pass import SubgradientState
+from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.cutting_plane import CuttingPlane
+from sstruct._solvers.frank_wolfe import Options
+from sstruct._solvers.progress import progress
+from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct.chain import ChainSSVM
+from tests.estimators.test_chain_fit import HISTORY, long_chains
+from tests.reference import brute_force, dual_qp
+
+SOLVERS = {"fw": BatchFrankWolfe, "ssg": StochasticSubgradient, "cutting-plane": CuttingPlane}
+BATCH = ["fw", "cutting-plane"]
+LATER = float("inf")
+# Limits within which each is to reach the optimum; fw and ssg are sublinear.
+TIGHT = {
+    "fw": dict(tol=1e-3, max_iter=50_000),
+    "ssg": dict(max_iter=20_000, certificate_every=20_000),
+    "cutting-plane": dict(tol=1e-7, max_iter=1000),
+}
+
+
+class Case:
+    """Random chains: as arguments of an estimator, as a problem, and enumerated."""
+
+    def __init__(self, rng, n=7, K=3, weighted=True):
+        lengths = rng.integers(1, 4, n)
+        self.X = [rng.standard_normal((length, 2)) for length in lengths]
+        self.y = [rng.integers(0, K, length) for length in lengths]
+        self.y[0][0], self.y[1][0], self.y[2][0] = range(3)
+        self.weights = rng.integers(1, 4, n).astype(float) if weighted else np.ones(n)
+        self.q = self.weights / self.weights.sum()
+        self.terms = brute_force.blocks(
+            self.X, self.y, brute_force.Model(K), "hamming", self.weights
+        )
+        self.d = self.terms[0].phi.shape[1]
+        offsets = np.r_[0, np.cumsum(lengths)]
+        self.problem = ChainProblem(
+            np.vstack(self.X), offsets[:-1], lengths, K, np.concatenate(self.y),
+            loss_scale=1 / lengths,
+        )  # fmt: skip
+
+    def public(self, w):
+        """The weights in the order of the enumerated phi."""
+        return join_views(self.problem.weight_views(np.ascontiguousarray(w)))
+
+    def layout(self, box):
+        return padded_bounds(self.problem, box)
+
+    def solve(self, name, lam, box=None, **options):
+        bounds = None if box is None else self.layout(box)
+        options = Options(**{**TIGHT[name], **options})
+        return SOLVERS[name](self.problem, lam, self.q, options, bounds=bounds).solve()
+
+    def plane(self, answers):
+        """Mean psi and loss of labellings, one for each block."""
+        at = [block.labelings.index(tuple(y)) for block, y in zip(self.terms, answers, strict=True)]
+        psi = sum(q * block.psi[k] for q, block, k in zip(self.q, self.terms, at))
+        return psi, sum(q * block.loss[k] for q, block, k in zip(self.q, self.terms, at))
+
+    def answer(self, i, w):
+        return self.problem.py_maximize(i, self.problem.padded_weights(w))[0].tolist()
+
+
+def boxes(rng, d):
+    """Bounds of all kinds: around 0, beside it, one-sided, none, a single point."""
+    lower, upper = np.full(d, -np.inf), np.full(d, np.inf)
+    kind = rng.integers(0, 5, d)
+    lower[kind == 0], upper[kind == 0] = -0.05, 0.1
+    lower[kind == 1], upper[kind == 1] = 0.02, 0.3
+    upper[kind == 2] = 0.05
+    lower[kind == 4] = upper[kind == 4] = -0.03
+    return np.array([lower, upper])
+
+
+def check(solution, case, lam, name, box=None):
+    """Compare primal, bounds and certificate with their definitions and the QP."""
+    w = case.public(solution.w)
+    primal = brute_force.primal(w, lam, case.terms)
+    assert solution.primal == pytest.approx(primal, rel=1e-12)
+    assert solution.exact
+    if box is not None:
+        assert (w >= box[0]).all()
+        assert (w <= box[1]).all()
+    best, _ = dual_qp.optimum(case.terms, lam, box)
+    assert best <= solution.primal + 1e-9
+    if name == "ssg":
+        assert np.isnan(solution.dual)
+        assert np.isnan(solution.gap)
+    else:
+        assert solution.dual <= best + 1e-9
+        assert solution.gap == max(solution.primal - solution.dual, 0)
+    return best
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+@pytest.mark.parametrize("lam", [0.3, 1.0])
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("key", range(3))
+def test_optimum(new_rng, name, lam, bounded, key):
+    rng = new_rng(key)
+    case = Case(rng)
+    box = boxes(rng, case.d) if bounded else None
+    solution = case.solve(name, lam, box)
+    best = check(solution, case, lam, name, box)
+    assert solution.status == ("MAX_ITER" if name == "ssg" else "CONVERGED")
+    error = 1e-6 if name == "cutting-plane" else 1e-3
+    assert solution.primal <= best * (1 + error)
+    if name != "ssg":
+        assert solution.dual >= best * (1 - error)
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_any_problem_and_weights_that_sum_to_less_than_one(rng, name, bounded):
+    d, sizes, lam = 5, np.array([1, 2, 4, 7, 3]), 0.5
+    offsets = np.r_[0, np.cumsum(sizes)]
+    planes, losses = rng.standard_normal((offsets[-1], d)), rng.random(offsets[-1])
+    planes[offsets[:-1]], losses[offsets[:-1]] = 0, 0
+    q = rng.random(len(sizes)) / len(sizes)
+    blocks = [slice(first, after) for first, after in pairwise(offsets)]
+    terms = [
+        brute_force.Block(i, [], -planes[block], losses[block], 0, q[i])
+        for i, block in enumerate(blocks)
+    ]
+    box = boxes(rng, d) if bounded else None
+    options = Options(**TIGHT[name])
+    problem = EnumeratedProblem(planes, losses, offsets)
+    solution = SOLVERS[name](problem, lam, q, options, bounds=box).solve()
+    best, _ = dual_qp.optimum(terms, lam, box)
+    assert solution.primal == pytest.approx(brute_force.primal(solution.w, lam, terms), rel=1e-12)
+    error = 1e-6 if name == "cutting-plane" else 1e-3
+    assert best - 1e-9 <= solution.primal <= best * (1 + error)
+    if name != "ssg":
+        assert best * (1 - error) <= solution.dual <= best + 1e-9
+
+
+@pytest.mark.parametrize("name", BATCH)
+def test_boxes_change_the_optimum(rng, name):
+    # Otherwise the test above would not have asked anything.
+    case = Case(rng)
+    box = boxes(rng, case.d)
+    free, boxed = case.solve(name, 0.3), case.solve(name, 0.3, box)
+    assert boxed.dual > free.primal
+
+
+@settings(max_examples=25)
+@given(
+    key=st.integers(0, 2**32 - 1),
+    name=st.sampled_from(list(SOLVERS)),
+    lam=st.sampled_from([0.01, 0.1, 3.0]),
+    bounded=st.booleans(),
+    max_iter=st.integers(1, 12),
+)
+def test_every_certificate_holds(new_rng, key, name, lam, bounded, max_iter):
+    rng = new_rng(key)
+    case = Case(rng)
+    box = boxes(rng, case.d) if bounded else None
+    solution = case.solve(name, lam, box, max_iter=max_iter, certificate_every=1)
+    best = check(solution, case, lam, name, box)
+    history = solution.history
+    assert list(history) == HISTORY
+    assert history["passes"].tolist() == list(range(1, solution.n_passes + 1))
+    assert (history["oracle_calls"] == history["passes"] * len(case.q)).all()
+    assert history["oracle_calls"][-1] == solution.n_oracle_calls
+    assert (history["primal"] >= best - 1e-9).all()
+    assert history["primal"][-1] == solution.primal
+    np.testing.assert_array_equal(
+        history["gap"], np.maximum(history["primal"] - history["dual"], 0)
+    )
+    if name == "ssg":
+        assert np.isnan(history["dual"]).all()
+    else:
+        assert (history["dual"] <= best + 1e-9).all()
+        assert (np.diff(history["dual"]) >= -1e-12 * history["primal"][1:]).all()
+    if name == "cutting-plane":
+        assert (np.diff(history["primal"]) <= 0).all()
+        np.testing.assert_array_equal(history["working_set_size"][:-1], history["passes"][:-1])
+    else:
+        assert not history["working_set_size"].any()
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+def test_batch_frank_wolfe_by_its_definition(rng, bounded):
+    case, lam = Case(rng), 0.05
+    box = boxes(rng, case.d) if bounded else np.array([[-np.inf], [np.inf]])
+    v, ell = np.zeros(case.d), 0.0
+    for n_passes in range(1, 9):
+        w = np.clip(v, *box)
+        psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
+        # With linear part ell - lam <w, v> the dual of the box; its gradient along v is lam w.
+        slope = loss - ell - lam * w @ (psi / lam - v)
+        gamma = min(slope / (lam * np.sum((psi / lam - v) ** 2)), 1)
+        v, ell = v + gamma * (psi / lam - v), ell + gamma * (loss - ell)
+        w = np.clip(v, *box)
+        dual = ell - lam * w @ v + lam / 2 * w @ w
+        solution = case.solve("fw", lam, box if bounded else None, max_iter=n_passes)
+        np.testing.assert_allclose(case.public(solution.w), w, rtol=0, atol=1e-12)
+        assert solution.dual == pytest.approx(dual, rel=1e-10)
+    assert gamma < 1  # not only full steps
+
+
+def test_batch_frank_wolfe_dual_from_the_alphas(rng):
+    # The dual weights, kept by the test: products of (1 - gamma) and gamma.
+    case, lam = Case(rng), 0.1
+    alphas = [{block.labelings[block.truth]: 1.0} for block in case.terms]
+    for n_passes in range(1, 7):
+        w = brute_force.weights_of(alphas, lam, case.terms)
+        answers = [tuple(case.answer(i, w)) for i in range(len(case.q))]
+        gap = brute_force.primal(w, lam, case.terms) - brute_force.dual(alphas, lam, case.terms)
+        target = brute_force.weights_of([{y: 1.0} for y in answers], lam, case.terms)
+        gamma = min(gap / (lam * np.sum((target - w) ** 2)), 1)
+        for of_block, answer in zip(alphas, answers, strict=True):
+            for y in of_block:
+                of_block[y] *= 1 - gamma
+            of_block[answer] = of_block.get(answer, 0.0) + gamma
+        solution = case.solve("fw", lam, max_iter=n_passes)
+        dual = brute_force.dual(alphas, lam, case.terms)
+        assert solution.dual == pytest.approx(dual, rel=1e-10)
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+def test_subgradient_by_its_definition(rng, bounded):
+    # The update of the papers, and of dual averaging where there are bounds.
+    case, lam, n = Case(rng), 0.05, 7
+    box = boxes(rng, case.d) if bounded else None
+    state = SubgradientState(case.problem, lam, case.q, case.layout(box) if bounded else None)
+    w = np.zeros(case.d) if box is None else np.clip(np.zeros(case.d), *box)
+    for iterate in (state.last, state.average):
+        np.testing.assert_array_equal(case.public(iterate), w)
+    order = rng.integers(0, n, 40)
+    mean, average = np.zeros(case.d), np.zeros(case.d)
+    for t, i in enumerate(order.tolist(), start=1):
+        block = case.terms[i]
+        psi = block.psi[block.labelings.index(tuple(case.answer(i, w)))]
+        mean = (1 - 1 / t) * mean + n * case.q[i] / (lam * t) * psi
+        w = mean if box is None else np.clip(mean, *box)
+        average = (1 - 2 / (t + 1)) * average + 2 / (t + 1) * w
+        assert state.run(np.array([i], dtype=np.intp), LATER)
+        np.testing.assert_allclose(case.public(state.last), w, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(case.public(state.average), average, rtol=0, atol=1e-12)
+    together = SubgradientState(case.problem, lam, case.q, case.layout(box) if bounded else None)
+    assert together.run(order.astype(np.intp), LATER)
+    assert together.n_steps == 40
+    np.testing.assert_array_equal(together.last, state.last)
+    np.testing.assert_array_equal(together.average, state.average)
+
+
+@pytest.mark.parametrize("sampling", ["uniform", "permutation"])
+def test_subgradient_keeps_its_rate(rng, sampling):
+    # Expected excess of the average after T steps: at most 2 B^2 / (lam (T + 1)), B the largest
+    # norm of a subgradient; twice that of a hinge's, since lam |w_t| is no larger.
+    case, lam = Case(rng), 0.1
+    best, _ = dual_qp.optimum(case.terms, lam)
+    n = len(case.q)
+    norm = 2 * max(
+        n * q * np.linalg.norm(block.psi, axis=1).max() for q, block in zip(case.q, case.terms)
+    )
+    for max_iter in (1, 10, 100, 1000):
+        options = dict(max_iter=max_iter, sampling=sampling)
+        primals = [case.solve("ssg", lam, seed=seed, **options).primal for seed in range(10)]
+        excess = np.mean(primals) - best
+        assert 0 <= excess <= 2 * norm**2 / (lam * (n * max_iter + 1))
+
+
+def test_subgradient_takes_the_better_iterate(rng):
+    case, lam, taken = Case(rng), 0.1, set()
+    for seed in range(30):
+        options = Options(max_iter=1 + seed % 5, seed=seed)
+        fit = StochasticSubgradient(case.problem, lam, case.q, options)
+        solution = fit.solve()
+        primals = {
+            name: brute_force.primal(case.public(w), lam, case.terms)
+            for name, w in (("last", fit.state.last), ("average", fit.state.average))
+        }
+        assert solution.primal == pytest.approx(min(primals.values()), rel=1e-12)
+        taken.add(min(primals, key=primals.get))
+    assert taken == {"last", "average"}
+
+
+@pytest.mark.parametrize("sampling", ["auto", "uniform"])
+def test_subgradient_is_reproducible(rng, sampling):
+    case = Case(rng)
+    model = ChainSSVM(lam=0.1, solver="ssg", sampling=sampling, max_iter=5, random_state=3)
+    w = model.fit(case.X, case.y).w_
+    assert w.tobytes() == model.fit(case.X, case.y).w_.tobytes()
+    assert w.tobytes() != model.set_params(random_state=4).fit(case.X, case.y).w_.tobytes()
+
+
+def test_cutting_plane_forgets_idle_planes(rng, monkeypatch):
+    case = Case(rng)
+    kept = case.solve("cutting-plane", 0.01)
+    monkeypatch.setattr(cutting_plane, "KEEP", 5)
+    solution = case.solve("cutting-plane", 0.01)
+    best = check(solution, case, 0.01, "cutting-plane")
+    assert solution.primal <= best * (1 + 1e-6)
+    size = solution.history["working_set_size"]
+    assert (np.diff(size) < 0).any()
+    assert size[-1] < kept.history["working_set_size"][-1]
+
+
+def test_bounds_hold_however_bad_the_qp_solver(rng, monkeypatch):
+    case, accurate, bound, bounds = Case(rng), cutting_plane.simplex_qp, CuttingPlane._bound, []
+
+    def rough(gram, loss, lam):
+        return 0.7 * accurate(gram, loss, lam) + 0.3 * rng.dirichlet(np.ones(len(loss)))
+
+    def recorded(self, beta):
+        w, dual = bound(self, beta)
+        bounds.append(dual)
+        return w, dual
+
+    monkeypatch.setattr(cutting_plane, "simplex_qp", rough)
+    monkeypatch.setattr(CuttingPlane, "_bound", recorded)
+    solution = case.solve("cutting-plane", 0.1, max_iter=30)
+    best = check(solution, case, 0.1, "cutting-plane")
+    assert max(bounds) <= best
+    assert min(np.diff(bounds)) < 0
+    dual, greatest = solution.history["dual"], np.maximum.accumulate(bounds)
+    np.testing.assert_array_equal(dual[:-1], greatest[: len(dual) - 1])
+    assert dual[-1] == solution.dual == greatest[-1]
+
+
+@pytest.mark.parametrize("bounded", [False, True], ids=["free", "bounded"])
+def test_cutting_plane_stalls_where_no_plane_cuts(rng, bounded):
+    case = Case(rng)
+    box = boxes(rng, case.d) if bounded else None
+    solution = case.solve("cutting-plane", 0.1, box, tol=0)
+    check(solution, case, 0.1, "cutting-plane", box)
+    assert solution.status in ("STALLED", "CONVERGED")
+    assert solution.gap <= 1e-8 * solution.primal
+
+
+def test_planes_by_their_definition(rng):
+    case = Case(rng)
+    plane = Plane(case.problem.n_weights)
+    for _ in range(3):
+        w = rng.standard_normal(case.d)
+        assert plane.compute(Crew(case.problem), case.problem.padded_weights(w), case.q, LATER)
+        psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
+        np.testing.assert_allclose(case.public(plane.psi), psi, rtol=0, atol=1e-14)
+        assert plane.loss == pytest.approx(loss, rel=1e-14)
+        hinge = brute_force.primal(w, 0.0, case.terms)
+        assert plane.hinge == pytest.approx(hinge, rel=1e-13)
+        assert (plane.n_calls, plane.exact) == (len(case.q), True)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_same_bits_for_every_number_of_threads(rng, name):
+    case = Case(rng, n=50)
+    fits = []
+    for n_jobs in (1, 2, 3):
+        model = ChainSSVM(lam=0.1, solver=name, n_jobs=n_jobs, max_iter=15, tol=0, random_state=0)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            fits.append(model.fit(case.X, case.y))
+    for fit in fits[1:]:
+        assert fit.w_.tobytes() == fits[0].w_.tobytes()
+        assert fit.objective_ == fits[0].objective_
+        np.testing.assert_array_equal(fit.history_["dual"], fits[0].history_["dual"])
+
+
+def test_passes_refuse_what_does_not_fit(rng):
+    case = Case(rng)
+    d, n = case.problem.n_weights, len(case.q)
+    for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
+        with pytest.raises(ValueError, match="does not fit the problem"):
+            Plane(size).compute(Crew(case.problem), np.zeros(w), np.ones(q), LATER)
+    with pytest.raises(ValueError, match="block_weight does not fit"):
+        SubgradientState(case.problem, 1.0, np.ones(n + 1))
+    for shape in ((2, d + 1), (1, d)):
+        with pytest.raises(ValueError, match="bounds do not fit"):
+            SubgradientState(case.problem, 1.0, case.q, np.zeros(shape))
+    for order in ([0, n], [-1, 0]):
+        with pytest.raises(IndexError, match=f"beyond the {n} blocks"):
+            SubgradientState(case.problem, 1.0, case.q).run(np.array(order, np.intp), LATER)
+
+
+def test_a_deadline_in_the_past_stops_early(rng):
+    case = Case(rng, n=100)
+    plane = Plane(case.problem.n_weights)
+    w = np.zeros(case.problem.n_weights)
+    assert plane.compute(Crew(case.problem), w, case.q, seconds() - 1) is False
+    assert 0 < plane.n_calls <= 20
+    state = SubgradientState(case.problem, 0.1, case.q)
+    assert state.run(np.arange(100), seconds() - 1) is False
+    assert 0 < state.n_steps <= 20
+    assert state.run(np.arange(100), LATER) is True
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
+@pytest.mark.parametrize("kind", ["batch", "subgradient"])
+def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
+    # All blocks are the same rows, and the oracles of a pass take half a second or more.
+    n, length, n_labels = 32, 3000, 200
+    labels = rng.integers(0, n_labels, length)
+    problem = ChainProblem(
+        rng.standard_normal((length, 20)), np.zeros(n), np.full(n, length), n_labels, labels
+    )
+    q = np.full(n, 1 / n)
+    plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
+    w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
+    visit = {
+        "batch": lambda: plane.compute(Crew(problem), w, q, LATER),
+        "subgradient": lambda: state.run(order, LATER),
+    }[kind]
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        with pytest.raises(KeyboardInterrupt):
+            visit()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert 0 < (plane.n_calls if kind == "batch" else state.n_steps) < n
+    if kind == "subgradient":
+        # The visits made are whole: those of another state that stops there.
+        twin = SubgradientState(problem, 0.1, q)
+        assert twin.run(order[: state.n_steps], LATER)
+        np.testing.assert_array_equal(twin.average, state.average)
+
+
+# From here on through the estimator.
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_estimator(rng, name):
+    case = Case(rng)
+    model = ChainSSVM(lam=0.3, solver=name, random_state=0, **TIGHT[name])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.fit(case.X, case.y, case.weights)
+    assert model.solver_ == name
+    assert list(model.history_) == HISTORY
+    best, _ = dual_qp.optimum(case.terms, 0.3)
+    assert model.objective_ == pytest.approx(best, rel=1e-3)
+    assert model.objective_ == pytest.approx(
+        brute_force.primal(model.w_, 0.3, case.terms), rel=1e-12
+    )
+    assert model.converged_ == (name != "ssg")
+    assert model.status_ == ("MAX_ITER" if name == "ssg" else "CONVERGED")
+    assert np.isnan(model.dual_gap_) == (name == "ssg")
+    assert not hasattr(model, "_warm_state")
+    assert len(model.predict(case.X)) == len(case.X)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_bounds_of_the_estimator(rng, name):
+    case = Case(rng)
+    box = boxes(rng, case.d)
+    model = ChainSSVM(lam=0.3, solver=name, bounds=box, random_state=0, **TIGHT[name])
+    w = model.fit(case.X, case.y, case.weights).w_
+    assert (w >= box[0]).all()
+    assert (w <= box[1]).all()
+    best, _ = dual_qp.optimum(case.terms, 0.3, box)
+    assert model.objective_ == pytest.approx(best, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_only_solvers_with_a_gap_warn_of_it(rng, name):
+    case = Case(rng)
+    model = ChainSSVM(lam=0.01, solver=name, max_iter=2, tol=1e-6)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(case.X, case.y)
+    assert model.status_ == "MAX_ITER"
+    assert [w.category for w in caught] == ([] if name == "ssg" else [ConvergenceWarning])
+    assert all(w.filename == __file__ for w in caught)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"step": "pairwise"}, {"step": "fw"}, {"sampling": "uniform"}, {"sampling": "gap"},
+        {"cache": True}, {"schedule": "clock"}, {"average": True}, {"average": False},
+        {"warm_start": "dual"}, {"warm_start": True}, {"checkpoint": "no/such/path"},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parameters_that_do_not_apply_are_refused(rng, name, parameter):
+    case = Case(rng)
+    model = ChainSSVM(solver=name, max_iter=1, **parameter)
+    fine = {"sampling": "uniform"}, {"average": True}
+    if parameter in (fine if name == "ssg" else [{"average": False}]):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            assert model.fit(case.X, case.y).status_ == "MAX_ITER"
+        return
+    with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* solver='{name}'"):
+        model.fit(case.X, case.y)
+    assert not hasattr(model, "status_")
+
+
+def test_a_missing_qp_solver_is_named(rng, monkeypatch):
+    case = Case(rng)
+    monkeypatch.setitem(sys.modules, "clarabel", None)
+    model = ChainSSVM(solver="cutting-plane")
+    with pytest.raises(ImportError, match=r"sstruct\[cutting-plane\]"):
+        model.fit(case.X, case.y)
+    assert not hasattr(model, "status_")
+    for name in ("fw", "ssg"):  # they do without
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ChainSSVM(solver=name, max_iter=2).fit(case.X, case.y)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_max_time(rng, name):
+    X, y = long_chains(rng)
+    model = ChainSSVM(lam=1e-4, tol=0, max_iter=10**6, max_time=0.2, solver=name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    assert model.status_ == "TIME_LIMIT"
+    assert 0.2 <= model.history_["seconds"][-1] < 2
+    assert np.isfinite(model.objective_)
+    assert model.history_["primal"][-1] == model.objective_
+    assert len(model.history_["passes"]) == model.n_iter_
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_control_c(rng, name):
+    X, y = long_chains(rng, n=20, K=3)
+    X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40
+    model = ChainSSVM(
+        lam=1e-5, tol=0, max_iter=10**7, certificate_every=10**7, solver=name, random_state=0
+    )
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    timer.join()
+    assert (model.status_, model.converged_) == ("INTERRUPTED", False)
+    assert model.history_["seconds"][-1] < 5
+    assert len(model.history_["passes"]) == model.n_iter_
+    terms = brute_force.blocks(X, y, brute_force.Model(3))
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 1e-5, terms), rel=1e-9)
+    if name != "ssg":
+        assert 0 <= model.dual_objective_ <= model.objective_
+    assert len(model.predict(X)) == len(X)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, name):
+    def interrupted(*arguments):
+        raise KeyboardInterrupt
+
+    case = Case(rng)
+    monkeypatch.setattr(solver, "full_pass", interrupted)
+    fit = SOLVERS[name](case.problem, 0.1, case.q, Options(max_iter=1, tol=0))
+    solution = fit.solve()
+    assert solution.status == "INTERRUPTED"
+    assert isinstance(solution.interruption, KeyboardInterrupt)
+    primal = brute_force.primal(case.public(solution.w), 0.1, case.terms)
+    # The primal is that of w, or unknown.
+    assert solution.primal in (np.inf, pytest.approx(primal))
+    assert (solution.primal == np.inf) == (name != "cutting-plane")
+    assert solution.history["passes"].tolist() == [1]
+    if name == "ssg":
+        np.testing.assert_array_equal(solution.w, fit.state.average)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.parametrize("lam", [5e-324, 1e-308, 1e-200])
+def test_weights_out_of_range_are_an_error_and_no_warning(rng, name, lam):
+    case = Case(rng)
+    with pytest.raises(ValueError, match=r"the objective is (nan|inf): the weights leave"):
+        ChainSSVM(lam=lam, solver=name, max_iter=20, random_state=0).fit(case.X, case.y)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_lines_of_progress(rng, name, caplog):
+    case = Case(rng)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ChainSSVM(lam=0.01, solver=name, max_iter=3, tol=0, verbose=2).fit(case.X, case.y)
+    assert len(caplog.messages) == 3
+    expected = "pass 3: no duality gap" if name == "ssg" else "pass 3: estimated relative gap"
+    assert caplog.messages[-1].startswith(expected)
+
+
+def test_bar_without_a_gap_counts_passes():
+    pytest.importorskip("tqdm")
+    with progress(1, 1e-2, 4) as bar:
+        bar.update(1, float("nan"))
+        assert bar.bar.n == 0.25
+        bar.update(5, float("nan"))
+        assert bar.bar.n == 1
+        assert "no gap" in str(bar.bar)
+
+
+@pytest.mark.parametrize("certificate_every", [1, 3])
+@pytest.mark.parametrize("name", SOLVERS)
+def test_callbacks_see_the_certificate_of_their_pass(rng, name, certificate_every):
+    case, lam, rows = Case(rng), 0.05, []
+
+    def callback(info, solution):
+        now = solution()
+        w = case.public(now.w)
+        if np.isnan(info["primal"]):
+            assert name == "ssg"
+            assert np.isnan(now.primal)
+        else:
+            primal = brute_force.primal(w, lam, case.terms)
+            assert now.primal == info["primal"] == pytest.approx(primal, rel=1e-12)
+        rows.append(info["passes"])
+        return len(rows) == 4
+
+    options = Options(tol=0, certificate_every=certificate_every)
+    solution = SOLVERS[name](case.problem, lam, case.q, options, callback=callback).solve()
+    assert solution.status == "STOPPED_BY_CALLBACK"
+    assert rows == solution.history["passes"].tolist() == [1, 2, 3, 4]
+    primal = brute_force.primal(case.public(solution.w), lam, case.terms)
+    assert solution.primal == solution.history["primal"][-1] == pytest.approx(primal, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+def test_callbacks_of_the_estimator(rng, name):
+    case = Case(rng)
+    model = ChainSSVM(lam=0.05, solver=name, tol=0, random_state=0)
+    model.set_callbacks(lambda info: info["passes"] == 3).fit(case.X, case.y)
+    assert (model.status_, model.n_iter_) == ("STOPPED_BY_CALLBACK", 3)
