@@ -27,5 +27,8 @@ cdef class BlockProblem:
     cdef int scatter(
         self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
         double* out) except -1 nogil
+    cdef int exchange(
+        self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+        double* out) except -1 nogil
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1
     cpdef BlockProblem fork(self)

@@ -85,6 +85,16 @@ cdef class BlockProblem:
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.scatter")
 
+    cdef int exchange(
+            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            double* out) except -1 nogil:
+        """out += c (phi(x_i, gain) - phi(x_i, lose)): `scatter` of two."""
+        cdef const int32_t* codes[2]
+        cdef double coefficient[2]
+        codes[0], codes[1] = gain, lose
+        coefficient[0], coefficient[1] = c, -c
+        return self.scatter(i, codes, coefficient, 2, out)
+
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         """Raise unless `code` is a valid labeling of block i."""
         self._check_block(i)

@@ -326,15 +326,11 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t l, p, f, size, at
         cdef double total = 0
         cdef double* sums
-        cdef const int32_t* pair[2]
-        cdef double sign[2]
         if self.accumulator is None:   # as large as w, so only where it is wanted
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        pair[0], pair[1] = a, b
-        sign[0], sign[1] = 1, -1
-        self.scatter(i, pair, sign, 2, sums)
+        self.exchange(i, a, b, 1.0, sums)
         # Every touched entry is squared once and put back to zero.
         for p in range(n_nodes):
             l = where[p]

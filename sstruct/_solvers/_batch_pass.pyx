@@ -131,7 +131,7 @@ cdef class Plane:
                         self.exact = self.exact and exact[k]
                         # Where rounding or an inexact oracle puts the truth first, it is the answer.
                         if margin[k] > 0:
-                            problem.scatter(
+                            problem.exchange(
                                 i, &codes[2 * width * k], &codes[2 * width * k + width],
                                 block_weight[i], &psi[0])
                             problem.loss(i, &codes[2 * width * k + width], &value)

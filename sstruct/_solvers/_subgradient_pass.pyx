@@ -96,7 +96,7 @@ cdef class SubgradientState:
                 self.problem.truth(i, &truth[0])
                 self.exact = self.exact and answer.exact
                 t = <double> self.n_steps + 1
-                self.problem.scatter(i, &truth[0], &code[0], factor, &self.total[0])
+                self.problem.exchange(i, &truth[0], &code[0], factor, &self.total[0])
                 if self.bounded:
                     for j in range(d):
                         self.iterate[j] = min(
@@ -104,7 +104,7 @@ cdef class SubgradientState:
                         self.moment[j] += t * self.iterate[j]
                     work += 4.0 * d
                 else:
-                    self.problem.scatter(i, &truth[0], &code[0], t * factor, &self.moment[0])
+                    self.problem.exchange(i, &truth[0], &code[0], t * factor, &self.moment[0])
                 self.n_steps += 1
                 work += answer.work
                 if look(&watch, work):

@@ -130,6 +130,13 @@ class FrankWolfe(Solver):
         return self.state.n_oracle_calls
 
     @property
+    def effective_passes(self):
+        """Passes of n oracle calls each: where hits take the place of calls, fewer than made."""
+        if not self.options.cache:
+            return self.n_passes
+        return self.n_oracle_calls // self.problem.n_blocks
+
+    @property
     def working_set_size(self):
         """Mean number of cached labelings of a block."""
         return self.state.n_labelings / self.problem.n_blocks

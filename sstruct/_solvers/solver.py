@@ -112,7 +112,7 @@ class Solver:
             dual=self.dual,
             status=status,
             exact=self.exact,
-            n_passes=max(self.n_oracle_calls // self.problem.n_blocks, 1),
+            n_passes=max(self.effective_passes, 1),
             n_oracle_calls=self.n_oracle_calls,
             history=self.history.as_arrays(),
             interruption=interruption,
@@ -136,6 +136,11 @@ class Solver:
             self._certify()
             self._record()
         return Status.STOPPED_BY_CALLBACK
+
+    @property
+    def effective_passes(self):
+        """Passes of n oracle calls each."""
+        return self.n_passes
 
     def _end_early(self):
         """Certify what an interruption has left; a second one gives up the certificate."""
