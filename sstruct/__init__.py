@@ -1,11 +1,12 @@
 """Structured support vector machines as scikit-learn estimators."""
 
 from sstruct.chain import ChainSSVM
+from sstruct.multiclass import MulticlassSSVM
 from sstruct.sequences import Sequences
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["ChainSSVM", "Sequences", "__version__", "show_versions"]
+__all__ = ["ChainSSVM", "MulticlassSSVM", "Sequences", "__version__", "show_versions"]
 
 
 def show_versions():

@@ -2,6 +2,7 @@
 
 import warnings
 from hashlib import blake2b
+from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -24,6 +25,9 @@ class BaseSSVM(BaseEstimator):
     A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
     ``_predict_codes(X)`` returns the packed nodes and the index of each one's label.
     """
+
+    # What "auto" stands for.
+    _auto: ClassVar = {"solver": "mp-bcfw", "step": "pairwise", "sampling": "permutation"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -66,11 +70,14 @@ class BaseSSVM(BaseEstimator):
         attributes : dict
             Fitted attributes that come from the data and not from the solver; None: not there.
         """
-        solver = "mp-bcfw" if self.solver == "auto" else self.solver
+        solver, step, sampling = (
+            self._auto[name] if getattr(self, name) == "auto" else getattr(self, name)
+            for name in ("solver", "step", "sampling")
+        )
         options = Options(
             multi_plane=solver == "mp-bcfw",
-            step="pairwise" if self.step == "auto" else self.step,
-            permute=self.sampling != "uniform",
+            step=step,
+            permute=sampling == "permutation",
             tol=self.tol,
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
@@ -145,7 +152,7 @@ class BaseSSVM(BaseEstimator):
         nodes, codes = self._predict_codes(X)
         labels = flat_labels(y, nodes, type(self).__name__)
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
-        weights[is_label(labels, self.ignore_label)] = 0
+        weights[is_label(labels, getattr(self, "ignore_label", None))] = 0
         if not weights.any():
             raise ValueError("y has no labelled node in a sample of positive weight")
         return float(np.average(encode(labels, self.classes_) == codes, weights=weights))

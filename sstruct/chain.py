@@ -5,7 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import join_views, weight_views
+from sstruct._problems.node_arguments import join_views, weight_views
 from sstruct._validation import check_choice, pack_nodes
 from sstruct.base import BaseSSVM
 

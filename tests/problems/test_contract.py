@@ -12,7 +12,7 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems.node_arguments import join_views
 from tests.reference import brute_force
 
 SWITCHES = list(product([True, False], repeat=3))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems.node_arguments import join_views
 from sstruct._solvers._pass import approximate_pass, certificate_pass, exact_pass, seconds
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import STEPS
