@@ -64,25 +64,41 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
 #define SSTRUCT_STORE(VECTOR, p, v) (*(VECTOR *)(p) = (v))
 #endif
 
-/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels in N vectors; w has KP a feature) */
+/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels in N vectors; w has KP a feature)
+ * U partial sums a label, over the features of each residue modulo U: a chain of additions waits
+ * for every one of them, so eight vectors are in flight whatever W is. Vectors of four, which
+ * AVX2 has: gcc keeps arrays of eight in memory there, forty times slower, and AVX-512 gains
+ * nothing from them here. */
 #if defined(__GNUC__)
-#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N, U)                                            \
     SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
     {                                                                                        \
-        VECTOR sum[N];                                                                       \
-        for (int q = 0; q < N; q++) sum[q] = SSTRUCT_LOAD(VECTOR, out + q * (W / N));        \
-        for (int64_t f = 0; f < size; f++) {                                                 \
+        VECTOR sum[U][N];                                                                    \
+        int64_t f = 0;                                                                       \
+        for (int u = 0; u < U; u++)                                                          \
+            for (int q = 0; q < N; q++)                                                      \
+                sum[u][q] = u ? (VECTOR){0} : SSTRUCT_LOAD(VECTOR, out + q * (W / N));       \
+        for (; f + U <= size; f += U)                                                        \
+            for (int u = 0; u < U; u++) {                                                    \
+                const double *row = w + (index ? (int64_t)index[f + u] : f + u) * KP;        \
+                const double value = (double)x[f + u];                                       \
+                for (int q = 0; q < N; q++)                                                  \
+                    sum[u][q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));            \
+            }                                                                                \
+        for (; f < size; f++) {                                                              \
             const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
             const double value = (double)x[f];                                               \
             for (int q = 0; q < N; q++)                                                      \
-                sum[q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                   \
+                sum[0][q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                \
         }                                                                                    \
-        for (int q = 0; q < N; q++) SSTRUCT_STORE(VECTOR, out + q * (W / N), sum[q]);        \
+        for (int u = 1; u < U; u++)                                                          \
+            for (int q = 0; q < N; q++) sum[0][q] += sum[u][q];                              \
+        for (int q = 0; q < N; q++) SSTRUCT_STORE(VECTOR, out + q * (W / N), sum[0][q]);     \
     }
 #else
-#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N, U)                                            \
     SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
@@ -99,10 +115,10 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
 #endif
 
 #define SSTRUCT_ROW_POTENTIALS(TYPE)                                                         \
-    SSTRUCT_ACCUMULATE(TYPE, 32, sstruct_eight, 4)                                           \
-    SSTRUCT_ACCUMULATE(TYPE, 16, sstruct_eight, 2)                                           \
-    SSTRUCT_ACCUMULATE(TYPE, 8, sstruct_eight, 1)                                            \
-    SSTRUCT_ACCUMULATE(TYPE, 4, sstruct_four, 1)                                             \
+    SSTRUCT_ACCUMULATE(TYPE, 32, sstruct_four, 8, 1)                                         \
+    SSTRUCT_ACCUMULATE(TYPE, 16, sstruct_four, 4, 2)                                         \
+    SSTRUCT_ACCUMULATE(TYPE, 8, sstruct_four, 2, 4)                                          \
+    SSTRUCT_ACCUMULATE(TYPE, 4, sstruct_four, 1, 8)                                          \
     SSTRUCT_INLINE void sstruct_row_potentials_##TYPE(                                       \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
