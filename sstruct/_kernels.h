@@ -151,16 +151,19 @@ SSTRUCT_MULTIVERSION static void sstruct_potentials(
         const int64_t start = sstruct_row_start(rows, first + l);
         const int64_t size = sstruct_row_size(rows, first + l);
         const int32_t *index = rows->indices ? rows->indices + start : NULL;
-        if (bias) memcpy(out, bias, KP * sizeof(double));
-        else memset(out, 0, KP * sizeof(double));
-        if (rows->single)
-            sstruct_row_potentials_float((const float *)rows->values + start, index, size, w, KP, out);
-        else
-            sstruct_row_potentials_double((const double *)rows->values + start, index, size, w, KP, out);
-        if (cost) {
-            const double *row = cost + (int64_t)truth[l] * KP;
+        const double *row = cost ? cost + (int64_t)truth[l] * KP : NULL;
+        for (int64_t k = 0; k < KP; k++) out[k] = bias ? bias[k] : 0;
+        if (row)
             for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
-        }
+        /* One loop each: whether there are indices is not asked again for every feature. */
+        if (index && rows->single)
+            sstruct_row_potentials_float((const float *)rows->values + start, index, size, w, KP, out);
+        else if (index)
+            sstruct_row_potentials_double((const double *)rows->values + start, index, size, w, KP, out);
+        else if (rows->single)
+            sstruct_row_potentials_float((const float *)rows->values + start, NULL, size, w, KP, out);
+        else
+            sstruct_row_potentials_double((const double *)rows->values + start, NULL, size, w, KP, out);
     }
 }
 
