@@ -2,11 +2,19 @@
 
 from sstruct._callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
+from sstruct.multiclass import MulticlassSSVM
 from sstruct.sequences import Sequences
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["ChainSSVM", "GapMonitor", "Sequences", "__version__", "show_versions"]
+__all__ = [
+    "ChainSSVM",
+    "GapMonitor",
+    "MulticlassSSVM",
+    "Sequences",
+    "__version__",
+    "show_versions",
+]
 
 
 def show_versions():

@@ -1,11 +1,9 @@
 """Labelled sequences as the arrays that a ChainProblem trains on."""
 
-from collections.abc import Iterable
-
 import numpy as np
 from scipy import sparse
 
-from sstruct._labels import as_labels, encode, find_classes, is_label, plain
+from sstruct._labels import encode, is_label, training_classes
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._rows import compressed
 from sstruct._validation import check_weights, flat_labels, pack_nodes
@@ -46,7 +44,7 @@ class LabelledChains:
         used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
         if not used.any():
             raise ValueError("y has no labelled node in a sample of positive weight")
-        self.classes = _find_classes(estimator.classes, labels, used, nodes)
+        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
         self.codes = encode(labels, self.classes)
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
@@ -87,24 +85,6 @@ class LabelledChains:
         features = [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
         masks = [mask for mask in self.masks if mask is not None]
         return [*features, self.start, self.length, self.codes, self.classes, *masks]
-
-
-def _find_classes(classes, labels, used, nodes):
-    """Return all labels in order: those given, or those that occur."""
-    if classes is None:
-        return find_classes(labels[used])
-    if isinstance(classes, str) or not isinstance(classes, Iterable):
-        raise TypeError(f"classes must be a list of labels or None, found {classes!r}")
-    classes = as_labels(list(classes))
-    if len(classes) == 0 or len(find_classes(classes)) < len(classes):
-        raise ValueError("classes must name at least one label, and none twice")
-    unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
-    if len(unknown):
-        row = unknown[0]
-        raise ValueError(
-            f"y[{nodes.sample_of(row)}] contains {plain(labels[row])!r}, which is not in classes"
-        )
-    return classes
 
 
 def _labelled_runs(used, offsets):

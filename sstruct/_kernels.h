@@ -82,25 +82,41 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
 #define SSTRUCT_STORE(VECTOR, p, v) (*(VECTOR *)(p) = (v))
 #endif
 
-/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels in N vectors; w has KP a feature) */
+/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels in N vectors; w has KP a feature)
+ * U partial sums a label, over the features of each residue modulo U: a chain of additions waits
+ * for every one of them, so eight vectors are in flight whatever W is. Vectors of four, which
+ * AVX2 has: gcc keeps arrays of eight in memory there, forty times slower, and AVX-512 gains
+ * nothing from them here. */
 #if defined(__GNUC__)
-#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N, U)                                            \
     SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
     {                                                                                        \
-        VECTOR sum[N];                                                                       \
-        for (int q = 0; q < N; q++) sum[q] = SSTRUCT_LOAD(VECTOR, out + q * (W / N));        \
-        for (int64_t f = 0; f < size; f++) {                                                 \
-            const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
-            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                               \
+        VECTOR sum[U][N];                                                                    \
+        int64_t f = 0;                                                                       \
+        for (int u = 0; u < U; u++)                                                          \
             for (int q = 0; q < N; q++)                                                      \
-                sum[q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                   \
+                sum[u][q] = u ? (VECTOR){0} : SSTRUCT_LOAD(VECTOR, out + q * (W / N));       \
+        for (; f + U <= size; f += U)                                                        \
+            for (int u = 0; u < U; u++) {                                                    \
+                const double *row = w + (index ? (int64_t)index[f + u] : f + u) * KP;        \
+                const double value = SSTRUCT_VALUE_##TYPE(x, f + u);                                       \
+                for (int q = 0; q < N; q++)                                                  \
+                    sum[u][q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));            \
+            }                                                                                \
+        for (; f < size; f++) {                                                              \
+            const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                               \
+            for (int q = 0; q < N; q++)                                                      \
+                sum[0][q] += value * SSTRUCT_LOAD(VECTOR, row + q * (W / N));                \
         }                                                                                    \
-        for (int q = 0; q < N; q++) SSTRUCT_STORE(VECTOR, out + q * (W / N), sum[q]);        \
+        for (int u = 1; u < U; u++)                                                          \
+            for (int q = 0; q < N; q++) sum[0][q] += sum[u][q];                              \
+        for (int q = 0; q < N; q++) SSTRUCT_STORE(VECTOR, out + q * (W / N), sum[0][q]);     \
     }
 #else
-#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N)                                               \
+#define SSTRUCT_ACCUMULATE(TYPE, W, VECTOR, N, U)                                            \
     SSTRUCT_INLINE void sstruct_accumulate_##TYPE##_##W(                                     \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
@@ -109,7 +125,7 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
         for (int k = 0; k < W; k++) sum[k] = out[k];                                         \
         for (int64_t f = 0; f < size; f++) {                                                 \
             const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
-            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                               \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                               \
             for (int k = 0; k < W; k++) sum[k] += value * row[k];                            \
         }                                                                                    \
         for (int k = 0; k < W; k++) out[k] = sum[k];                                         \
@@ -117,10 +133,10 @@ typedef double sstruct_four __attribute__((vector_size(32), aligned(8), may_alia
 #endif
 
 #define SSTRUCT_ROW_POTENTIALS(TYPE)                                                         \
-    SSTRUCT_ACCUMULATE(TYPE, 32, sstruct_eight, 4)                                           \
-    SSTRUCT_ACCUMULATE(TYPE, 16, sstruct_eight, 2)                                           \
-    SSTRUCT_ACCUMULATE(TYPE, 8, sstruct_eight, 1)                                            \
-    SSTRUCT_ACCUMULATE(TYPE, 4, sstruct_four, 1)                                             \
+    SSTRUCT_ACCUMULATE(TYPE, 32, sstruct_four, 8, 1)                                         \
+    SSTRUCT_ACCUMULATE(TYPE, 16, sstruct_four, 4, 2)                                         \
+    SSTRUCT_ACCUMULATE(TYPE, 8, sstruct_four, 2, 4)                                          \
+    SSTRUCT_ACCUMULATE(TYPE, 4, sstruct_four, 1, 8)                                          \
     SSTRUCT_INLINE void sstruct_row_potentials_##TYPE(                                       \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
         double *out)                                                                         \
@@ -154,18 +170,21 @@ SSTRUCT_MULTIVERSION static void sstruct_potentials(
         const int64_t start = sstruct_row_start(rows, first + l);
         const int64_t size = sstruct_row_size(rows, first + l);
         const int32_t *index = rows->indices ? rows->indices + start : NULL;
-        if (bias) memcpy(out, bias, KP * sizeof(double));
-        else memset(out, 0, KP * sizeof(double));
+        const double *row = cost ? cost + (int64_t)truth[l] * KP : NULL;
+        for (int64_t k = 0; k < KP; k++) out[k] = bias ? bias[k] : 0;
+        if (row)
+            for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
+        /* One loop each: whether there are indices is not asked again for every feature. */
         if (rows->kind == SSTRUCT_ONES)
             sstruct_row_potentials_sstruct_ones(NULL, index, size, w, KP, out);
-        else if (rows->kind == SSTRUCT_SINGLE)
+        else if (index && rows->kind == SSTRUCT_SINGLE)
             sstruct_row_potentials_float((const float *)rows->values + start, index, size, w, KP, out);
-        else
+        else if (index)
             sstruct_row_potentials_double((const double *)rows->values + start, index, size, w, KP, out);
-        if (cost) {
-            const double *row = cost + (int64_t)truth[l] * KP;
-            for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
-        }
+        else if (rows->kind == SSTRUCT_SINGLE)
+            sstruct_row_potentials_float((const float *)rows->values + start, NULL, size, w, KP, out);
+        else
+            sstruct_row_potentials_double((const double *)rows->values + start, NULL, size, w, KP, out);
     }
 }
 

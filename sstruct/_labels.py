@@ -1,6 +1,7 @@
 """Labels of any hashable type: joined, ordered, turned into integers."""
 
 import numbers
+from collections.abc import Iterable
 from itertools import chain
 
 import numpy as np
@@ -62,6 +63,27 @@ def find_classes(labels):
         return as_labels(ordered(labels))
     except TypeError:
         raise _unhashable(labels) from None
+
+
+def training_classes(classes, labels, used, sample_of):
+    """Return all labels in order: those that a `classes` parameter gives, or those that occur.
+
+    `used` tells which labels train; `sample_of` turns the position of a label into its sample's.
+    """
+    if classes is None:
+        return find_classes(labels[used])
+    if isinstance(classes, str) or not isinstance(classes, Iterable):
+        raise TypeError(f"classes must be a list of labels or None, found {classes!r}")
+    classes = as_labels(list(classes))
+    if len(classes) == 0 or len(find_classes(classes)) < len(classes):
+        raise ValueError("classes must name at least one label, and none twice")
+    unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
+    if len(unknown):
+        at = unknown[0]
+        raise ValueError(
+            f"y[{sample_of(at)}] contains {plain(labels[at])!r}, which is not in classes"
+        )
+    return classes
 
 
 def _unhashable(labels):

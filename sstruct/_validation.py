@@ -82,7 +82,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
         _refuse_unreadable(X, numeric)
-        return _rows(estimator, X, fitted) if numeric else None
+        return pack_rows(estimator, X, fitted) if numeric else None
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
         raise ValueError("X has 0 features, expected at least 1")
@@ -230,7 +230,7 @@ def _as_it_is(array, name):
     return _numeric(array, name) if sparse.issparse(array) else np.asarray(array)
 
 
-def _rows(estimator, X, fitted):
+def pack_rows(estimator, X, fitted):
     """2-D input by scikit-learn's own validation: every row is a structure of one node."""
     # A stand-in takes the attributes, so that a refused fit leaves no trace.
     target = estimator if fitted else type(estimator)()

@@ -5,6 +5,7 @@ import os
 import warnings
 from dataclasses import asdict
 from hashlib import blake2b
+from typing import ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -15,7 +16,7 @@ from sklearn.utils import check_random_state
 from sstruct._callbacks import CallbackSupport, FitTask
 from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
-from sstruct._problems.chain_arguments import padded_bounds
+from sstruct._problems.node_arguments import padded_bounds
 from sstruct._solvers._state import DualState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.checkpoint import Checkpoint
@@ -55,6 +56,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
     ``_predict_codes(X)`` returns the packed nodes and the index of each one's label.
     """
+
+    # What "auto" stands for.
+    _auto: ClassVar = {"solver": "mp-bcfw", "step": "pairwise", "sampling": "permutation"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -267,7 +271,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         nodes, codes = self._predict_codes(X)
         labels = flat_labels(y, nodes, type(self).__name__)
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
-        weights[is_label(labels, self.ignore_label)] = 0
+        weights[is_label(labels, getattr(self, "ignore_label", None))] = 0
         if not weights.any():
             raise ValueError("y has no labelled node in a sample of positive weight")
         return float(np.average(encode(labels, self.classes_) == codes, weights=weights))

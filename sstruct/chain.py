@@ -5,7 +5,7 @@ from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
-from sstruct._chain_weights import ChainWeights
+from sstruct._named_weights import ChainWeights
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._chain_top_k import chain_top_k

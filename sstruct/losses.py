@@ -63,3 +63,48 @@ def node_costs(loss, codes, weights, n_labels):
     if np.diag(table).any():
         raise ValueError("loss must have a zero diagonal: the truth costs nothing")
     return table, True
+
+
+def class_weights(class_weight, classes, codes, weights):
+    """Turn a `class_weight` parameter into the weight of each class, as scikit-learn does.
+
+    Sample weights count as copies, and any hashable label may be a key.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+    classes : ndarray of shape (K,)
+    codes : ndarray of int of shape (n,)
+        Class of each sample, 0 ... K - 1.
+    weights : ndarray of shape (n,)
+        Sample weights.
+
+    Returns
+    -------
+    ndarray of shape (K,)
+        A class that does not occur has weight 1 with "balanced".
+
+    Raises
+    ------
+    ValueError
+        If it is neither of these, a weight is negative or not finite, or a key is no class while
+        some class has no key.
+    """
+    K = len(classes)
+    if class_weight is None:
+        return np.ones(K)
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        count = np.bincount(codes, weights=weights, minlength=K)
+        present = count > 0
+        return np.divide(count.sum(), present.sum() * count, out=np.ones(K), where=present)
+    if not isinstance(class_weight, dict):
+        raise ValueError(f'class_weight must be a dict, "balanced" or None, found {class_weight!r}')
+    given = [class_weight.get(label) for label in classes.tolist()]
+    named = sum(weight is not None for weight in given)
+    if named < min(K, len(class_weight)):
+        missing = [label for label, weight in zip(classes.tolist(), given) if weight is None]
+        raise ValueError(f"the classes {missing} are not in class_weight: {class_weight}")
+    out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
+    if not np.isfinite(out).all() or (out < 0).any():
+        raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")
+    return out

@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._problems.chain_arguments import fill_views
+from sstruct._problems.node_arguments import fill_views
 
 
 cdef class BlockProblem:

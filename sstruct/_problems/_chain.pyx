@@ -20,8 +20,8 @@ from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 import numpy as np
 
 from sstruct._problems.batches import batch_size
-from sstruct._problems.chain_arguments import (
-    check_blocks, check_labels, of_blocks, padded, penalties, weight_views)
+from sstruct._problems.chain_arguments import check_blocks, check_labels, penalties
+from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
@@ -389,7 +389,7 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout; see `chain_arguments`."""
+        """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""
         self._check_weights(w)
         terms = (self.bias, self.boundaries, self.transitions)
         return weight_views(w, self.n_labels, self.n_features, terms)

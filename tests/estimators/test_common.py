@@ -3,10 +3,10 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sstruct.chain import ChainSSVM
+from sstruct import ChainSSVM, MulticlassSSVM
 
 # Weight equivalence is asked at rtol 1e-7, so fits must be tight.
-ESTIMATORS = [ChainSSVM(tol=1e-10)]
+ESTIMATORS = [ChainSSVM(tol=1e-10), MulticlassSSVM(tol=1e-10)]
 # Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
 # warns of.
 CHECKS = [
@@ -20,7 +20,7 @@ CHECKS = [
 
 # Some checks fit random labels to features around 100: tol 1e-10 is out of reach, and not asked.
 @pytest.mark.filterwarnings(
-    "ignore:ChainSSVM stopped at relative duality gap:sklearn.exceptions.ConvergenceWarning"
+    "ignore:.*SSVM stopped at relative duality gap:sklearn.exceptions.ConvergenceWarning"
 )
 @pytest.mark.parametrize("estimator, check", CHECKS)
 def test_estimator_check(estimator, check):

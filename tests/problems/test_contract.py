@@ -18,7 +18,7 @@ from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems.node_arguments import join_views
 from tests.reference import brute_force
 
 SWITCHES = list(product([True, False], repeat=3))

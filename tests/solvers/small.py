@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems.node_arguments import join_views
 from sstruct._solvers._state import DualState
 from tests.reference import boxed_qp, brute_force
 

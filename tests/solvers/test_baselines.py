@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems.chain_arguments import join_views, padded_bounds
+from sstruct._problems.node_arguments import join_views, padded_bounds
 from sstruct._solvers import cutting_plane, solver
 from sstruct._solvers._batch_pass import Plane
 from sstruct._solvers._exact_pass import seconds

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
-from sstruct._problems.chain_arguments import join_views
+from sstruct._problems.node_arguments import join_views
 from sstruct._solvers import _exact_pass, _full_pass
 from sstruct._solvers._approximate_pass import approximate_pass
 from sstruct._solvers._exact_pass import Sampling, seconds

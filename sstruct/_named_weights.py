@@ -1,12 +1,12 @@
-"""The weights of a chain model by name: views of one vector."""
+"""The weights of a model by name: views of one vector."""
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._problems.chain_arguments import join_views, weight_views
+from sstruct._problems.node_arguments import join_views, weight_views
 
 
-class ChainWeights:
+class NodeWeights:
     """``w_`` and its parts, of an estimator with ``_w`` in the problem's layout and ``_terms``."""
 
     def _views(self):
@@ -31,6 +31,10 @@ class ChainWeights:
     def intercept_(self):
         """Bias of each label."""
         return self._term("intercept")
+
+
+class ChainWeights(NodeWeights):
+    """The same with start, end and transition weights."""
 
     @property
     def start_coef_(self):

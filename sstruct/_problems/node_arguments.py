@@ -1,0 +1,92 @@
+"""What problems with labelled nodes share: values of blocks, padded tables, names for weights."""
+
+import numpy as np
+
+
+def of_blocks(values, n_blocks, dtype):
+    """Return one value a block; None: ones."""
+    if values is None:
+        return np.ones(n_blocks, dtype=dtype)
+    values = np.ascontiguousarray(values, dtype=dtype)
+    if values.shape != (n_blocks,):
+        raise ValueError(f"{values.shape} values, expected one for each of {n_blocks} blocks")
+    return values
+
+
+def padded(table, shape, width, name):
+    """Return a float64 table with its rows padded by zeros to `width` entries."""
+    table = np.asarray(table, dtype=np.float64)
+    if table.shape != shape:
+        raise ValueError(f"{name} must have shape {shape}, found {table.shape}")
+    out = np.zeros((shape[0], width))
+    out[:, : shape[1]] = table
+    return out
+
+
+def weight_views(w, n_labels, n_features, terms):
+    """Name the parts of weights in the oracle's layout, without a copy.
+
+    Parameters
+    ----------
+    w : ndarray of shape (n_weights,)
+    terms : tuple of bool
+        Whether there are intercepts, boundaries (start and end), transitions.
+
+    Returns
+    -------
+    dict
+        coef (K, F), and those that exist of intercept, start, end (K,) and edge (K, K), in the
+        order of the public weight vector.
+    """
+    bias, boundaries, transitions = terms
+    n_rows = n_features + bias + 2 * boundaries + n_labels * transitions
+    rows = w.reshape(n_rows, -1)[:, :n_labels]
+    views, at = {"coef": rows[:n_features].T}, n_features
+    for name, exists in (("intercept", bias), ("start", boundaries), ("end", boundaries)):
+        if exists:
+            views[name] = rows[at]
+            at += 1
+    if transitions:
+        views["edge"] = rows[at:]
+    return views
+
+
+def join_views(views):
+    """Put the parts one after another: the public weight vector."""
+    return np.concatenate([part.ravel() for part in views.values()])
+
+
+def fill_views(views, public):
+    """Undo `join_views`, into the array that the views are of."""
+    expected = (sum(part.size for part in views.values()),)
+    if np.shape(public) != expected:
+        raise ValueError(f"weights of shape {np.shape(public)}, expected {expected}")
+    at = 0
+    for part in views.values():
+        part[...] = np.reshape(public[at : at + part.size], part.shape)
+        at += part.size
+
+
+def padded_bounds(problem, bounds):
+    """Return bounds of the public weight vector in a problem's layout, infinite elsewhere.
+
+    Raises
+    ------
+    ValueError
+        If they do not have shape (2, n_weights), or leave no finite weight between them.
+    """
+    bounds = np.asarray(bounds, dtype=np.float64)
+    out = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+    size = sum(part.size for part in problem.weight_views(out[0]).values())
+    if bounds.shape != (2, size):
+        raise ValueError(f"bounds of shape {bounds.shape}, expected {(2, size)}, as w_ is ordered")
+    wrong = ~(bounds[0] <= bounds[1]) | (bounds[0] == np.inf) | (bounds[1] == -np.inf)
+    if wrong.any():
+        at = np.flatnonzero(wrong)[0]
+        raise ValueError(
+            f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
+            "expected lower <= upper with a finite number between"
+        )
+    for k in range(2):
+        fill_views(problem.weight_views(out[k]), bounds[k])
+    return out

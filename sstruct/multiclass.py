@@ -1,0 +1,331 @@
+"""MulticlassSSVM: max-margin classification into one of K classes."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import ClassifierMixin
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._labels import encode, training_classes
+from sstruct._named_weights import NodeWeights
+from sstruct._problems._multiclass import MulticlassProblem
+from sstruct._problems._rows import compressed
+from sstruct._validation import check_weights, flat_labels, pack_rows
+from sstruct.base import BaseSSVM
+from sstruct.losses import class_weights, node_costs
+
+
+def _flat_labels(y, rows, name):
+    """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
+    if isinstance(y, list | tuple):
+        for i, label in enumerate(y):
+            if isinstance(label, list | np.ndarray) and np.size(label) != 1:
+                raise ValueError(f"y[{i}] is {label}, expected one label: y should be a 1d array")
+    return flat_labels(y, rows, name)
+
+
+class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
+    r"""Multiclass support vector machine of Crammer and Singer.
+
+    Learns one weight vector a class by minimising
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
+        \max_y \left[ L_i(y) - \langle w_{y_i} - w_y, x_i \rangle \right]
+
+    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped.
+
+    Parameters
+    ----------
+    lam : float or "auto", default="auto"
+        Regularisation, positive; every weight is regularised, intercepts too. ``"auto"`` is 1 over
+        the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+        Cost of a wrong class, the margin that training asks for: 1 for ``"hamming"`` and
+        ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
+        costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
+        the order of ``classes_``.
+    class_weight : dict, "balanced" or None, default=None
+        Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
+        leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
+    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
+        ``"mp-bcfw"`` alternates exact passes with approximate ones over cached classes;
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
+        batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
+        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, and `sampling`
+        (without ``"gap"``) and `average` (always) for ``"ssg"`` alone: other values are refused.
+        ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
+        without a warning, and the dual attributes are NaN.
+    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
+        Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective,
+        unless step is ``"fw"``.
+    sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
+        Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
+        every 10 passes by a certificate). ``"auto"`` is ``"permutation"``.
+    cache : {"auto", True, False}, default="auto"
+        Whether a cached class whose gap is large enough takes the place of an oracle call
+        ([2]_, section 3.3). ``"auto"`` is False.
+    schedule : {"work", "clock"}, default="work"
+        How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
+        the clock, as in [1]_.
+    average : {"auto", True, False}, default="auto"
+        Whether weighted averages of the iterates are kept ([1]_, section 3.6); ``w_`` is then the
+        better of the last and the averaged iterate. ``"auto"``: with ``step="fw"`` only.
+    fit_intercept : bool, default=True
+        Whether each class has a bias.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+    classes : array-like or None, default=None
+        All classes, in order; None: those that occur in training.
+    tol : float, default=1e-2
+        Stop at relative duality gap (primal - dual) / primal <= tol.
+    certificate_every : int, default=10
+        Passes between certificates; one is also made when the gap's estimate says that it is time.
+        Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
+    max_iter : int, default=1000
+        Most passes (n oracle calls each).
+    max_time : float or None, default=None
+        Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
+        ``"cutting-plane"``: and one quadratic program).
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
+        its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
+        data raise.
+    checkpoint : path or None, default=None
+        File where the state of the fit is kept as it goes. A fit that finds it goes on from there
+        to the same bits as one that was never interrupted; the file of another fit raises. It is
+        removed once a fit has converged.
+    n_jobs : int or None, default=None
+        Threads for oracles in training; -1: all processors. The results do not
+        depend on it.
+    random_state : int, RandomState instance or None, default=None
+        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+    verbose : int, default=0
+        1: progress bar with the gap (needs tqdm); 2: a line a pass, to the logger ``sstruct``.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        ``coef_`` and, with `fit_intercept`, ``intercept_``, one after another; put together when
+        asked for.
+    coef_ : ndarray of shape (K, n_features)
+        Weights of each class, for two classes too; a view.
+    intercept_ : ndarray of shape (K,)
+        Zero without `fit_intercept`.
+    classes_ : ndarray of shape (K,)
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features,)
+        Where X has names.
+    lam_ : float
+    solver_ : str
+    n_iter_ : int
+        Passes made, at least 1.
+    n_oracle_calls_ : int
+        Without those of certificates.
+    objective_, dual_objective_, dual_gap_ : float
+        Primal at ``w_``, the lower bound, and their difference: the certificate.
+    status_ : str
+        CONVERGED, MAX_ITER, TIME_LIMIT, STALLED (rounding ends progress),
+        STOPPED_BY_CALLBACK or INTERRUPTED.
+    converged_ : bool
+    inference_ : str
+        ``"enumeration (exact)"``.
+    history_ : dict of ndarrays
+        One row a pass, as in :class:`ChainSSVM`.
+
+    See Also
+    --------
+    ChainSSVM : Labels that depend on their neighbours.
+    sklearn.svm.LinearSVC : With ``multi_class="crammer_singer"`` the same optimum, without
+        intercept.
+
+    Notes
+    -----
+    A pass costs O(nnz K) for nnz nonzero features in all. Beyond the features, memory is O(K F) for
+    the weights and, per example, a few classes with their dual weights.
+
+    References
+    ----------
+    .. [1] K. Crammer, Y. Singer. On the Algorithmic Implementation of Multiclass Kernel-based
+           Vector Machines. JMLR 2001.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+           Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sstruct import MulticlassSSVM
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = MulticlassSSVM(lam=0.1, random_state=0).fit(X[:1200] / 16, y[:1200])
+    >>> model.status_
+    'CONVERGED'
+    >>> bool(model.score(X[1200:] / 16, y[1200:]) > 0.85)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        lam="auto",
+        loss="hamming",
+        class_weight=None,
+        solver="auto",
+        step="auto",
+        sampling="auto",
+        cache="auto",
+        schedule="work",
+        average="auto",
+        fit_intercept=True,
+        bounds=None,
+        classes=None,
+        tol=1e-2,
+        certificate_every=10,
+        max_iter=1000,
+        max_time=None,
+        warm_start=False,
+        checkpoint=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.lam = lam
+        self.loss = loss
+        self.class_weight = class_weight
+        self.solver = solver
+        self.step = step
+        self.sampling = sampling
+        self.cache = cache
+        self.schedule = schedule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.classes = classes
+        self.tol = tol
+        self.certificate_every = certificate_every
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+        y : array-like of shape (n,)
+            Labels of any hashable type; at least two classes.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative; weight 0 is absence, weight k is k copies.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data or a parameter are not as expected; the message names the sample. The
+            estimator is then unchanged.
+        """
+        self._check_parameters()
+        rows = pack_rows(self, X, fitted=False)
+        labels = _flat_labels(y, rows, type(self).__name__)
+        if labels.dtype != object:  # scikit-learn knows numbers and strings alone
+            check_classification_targets(labels)
+        weights = check_weights(sample_weight, len(rows))
+        used = weights > 0
+        classes = training_classes(self.classes, labels, used, int)
+        if len(classes) < 2:
+            raise ValueError("y has one class in samples of positive weight, expected two or more")
+        codes, weights = encode(labels[used], classes), weights[used]
+        cost, _ = node_costs(self.loss, codes, weights, len(classes))
+        total = float(weights.sum())
+        block_weight = (
+            weights / total * class_weights(self.class_weight, classes, codes, weights)[codes]
+        )
+        # A class of weight 0 takes part in no hinge loss, and the engine wants positive weights.
+        kept = block_weight > 0
+        if not kept.any():
+            raise ValueError(f"class_weight gives every sample weight 0: {self.class_weight!r}")
+        used[used] = kept
+        flat = rows.flat if used.all() else rows.flat[used]
+        problem = MulticlassProblem(
+            compressed(flat), codes[kept], len(classes), cost=cost, bias=self.fit_intercept
+        )
+        features = [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+        return self._fit_problem(
+            problem,
+            block_weight[kept],
+            1 / total if isinstance(self.lam, str) else float(self.lam),
+            data=[*features, codes[kept], classes],
+            training=(X, y, sample_weight),
+            attributes={
+                "n_features_in_": rows.n_features,
+                "feature_names_in_": rows.feature_names,
+                "classes_": classes,
+                "inference_": "enumeration (exact)",
+                # What w_ means must not change when a parameter is set after the fit.
+                "_terms": (self.fit_intercept, False, False),
+            },
+        )
+
+    def _class_scores(self, X):
+        """Return the packed rows and the score of each class, (n, K)."""
+        check_is_fitted(self)
+        rows = pack_rows(self, X, fitted=True)
+        return rows, safe_sparse_dot(rows.flat, self.coef_.T) + self.intercept_
+
+    def _predict_codes(self, X):
+        rows, scores = self._class_scores(X)
+        return rows, scores.argmax(axis=1)
+
+    def predict(self, X):
+        """Find the class with the highest score.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n,)
+        """
+        _, codes = self._predict_codes(X)
+        return self.classes_[codes]
+
+    def decision_function(self, X):
+        """Compute the score of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n, K), or (n,) for two classes
+            For two classes the score of the second minus that of the first.
+        """
+        _, scores = self._class_scores(X)
+        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the accuracy.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+        y : array-like of shape (n,)
+            Labels that training has not seen count as wrong.
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        return BaseSSVM.score(self, X, y, sample_weight)

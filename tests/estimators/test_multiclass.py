@@ -1,0 +1,327 @@
+"""MulticlassSSVM: optimum, certificate, weights, labels, and LIBLINEAR's objective."""
+
+import os
+import pickle
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV
+from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_class_weight
+
+from sstruct import MulticlassSSVM
+from sstruct.losses import class_weights
+from tests.reference import brute_force, dual_qp
+
+TABLE = np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])
+LOSSES = {
+    "hamming": "hamming",
+    "count": "hamming-count",
+    "balanced": "balanced",
+    "weights": np.array([0.5, 2.0, 1.0]),
+    "table": TABLE,
+}
+CLASS_WEIGHTS = {"none": None, "balanced": "balanced", "dict": {0: 3.0, 2: 0.5}, "zero": {1: 0.0}}
+
+
+def make(rng, n=18, F=3, K=3):
+    """Noisy rows, not separable; every label occurs."""
+    X = rng.standard_normal((n, F))
+    y = np.argmax(X @ rng.standard_normal((F, K)) + 1.5 * rng.standard_normal((n, K)), axis=1)
+    y[:K] = np.arange(K)
+    return X, y
+
+
+def terms_of(X, y, *, bias=True, loss="hamming", class_weight=None, weights=None, K=3):
+    """The objective's hinge terms: chains of one node, their weights times the class weights."""
+    X = X.toarray() if sparse.issparse(X) else X
+    model = brute_force.Model(K, bias, False, False)
+    weights = np.ones(len(y)) if weights is None else weights
+    factor = np.ones(K)
+    if class_weight == "balanced":
+        count = np.array([weights[y == k].sum() for k in range(K)])
+        factor = weights.sum() / (K * count)
+    elif class_weight is not None:
+        for k, value in class_weight.items():
+            factor[k] = value
+    blocks = brute_force.blocks([x[np.newaxis] for x in X], y[:, np.newaxis], model, loss, weights)
+    for block in blocks:
+        block.weight *= factor[y[block.sample]]
+    return [block for block in blocks if block.weight > 0]
+
+
+def certify(model, terms, lam):
+    """Recompute primal, dual and w by their definitions."""
+    primal = brute_force.primal(model.w_, lam, terms)
+    assert model.objective_ == pytest.approx(primal, rel=1e-9)
+    alphas = brute_force.read_working_sets(model._warm_state, terms)
+    dual = brute_force.dual(alphas, lam, terms)
+    assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
+    np.testing.assert_allclose(
+        model.w_, brute_force.weights_of(alphas, lam, terms), rtol=0, atol=1e-12 / lam
+    )
+    assert model.dual_gap_ == pytest.approx(max(primal - dual, 0), abs=1e-9 * primal)
+
+
+def compare(X, y, *, lam=0.1, weights=None, tol=1e-8, **parameters):
+    """Fit tightly; optimum, certificate and an independent QP must agree."""
+    model = MulticlassSSVM(
+        lam=lam, tol=tol, max_iter=50_000, warm_start=True, random_state=0, **parameters
+    ).fit(X, y, sample_weight=weights)
+    assert model.status_ == "CONVERGED"
+    terms = terms_of(
+        X,
+        y,
+        bias=parameters.get("fit_intercept", True),
+        loss=parameters.get("loss", "hamming"),
+        class_weight=parameters.get("class_weight"),
+        weights=weights,
+    )
+    certify(model, terms, lam)
+    best, _ = dual_qp.optimum(terms, lam)
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= model.objective_ * (1 + 1e-8)
+    if tol <= 1e-8:
+        assert model.objective_ == pytest.approx(best, rel=1e-6)
+    return model
+
+
+@pytest.mark.parametrize("csr", [False, True], ids=["dense", "csr"])
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS)
+@pytest.mark.parametrize("loss", LOSSES)
+def test_optimum_with_every_loss_and_weight(rng, loss, class_weight, weighted, csr):
+    X, y = make(rng)
+    weights = rng.choice([0.5, 1.0, 3.0], len(X)) if weighted else None
+    if weighted:
+        weights[7] = 0.0
+    compare(
+        sparse.csr_matrix(X) if csr else X,
+        y,
+        loss=LOSSES[loss],
+        class_weight=CLASS_WEIGHTS[class_weight],
+        weights=weights,
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("sampling", ["auto", "permutation", "uniform"])
+@pytest.mark.parametrize("solver", ["auto", "mp-bcfw", "bcfw"])
+@pytest.mark.parametrize("step", ["auto", "fw", "pairwise", "away", "corrective"])
+def test_optimum_with_every_solver(rng, step, solver, sampling, bias):
+    X, y = make(rng)
+    tol = 1e-3 if step == "fw" else 1e-8  # Frank-Wolfe steps converge at a sublinear rate
+    compare(X, y, step=step, solver=solver, sampling=sampling, fit_intercept=bias, tol=tol,
+            average=False)  # fmt: skip
+
+
+@pytest.mark.parametrize("class_weight", ["none", "balanced", "dict"])
+@pytest.mark.parametrize("loss", ["hamming", "balanced"])
+@pytest.mark.parametrize("lam", [0.01, 0.3, "auto"])
+def test_weights_are_copies(rng, lam, loss, class_weight):
+    X, y = make(rng, n=30)
+    weights = rng.integers(0, 4, len(X))
+    weights[:3] = 1
+    model = MulticlassSSVM(
+        lam=lam, loss=loss, class_weight=CLASS_WEIGHTS[class_weight], tol=1e-10, max_iter=50_000,
+        random_state=0,
+    )  # fmt: skip
+    weighted = clone(model).fit(X, y, weights)
+    copies = np.repeat(np.arange(len(X)), weights)
+    repeated = clone(model).set_params(random_state=1).fit(X[copies], y[copies])
+    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-15)
+    assert weighted.objective_ > 0.01  # not separable
+    np.testing.assert_allclose(weighted.w_, repeated.w_, rtol=0, atol=1e-7)
+    kept = np.flatnonzero(weights)
+    removed = clone(model).fit(X[kept], y[kept], weights[kept])
+    np.testing.assert_array_equal(weighted.w_, removed.w_)
+    extra = clone(model).fit(np.r_[X, X[:1]], np.r_[y, 9], np.r_[weights, 0])
+    np.testing.assert_array_equal(extra.classes_, [0, 1, 2])
+    np.testing.assert_array_equal(extra.w_, weighted.w_)
+
+
+def crammer_singer_objective(coef, X, y, lam):
+    """lam/2 |w|^2 + mean of max_y [y != truth] + <w_y - w_truth, x>, in plain numpy."""
+    scores, rows = X @ coef.T, np.arange(len(y))
+    augmented = scores + 1
+    augmented[rows, y] -= 1
+    return 0.5 * lam * np.sum(coef**2) + np.mean(augmented.max(axis=1) - scores[rows, y])
+
+
+def compare_with_liblinear(X, y, lam):
+    reference = LinearSVC(
+        multi_class="crammer_singer", C=1 / (lam * len(X)), fit_intercept=False, tol=1e-7,
+        max_iter=10**6, random_state=0,
+    ).fit(X, y)  # fmt: skip
+    model = MulticlassSSVM(
+        lam=lam, fit_intercept=False, tol=1e-7, max_iter=10**5, random_state=0
+    ).fit(X, y)
+    assert model.status_ == "CONVERGED"
+    expected = crammer_singer_objective(reference.coef_, X, y, lam)
+    found = crammer_singer_objective(model.coef_, X, y, lam)
+    assert model.objective_ == pytest.approx(found, rel=1e-10)
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert expected >= model.dual_objective_ * (1 - 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*multi_class:FutureWarning")
+@pytest.mark.parametrize("lam", [1e-3, "1/n"])
+def test_liblinear_has_the_same_optimum_on_digits(lam):
+    X, y = load_digits(return_X_y=True)
+    compare_with_liblinear(X / 16, y, 1 / len(X) if lam == "1/n" else lam)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("SSTRUCT_DATA"), reason="SSTRUCT_DATA is not set")
+@pytest.mark.filterwarnings("ignore:.*multi_class:FutureWarning")
+@pytest.mark.parametrize("lam", [1e-3, "1/n"])
+def test_liblinear_has_the_same_optimum_on_usps(lam):
+    with np.load(Path(os.environ["SSTRUCT_DATA"]) / "usps.npz") as usps:
+        X, y = usps["X_train"] / 1000.0 - 1, usps["y_train"].astype(int)
+    compare_with_liblinear(X, y, 1 / len(X) if lam == "1/n" else lam)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+@pytest.mark.parametrize("csr", [False, True], ids=["dense", "csr"])
+def test_predictions_follow_the_weights(rng, K, csr):
+    X, y = make(rng, n=40, F=4, K=K)
+    names = np.array(["zebra", "ant", "cow"])[y]
+    model = MulticlassSSVM(lam=0.1, random_state=0).fit(sparse.csr_matrix(X) if csr else X, names)
+    np.testing.assert_array_equal(model.classes_, np.unique(names))
+    assert model.coef_.shape == (K, 4)
+    assert model.intercept_.shape == (K,)
+    np.testing.assert_array_equal(model.w_, np.r_[model.coef_.ravel(), model.intercept_])
+    scores = X @ model.coef_.T + model.intercept_
+    expected = scores[:, 1] - scores[:, 0] if K == 2 else scores
+    new = sparse.csr_matrix(X) if csr else X
+    np.testing.assert_allclose(model.decision_function(new), expected, rtol=0, atol=1e-12)
+    predicted = model.classes_[scores.argmax(axis=1)]
+    np.testing.assert_array_equal(model.predict(new), predicted)
+    weights = rng.random(40)
+    right = predicted == names
+    assert model.score(new, names) == pytest.approx(right.mean())
+    assert model.score(new, names, weights) == pytest.approx(np.average(right, weights=weights))
+    assert model.score(new, np.full(40, "dog")) == 0
+
+
+def test_labels_of_any_hashable_type(rng):
+    X, y = make(rng)
+    tuples = [(int(label), "x") for label in y]
+    model = MulticlassSSVM(lam=0.1, random_state=0).fit(X, tuples)
+    plain = MulticlassSSVM(lam=0.1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.w_, plain.w_)
+    assert model.predict(X).tolist() == [(label, "x") for label in plain.predict(X)]
+    assert model.score(X, tuples) == plain.score(X, y)
+    both = {(0, "x"): 2.0, (1, "x"): 1.0}
+    weighted = MulticlassSSVM(lam=0.1, random_state=0, class_weight=both).fit(X, tuples)
+    expected = MulticlassSSVM(lam=0.1, random_state=0, class_weight={0: 2.0}).fit(X, y)
+    np.testing.assert_array_equal(weighted.w_, expected.w_)
+
+
+def test_classes_fix_order_and_number(rng):
+    X, y = make(rng)
+    cost = np.ones((4, 4)) - np.eye(4)
+    model = MulticlassSSVM(lam=0.1, loss=cost, classes=[2, 7, 0, 1], tol=1e-6, random_state=0)
+    model.fit(X, y)
+    assert model.classes_.tolist() == [2, 7, 0, 1]
+    assert model.coef_.shape == (4, 3)
+    assert set(model.predict(X)) <= {0, 1, 2, 7}
+    # One class of several: all others are pushed away from it.
+    model.fit(X[:1], y[:1])
+    assert model.predict(X[:1]) == y[:1]
+    with pytest.raises(ValueError, match=r"y\[1\] contains 1, which is not in classes"):
+        MulticlassSSVM(classes=[0, 2]).fit(X, y)
+
+
+@pytest.mark.parametrize("class_weight", CLASS_WEIGHTS.values(), ids=list(CLASS_WEIGHTS))
+def test_class_weights_are_those_of_sklearn(rng, class_weight):
+    y = rng.integers(0, 3, 50)
+    expected = compute_class_weight(class_weight, classes=np.arange(3), y=y)
+    found = class_weights(class_weight, np.arange(3), y, np.ones(50))
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
+def test_class_weights_without_samples_or_keys():
+    balanced = class_weights("balanced", np.array([0, 1, 2]), np.array([0, 0, 2]), np.ones(3))
+    assert balanced.tolist() == [0.75, 1, 1.5]
+    # A fold may lack a class, where all that occur have a key.
+    given = {"a": 2.0, "b": 3.0, "c": 4.0}
+    assert class_weights(given, np.array(["a", "c"]), None, None).tolist() == [2, 4]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"y": [1] * 18}, "y has one class"),
+        ({"sample_weight": [1.0] + [0.0] * 17}, "y has one class"),
+        ({"y": np.linspace(0, 1, 18)}, "Unknown label type: continuous"),
+        ({"y": [[0, 1]] * 18}, "y should be a 1d array"),
+        ({"y": None}, "requires y to be passed"),
+        ({"class_weight": "heavy"}, "class_weight must be a dict"),
+        ({"class_weight": {0: -1.0}}, "finite and not negative"),
+        ({"class_weight": {0: np.nan}}, "finite and not negative"),
+        ({"class_weight": {0: 1.0, 5: 1.0}}, r"classes \[1, 2\] are not in class_weight"),
+        ({"class_weight": {0: 0, 1: 0, 2: 0}}, "gives every sample weight 0"),
+        ({"loss": np.ones((2, 2))}, "loss has shape"),
+        ({"lam": 0}, "lam must be finite and above 0"),
+        ({"sample_weight": [-1.0] * 18}, r"sample_weight\[0\] is -1"),
+        ({"X": [np.ones((2, 3))] * 18}, "dim"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else next(iter(v)),
+)
+def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
+    X, y = make(rng)
+    data = {"X": X, "y": y, "sample_weight": None}
+    data.update({name: value for name, value in change.items() if name in data})
+    parameters = {name: value for name, value in change.items() if name not in data}
+    model = MulticlassSSVM(**parameters)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.fit(**data)
+    assert vars(model) == before
+
+
+def test_a_fit_ends_where_rounding_does(rng):
+    X, y = make(rng)
+    model = MulticlassSSVM(lam=0.1, tol=0, max_iter=10**5, random_state=0).fit(X, y)
+    assert model.status_ == "STALLED"
+    assert model.dual_gap_ <= 1e-12 * model.objective_
+
+
+def test_warm_start_and_pickles(rng):
+    X, y = make(rng, n=60)
+    parameters = dict(lam=0.02, tol=1e-7, max_iter=20_000, random_state=0)
+    cold = MulticlassSSVM(**parameters).fit(X, y)
+    model = MulticlassSSVM(**parameters, warm_start=True).fit(X, y)
+    assert model.fit(X, y).n_iter_ < cold.n_iter_
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-7)
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        model.fit(X, (y + 1) % 3)
+    copy = pickle.loads(pickle.dumps(cold))
+    assert copy.w_.tobytes() == cold.w_.tobytes()
+    np.testing.assert_array_equal(copy.predict(X), cold.predict(X))
+
+
+def test_single_precision_features(rng):
+    X, y = make(rng, n=60)
+    X = X.astype(np.float32)
+    model = MulticlassSSVM(lam=0.1, tol=1e-8, random_state=0)
+    single, double = clone(model).fit(X, y), clone(model).fit(X.astype(np.float64), y)
+    np.testing.assert_allclose(single.w_, double.w_, rtol=0, atol=1e-9)
+    assert single.coef_.dtype == np.float64
+
+
+def test_it_is_a_classifier_that_grids_search(rng):
+    X, y = make(rng, n=60)
+    assert is_classifier(MulticlassSSVM())
+    search = GridSearchCV(MulticlassSSVM(random_state=0), {"lam": [0.01, 0.1]}, cv=3).fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        search.best_estimator_.fit(X, y)

@@ -1,0 +1,121 @@
+"""MulticlassProblem: the contract of BlockProblem by enumeration, and what it refuses.
+
+As in test_contract, features, weights and costs are small integers: results agree to the bit.
+"""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct._problems._decode import decode
+from sstruct._problems._multiclass import MulticlassProblem
+from sstruct._problems.node_arguments import join_views
+from tests.problems.test_contract import STORAGES, check_against_definition, code
+
+
+def make(rng, K, *, n=4, F=5, storage="dense", dtype=np.float64, bias=True, scaled=True):
+    """Return a problem with its parts as `check_against_definition` wants them."""
+    X = rng.integers(-3, 4, (n, F)) * (rng.random((n, F)) < 0.7)
+    labels = rng.integers(0, K, n).astype(np.int32)
+    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
+    scale = rng.choice([0.25, 0.5, 1.0, 2.0], n) if scaled else None
+    problem = MulticlassProblem(
+        sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        labels,
+        K,
+        cost=cost,
+        loss_scale=scale,
+        bias=bias,
+    )
+
+    def phi(i, y):
+        coef, intercept = np.zeros((K, F)), np.zeros(K)
+        coef[y[0]], intercept[y[0]] = X[i], 1
+        return np.concatenate([coef.ravel(), intercept]) if bias else coef.ravel()
+
+    w = rng.integers(-4, 5, K * F + bias * K).astype(float)
+    return SimpleNamespace(
+        problem=problem,
+        phi=phi,
+        loss=lambda i, y: (scale[i] if scaled else 1) * cost[labels[i], y[0]],
+        w=w,
+        padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
+        allowed=[[(k,) for k in range(K)]] * n,
+    )
+
+
+@pytest.mark.parametrize("bias", [True, False], ids=["bias", "plain"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("K", [1, 2, 3, 4, 5, 9, 17, 33, 41, 150])
+def test_every_size_and_storage(rng, K, storage, dtype, bias):
+    check_against_definition(
+        make(rng, K, storage=storage, dtype=dtype, bias=bias, scaled=K % 2 == 0), rng
+    )
+
+
+def test_rows_without_features():
+    for X in (sparse.csr_matrix((2, 3)), np.zeros((2, 3))):
+        problem = MulticlassProblem(X, [0, 1], 2)
+        w = problem.padded_weights(np.r_[np.full(6, 9.0), 0.0, 5.0])
+        assert decode(problem, w).tolist() == [1, 1]
+        assert problem.py_squared_distance(0, code([0]), code([1])) == 2
+
+
+def test_features_that_need_no_copy_are_not_copied():
+    X = np.ones((2, 3))
+    problem = MulticlassProblem(X, [0, 1], 2, bias=False)
+    w = problem.padded_weights(np.r_[np.zeros(3), np.ones(3)])
+    assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [1, 1]
+    X[:] = -1  # seen by the problem and by forks
+    assert decode(problem, w).tolist() == decode(problem.fork(), w).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"labels": [0, 1, 2, 0]}, "labels must lie between 0 and 1"),
+        ({"labels": [0, -1, 1, 0]}, "labels must lie between 0 and 1"),
+        ({"labels": [0, 1, 0]}, r"labels of shape \(3,\) for 4 rows"),
+        ({"labels": [[0, 1, 0, 1]]}, r"labels of shape \(1, 4\) for 4 rows"),
+        ({"X": np.ones((0, 3)), "labels": []}, "0 rows and 2 labels"),
+        ({"n_labels": 0}, "4 rows and 0 labels"),
+        ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
+        ({"loss_scale": [1.0]}, "one for each of 4 blocks"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else next(iter(v)),
+)
+def test_bad_arguments_are_refused(change, message):
+    arguments = dict(X=np.ones((4, 3)), labels=[0, 1, 0, 1], n_labels=2)
+    MulticlassProblem(**arguments)
+    with pytest.raises(ValueError, match=message):
+        MulticlassProblem(**{**arguments, **change})
+
+
+def test_the_doors_check_what_comes_in():
+    problem = MulticlassProblem(np.ones((2, 3)), [0, 1], 3)
+    w, good = np.zeros(problem.n_weights), code([2])
+    doors = [
+        lambda c: problem.py_loss(0, c),
+        lambda c: problem.py_squared_distance(0, c, good),
+        lambda c: problem.py_squared_distance(0, good, c),
+        lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
+        lambda c: problem.py_scatter(0, [good, c], [1.0, -1.0], w),
+        lambda c: problem.py_scores(0, w, c[np.newaxis]),
+    ]
+    for door in doors:
+        door(good)
+        for wrong in ([], [0, 1]):
+            with pytest.raises(ValueError, match=r"block 0: labeling code of . entries"):
+                door(code(wrong))
+        for wrong in ([3], [-1]):
+            with pytest.raises(ValueError, match=r"block 0: label -?[13] at position 0"):
+                door(code(wrong))
+    for i in (-1, 2):
+        with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
+            problem.py_truth(i)
+    for call in (lambda w: decode(problem, w), problem.padded_weights, problem.weight_views):
+        with pytest.raises(ValueError, match=r"weights"):
+            call(w[:-1])
