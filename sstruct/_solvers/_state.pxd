@@ -31,7 +31,8 @@ cdef class DualState:
     cdef const Py_ssize_t[::1] boxed
     cdef const double[::1] lower, upper
     cdef double[::1] hidden, clipped
-    cdef Py_ssize_t[::1] order
+    cdef Py_ssize_t[::1] order            # of exact passes; shuffled on and on
+    cdef Py_ssize_t[::1] visits           # scratch of approximate passes
     cdef Random random
     cdef Scratches scratches              # one a thread
     cdef Scratch* scratch                 # the first: of the visits that step

@@ -77,6 +77,7 @@ cdef class DualState:
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
+        self.visits = np.empty(problem.n_blocks, dtype=np.intp)
         random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
         self.draws = SumTree(problem.n_blocks) if draw else None
         if average:
