@@ -38,19 +38,23 @@ def approximate_pass(
     cdef Watch watch = start_watch(deadline)
     cdef bint late = False
     with nogil:
-        for i in range(n):
-            if state.working_sets[i].size == 1:
-                state.working_gaps[i] = 0
+        if state.n_shared < 0:
+            list_shared(state)
+        # Blocks that cache only the truth count as known, with nothing to gain.
+        n_known = n - state.n_shared
+        for a in range(state.n_shared):
+            i = state.shared[a]
             if state.working_gaps[i] != INFINITY:
                 mean += state.working_gaps[i]
                 n_known += 1
         mean = mean / n_known if n_known > 0 else 0
-        # Blocks with something to gain, in random order.
-        for i in range(n):
-            if state.working_sets[i].size > 1 and (all_blocks or state.working_gaps[i] > mean):
+        # In random order.
+        for a in range(state.n_shared):
+            i = state.shared[a]
+            if all_blocks or state.working_gaps[i] > mean:
                 state.visits[n_visits] = i
                 n_visits += 1
-        state.work += LOOK_WORK * n
+        state.work += LOOK_WORK * state.n_shared
         random_shuffle(&state.random, &state.visits[0], n_visits)
         for a in range(n_visits):
             announce(state, a, n_visits)
@@ -59,6 +63,16 @@ def approximate_pass(
                 late = True
                 break
     return not late
+
+
+cdef void list_shared(DualState state) noexcept nogil:
+    """List the blocks whose dual weight more than one labeling may have."""
+    cdef Py_ssize_t i
+    state.n_shared = 0
+    for i in range(state.problem.n_blocks):
+        if state.working_sets[i].size > 1:
+            state.shared[state.n_shared] = i
+            state.n_shared += 1
 
 
 cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept nogil:
