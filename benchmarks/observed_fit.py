@@ -28,7 +28,7 @@ NEVER = 10**9
 
 @dataclass
 class Curve:
-    """A fit as it went, a value a pass; `lower` is the best lower bound met.
+    """A fit as it went, a value a pass.
 
     calls : oracle calls, those of refreshing passes included
     seconds, wall : CPU time and wall clock
@@ -111,11 +111,8 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
             for w in points():
                 hinge, _ = full_pass(crew, w, data.block_weight)
                 best = min(best, 0.5 * data.lam * squared_norm(w) + hinge)
-            if baseline is None and options.needs_gaps and not math.isnan(info["primal"]):
-                refreshes += 1
-                calls += refreshes * data.n
-            elif refreshes:
-                calls += refreshes * data.n
+            refreshes += options.needs_gaps and not math.isnan(info["primal"])
+            calls += refreshes * data.n
         rows.append((calls, cpu, wall, best, info["dual"]))
         gap = (best - (info["dual"] if lower is None else lower)) / best
         done = gap <= least_gap or (cpu if clock == "cpu" else wall) > limit
