@@ -19,11 +19,11 @@ from sstruct.preprocessing import SequenceVectorizer
 LAMS = {
     "ocr-small": (0.01, 0.001, 0.0),
     "ocr-large": (0.01, 0.001, 0.0),
-    "conll": (0.0,),
+    "conll": (0.001, 0.0),
     "digits": (0.001, 0.0),
     "usps": (0.001, 0.0),
-    "sequences": (0.001,),
-    "yeast": (0.001,),
+    "sequences": (0.01, 0.001),
+    "yeast": (0.001, 0.0),
 }
 # Those whose data no rule or constant of this package was chosen on.
 UNTUNED = ("sequences", "yeast")
@@ -104,7 +104,7 @@ LOADERS = {
     "digits": digits,
     "usps": usps,
     "sequences": lambda: make_sequences(
-        1500, n_labels=12, n_features=40, min_length=2, max_length=40, noise=3.0, random_state=7
+        1500, n_labels=12, n_features=40, min_length=2, max_length=40, noise=1.5, random_state=7
     ),
     "yeast": yeast,
 }
