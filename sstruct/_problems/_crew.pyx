@@ -58,7 +58,7 @@ cdef class Crew:
             sstruct_add(&self.inside, 1)
             try:
                 start_new_thread(self._enter, (k,))
-            except:
+            except BaseException:
                 sstruct_add(&self.inside, -1)
                 raise
         return 0
