@@ -17,6 +17,7 @@ cdef class MulticlassProblem(BlockProblem):
     cdef Py_ssize_t KP, bias_at
     # Scratch of this object.
     cdef double[::1] theta, lazy_theta
+    cdef int32_t[::1] label
 
     cdef void potentials(
         self, Py_ssize_t i, const double* w, double loss_weight, double* theta) noexcept nogil

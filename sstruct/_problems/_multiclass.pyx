@@ -86,7 +86,9 @@ cdef class MulticlassProblem(BlockProblem):
         self._set_scratch()
 
     def _set_scratch(self):
-        self.theta, self.lazy_theta = np.empty(self.KP), np.empty(self.KP)
+        self.theta, self.lazy_theta = np.empty((2, self.KP))
+        # A working set has no label twice, but whoever calls `scatter` otherwise may.
+        self.label = np.empty(max(self.KP, 64), dtype=np.int32)
 
     cpdef BlockProblem fork(self):
         cdef MulticlassProblem other = MulticlassProblem.__new__(MulticlassProblem)
@@ -170,8 +172,10 @@ cdef class MulticlassProblem(BlockProblem):
             double* out) except -1 nogil:
         cdef Py_ssize_t k
         for k in range(count):
-            sstruct_add_row(&self.rows, i, codes[k], &coefficient[k], 1, out, self.KP)
-            if self.bias:
+            self.label[k] = codes[k][0]
+        sstruct_add_row(&self.rows, i, &self.label[0], coefficient, count, out, self.KP)
+        if self.bias:
+            for k in range(count):
                 out[self.bias_at + codes[k][0]] += coefficient[k]
         return 0
 

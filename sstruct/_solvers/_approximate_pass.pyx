@@ -20,8 +20,8 @@ from sstruct._solvers._working_set cimport WorkingSet, labeling, working_set_byt
 cdef extern from "_kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
-# Work of looking at a block and skipping it.
-cdef double SKIP_WORK = 3
+# Work of looking whether to visit a block.
+cdef double LOOK_WORK = 1
 
 
 def approximate_pass(
@@ -33,41 +33,57 @@ def approximate_pass(
     such gaps are skipped; blocks not visited so since their last exact visit never are.
     Returns whether the pass was complete.
     """
-    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0
+    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0
     cdef double mean = 0
     cdef Watch watch = start_watch(deadline)
     cdef bint late = False
     with nogil:
-        for i in range(n):
+        if state.n_shared < 0:
+            list_shared(state)
+        # Blocks that cache only the truth count as known, with nothing to gain.
+        n_known = n - state.n_shared
+        for a in range(state.n_shared):
+            i = state.shared[a]
             if state.working_gaps[i] != INFINITY:
                 mean += state.working_gaps[i]
                 n_known += 1
         mean = mean / n_known if n_known > 0 else 0
-        random_shuffle(&state.random, &state.order[0], n)
-        for a in range(n):
-            i = state.order[a]
-            state.work += SKIP_WORK
-            announce(state, a, all_blocks, mean)
+        # In random order.
+        for a in range(state.n_shared):
+            i = state.shared[a]
             if all_blocks or state.working_gaps[i] > mean:
-                approximate_visit(state, i, kind, number, keep)
-                if look(&watch, state.work):
-                    late = True
-                    break
+                state.visits[n_visits] = i
+                n_visits += 1
+        state.work += LOOK_WORK * state.n_shared
+        random_shuffle(&state.random, &state.visits[0], n_visits)
+        for a in range(n_visits):
+            announce(state, a, n_visits)
+            approximate_visit(state, state.visits[a], kind, number, keep)
+            if look(&watch, state.work):
+                late = True
+                break
     return not late
 
 
-cdef void announce(DualState state, Py_ssize_t a, bint all_blocks, double mean) noexcept nogil:
+cdef void list_shared(DualState state) noexcept nogil:
+    """List the blocks whose dual weight more than one labeling may have."""
+    cdef Py_ssize_t i
+    state.n_shared = 0
+    for i in range(state.problem.n_blocks):
+        if state.working_sets[i].size > 1:
+            state.shared[state.n_shared] = i
+            state.n_shared += 1
+
+
+cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept nogil:
     """Ask for the memory of visits to come: they are in random order, and short."""
-    cdef Py_ssize_t n = state.problem.n_blocks, i
     cdef const WorkingSet* working_set
-    if a + 8 < n:
-        sstruct_prefetch(&state.working_sets[state.order[a + 8]], sizeof(WorkingSet))
-    if a + 4 < n:
-        i = state.order[a + 4]
-        if all_blocks or state.working_gaps[i] > mean:
-            working_set = &state.working_sets[i]
-            sstruct_prefetch(working_set.alpha, working_set_bytes(
-                working_set.code_size, working_set.capacity))
+    if a + 8 < n_visits:
+        sstruct_prefetch(&state.working_sets[state.visits[a + 8]], sizeof(WorkingSet))
+    if a + 4 < n_visits:
+        working_set = &state.working_sets[state.visits[a + 4]]
+        sstruct_prefetch(working_set.alpha, working_set_bytes(
+            working_set.code_size, working_set.capacity))
 
 
 cdef int approximate_visit(

@@ -227,6 +227,7 @@ def exact_pass(
         raise ValueError("the crew works on another problem")
     if sampling == GAP and state.draws is None:
         raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
+    state.n_shared = -1
     batch.size = max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)

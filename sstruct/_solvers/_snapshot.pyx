@@ -84,7 +84,7 @@ def resume(DualState state not None, kept):
                 raise ValueError(f"the first labeling of block {i} is not the truth")
         working_set.spread = spread[i]
         reserve(state.scratch, size[i] + 1)
-    state.n_labelings = total
+    state.n_labelings, state.n_shared = total, -1
     np.asarray(state.weights)[:] = kept["weights"]
     np.asarray(state.hidden)[:] = kept["hidden"]
     np.asarray(state.working_gaps)[:] = kept["working_gaps"]

@@ -31,7 +31,11 @@ cdef class DualState:
     cdef const Py_ssize_t[::1] boxed
     cdef const double[::1] lower, upper
     cdef double[::1] hidden, clipped
-    cdef Py_ssize_t[::1] order
+    cdef Py_ssize_t[::1] order            # of exact passes; shuffled on and on
+    # Scratch of approximate passes: the blocks with more than one labeling, -1: to be listed anew;
+    # those to visit.
+    cdef Py_ssize_t n_shared
+    cdef Py_ssize_t[::1] shared, visits
     cdef Random random
     cdef Scratches scratches              # one a thread
     cdef Scratch* scratch                 # the first: of the visits that step

@@ -77,6 +77,7 @@ cdef class DualState:
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
         self.working_gaps = np.full(problem.n_blocks, INFINITY)
         self.order = np.arange(problem.n_blocks, dtype=np.intp)
+        self.shared, self.visits = np.empty((2, problem.n_blocks), dtype=np.intp)
         random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
         self.draws = SumTree(problem.n_blocks) if draw else None
         if average:
@@ -99,7 +100,7 @@ cdef class DualState:
             self.problem.truth(i, &code[0])
             insert(&self.working_sets[i], &code[0], 0.0)
             self.working_sets[i].alpha[0] = 1
-        self.n_labelings = self.problem.n_blocks
+        self.n_labelings, self.n_shared = self.problem.n_blocks, -1
 
     def _set_bounds(self, bounds):
         lower, upper = np.full((2, self.problem.n_weights), [[-np.inf], [np.inf]])
@@ -358,7 +359,7 @@ cdef class DualState:
         sums = np.add.reduceat(alpha, np.cumsum(size) - size)
         if not np.allclose(sums, 1, rtol=0, atol=1e-9):
             raise ValueError("the dual weights of a block do not sum to 1")
-        self.n_labelings = 0
+        self.n_labelings, self.n_shared = 0, -1
         for i in range(self.problem.n_blocks):
             working_set = &self.working_sets[i]
             length = working_set.code_size

@@ -12,8 +12,9 @@
 """Step kinds: Frank-Wolfe, away, pairwise, corrective."""
 
 from libc.stdint cimport int64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
+from sstruct._solvers._scratch cimport Scratch
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._working_set cimport WorkingSet, labeling
 
@@ -28,6 +29,12 @@ cdef double TINY = 1e-300
 # direction is rounding.
 cdef double LEAST_REST = 1e-6
 cdef double CORRECTION = 0.1
+# Its change is then made so many times as large, as in successive over-relaxation: blocks are
+# coupled through w, and the next ones would ask for more. The dual rises for all factors below 2.
+# On OCR letters 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each).
+cdef double RELAXATION = 1.5
+# Less dual weight than this is rounding of a drop.
+cdef double DUST = 1e-15
 cdef Py_ssize_t MAX_CORRECTIONS = 20
 
 
@@ -181,6 +188,7 @@ cdef double correct(
     cdef Py_ssize_t k, n_steps = 0
     cdef int64_t s = 0, v = 0
     memset(change, 0, count * sizeof(double))
+    memcpy(state.scratch.first_score, score, count * sizeof(double))
     while n_steps < max_steps:
         sstruct_extremes(score, alpha, count, &s, &v, &mean)
         slope = score[s] - score[v]
@@ -210,9 +218,32 @@ cdef double correct(
             score[k] -= half * (far[k] - near[k])
     if n_steps > 0:
         working_set.spread = -1
-        state.dual += q * gain
+        state.dual += q * relax(state.scratch, alpha, count, gain)
         apply_change(state, i, first, count)
     return 20 + 3.0 * count * (n_steps + 1)
+
+
+cdef double relax(
+        Scratch* scratch, double* alpha, Py_ssize_t count, double gain) noexcept nogil:
+    """Carry a visit's change on beyond the block's own optimum; return what is then gained.
+
+    Along the change, the dual is t slope - t^2 (slope - gain) over q_i, with t = 1 so far.
+    """
+    cdef double slope = 0, t = RELAXATION
+    cdef Py_ssize_t k
+    for k in range(count):
+        slope += scratch.change[k] * scratch.first_score[k]
+        if scratch.change[k] < 0:
+            t = min(t, 1 - alpha[k] / scratch.change[k])
+    if not (t > 1 and t * (slope - t * (slope - gain)) > 0):
+        return gain
+    for k in range(count):
+        if scratch.change[k] != 0:
+            alpha[k] += (t - 1) * scratch.change[k]
+            # A drop leaves exactly zero.
+            alpha[k] = alpha[k] if alpha[k] > DUST else 0
+            scratch.change[k] *= t
+    return t * (slope - t * (slope - gain))
 
 
 cdef int apply_change(

@@ -1,0 +1,83 @@
+"""Threads: the same bits for every n_jobs, and fits at once that do not disturb each other."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct._problems._chain import ChainProblem
+from sstruct.datasets import make_sequences
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.w_, b.w_)
+    assert (a.objective_, a.dual_objective_) == (b.objective_, b.dual_objective_)
+    assert (a.n_iter_, a.n_oracle_calls_) == (b.n_iter_, b.n_oracle_calls_)
+
+
+@pytest.fixture(scope="module")
+def chains():
+    # Long enough, with labels enough, that oracles come in batches.
+    return make_sequences(n_samples=130, n_labels=100, min_length=50, max_length=70, random_state=0)
+
+
+def batch_size_of(X, y):
+    K = len({label for labels in y for label in labels})
+    lengths = np.array([len(x) for x in X])
+    return ChainProblem(np.vstack(X), np.cumsum(lengths) - lengths, lengths, K).batch_size
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [{}, {"sampling": "gap", "cache": True, "average": True}, {"solver": "fw"}, {"step": "fw"}],
+    ids=["default", "gap", "batch", "fw"],
+)
+def test_the_same_bits_for_every_n_jobs(chains, parameters):
+    X, y = chains
+    assert batch_size_of(X, y) > 1
+    one = ChainSSVM(lam=0.01, max_iter=12, certificate_every=3, random_state=0, **parameters)
+    models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3, -1)]
+    for model in models[1:]:
+        same(model, models[0])
+        for a, b in zip(model.predict(X), models[0].predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_fits_in_several_threads_at_once(chains, rng):
+    X, y = chains
+    rows, labels = rng.standard_normal((200, 6)), rng.integers(0, 4, 200)
+    fits = [
+        (ChainSSVM(lam=0.1, max_iter=4 + k, n_jobs=1 + k % 2, random_state=k), X, y)
+        for k in range(4)
+    ] + [(MulticlassSSVM(lam=0.01 * (k + 1), random_state=k), rows, labels) for k in range(4)]
+    alone = [clone(model).fit(X, y) for model, X, y in fits]
+    with ThreadPoolExecutor(8) as pool:
+        at_once = list(pool.map(lambda fit: fit[0].fit(*fit[1:]), fits))
+    for a, b in zip(at_once, alone, strict=True):
+        same(a, b)
+
+
+def test_n_jobs_is_checked(chains):
+    X, y = chains
+    for n_jobs in (0, 1.5, "2"):
+        with pytest.raises((ValueError, TypeError), match="n_jobs"):
+            ChainSSVM(n_jobs=n_jobs).fit(X, y)
+
+
+def test_an_oracle_that_raises_in_a_thread(rng):
+    # An infeasible mask is found by the max-oracle, in whichever thread: the error is the same.
+    from sstruct._problems._decode import decode
+
+    n, K = 64, 2
+    mask = np.array([[False, True], [False, False]])
+    lengths = np.full(n, 2)
+    lengths[50] = 5
+    X = rng.standard_normal((lengths.sum(), 3))
+    problem = ChainProblem(X, np.cumsum(lengths) - lengths, lengths, K, edge_mask=mask)
+    for n_threads in (1, 2, 4):
+        with pytest.raises(ValueError, match="block 50: the masks forbid every labelling"):
+            decode(problem, np.zeros(problem.n_weights), n_threads)
