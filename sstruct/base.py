@@ -144,7 +144,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 problem, lam, block_weight, options, bar, task.callback, bounds
             ).solve()
             return self._finish(task, solution, {**as_fitted(solution), "_warm_state": None})
-        checkpoint = self._checkpoint(data, lam, block_weight, options)
+        checkpoint = self._checkpoint(problem, data, lam, block_weight, options)
         state = DualState(
             problem,
             lam,
@@ -204,18 +204,20 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             )
         return self
 
-    def _checkpoint(self, data, lam, block_weight, options):
-        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step."""
+    def _checkpoint(self, problem, data, lam, block_weight, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.
+
+        Not of the warm start: the file has the whole state, whatever that began from.
+        """
         if self.checkpoint is None:
             return None
         free = ("tol", "max_iter", "max_time", "n_jobs", "seed")
         policy = {k: v for k, v in asdict(options).items() if k not in free}
-        loss = np.array(repr(self.loss))
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
-        warm = self.__dict__.get("_warm_state") if self.warm_start else None
-        parts = [*data, block_weight, np.array(lam), np.array(repr((policy, seed))), loss]
+        terms = list(problem.weight_views(np.empty(problem.n_weights)))
+        names = np.array(repr((type(self).__name__, terms, policy, seed)))
+        parts = [*data, block_weight, np.array(lam), np.asarray(self.loss), names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
-        parts += [] if warm is None else [warm["alpha"], warm["code"]]
         return Checkpoint(self.checkpoint, _fingerprint(parts))
 
     def _options(self, solver):

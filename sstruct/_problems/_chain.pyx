@@ -330,6 +330,9 @@ cdef class ChainProblem(BlockProblem):
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
+        # The same sum, to the bit, whichever of the two comes first.
+        if a[where[0]] > b[where[0]]:
+            a, b = b, a
         self.exchange(i, a, b, 1.0, sums)
         # Every touched entry is squared once and put back to zero.
         for p in range(n_nodes):

@@ -13,13 +13,13 @@ ctypedef int (*Task)(
 cdef class Crew:
     cdef readonly Py_ssize_t n_threads
     cdef BlockProblem problem        # the caller's
-    cdef list forks, threads, errors
+    cdef list forks, errors
     cdef Task task
     cdef void* context
     # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished;
-    # a run's begin at `base`.
+    # a run's begin at `base`. `inside` counts threads that may still be in a task.
     cdef Py_ssize_t base
-    cdef sstruct_counter limit, taken, done, closed, failed
+    cdef sstruct_counter limit, taken, done, closed, failed, inside
 
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
     cdef int run(self, Py_ssize_t count) except -1 nogil

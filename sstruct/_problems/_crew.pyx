@@ -4,10 +4,12 @@
 #     depend on who did it, nor on the number of threads.
 # (b) Threads live from `open` to `close`, one pass, and are Python's, so that a task may raise.
 #     The caller works too and looks for signals. With one thread all this is a plain loop.
+#     What tasks read and write is the caller's and goes when the pass is left: `close` counts
+#     the threads out, and no signal cuts that short, as it would `threading.Thread.join`.
 # (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
 """Threads that share the oracle calls of a problem."""
 
-import threading
+from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -42,7 +44,6 @@ cdef class Crew:
         self.problem = problem
         self.n_threads = min(n_threads, problem.n_blocks)
         self.forks = [problem.fork() for _ in range(self.n_threads - 1)]
-        self.threads = []
 
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
         """Start the threads, which wait for `run`; `close` must follow, come what may.
@@ -51,11 +52,15 @@ cdef class Crew:
         """
         self.task, self.context = task, context
         self.base = self.limit = self.taken = self.done = self.closed = self.failed = 0
+        self.inside = 0
         self.errors = []
         for k in range(1, min(self.n_threads, most)):
-            self.threads.append(threading.Thread(
-                target=self._enter, args=(k,), name=f"sstruct-{k}", daemon=True))
-            self.threads[k - 1].start()
+            sstruct_add(&self.inside, 1)
+            try:
+                start_new_thread(self._enter, (k,))
+            except BaseException:
+                sstruct_add(&self.inside, -1)
+                raise
         return 0
 
     def _enter(self, Py_ssize_t thread):
@@ -66,6 +71,8 @@ cdef class Crew:
         except BaseException as error:
             self.errors.append(error)
             sstruct_store(&self.failed, 1)
+        finally:
+            sstruct_add(&self.inside, -1)
 
     cdef Py_ssize_t take(self) noexcept nogil:
         """Take the next ticket; -1: there is none at present."""
@@ -121,9 +128,16 @@ cdef class Crew:
         return 0
 
     cdef int close(self) except -1:
-        """Send the threads home; each finishes the ticket it has."""
+        """Send the threads home and wait for them; each finishes the ticket it has.
+
+        A signal's exception comes after that, in the place of one that is on its way.
+        """
+        cdef int64_t turn = 0
         sstruct_store(&self.closed, 1)
-        for thread in self.threads:
-            thread.join()
-        self.threads = []
-        return 0
+        if sstruct_load(&self.inside) == 0:
+            return 0
+        with nogil:
+            while sstruct_load(&self.inside) > 0:
+                sstruct_wait(turn)
+                turn += 1
+        return PyErr_CheckSignals()

@@ -137,7 +137,7 @@ cdef int step_from_mean(
             change[k] = -t * alpha[k]
             change[s] -= change[k]
             alpha[k] *= 1 - t
-    alpha[s] += change[s]
+    alpha[s] = max(alpha[s] + change[s], 0)   # rounding must not take more than there is
     # A drop step leaves exactly zero.
     if away and -t == direction.max_gamma:
         alpha[s] = 0

@@ -1,5 +1,6 @@
 """Checkpoints: a fit that was killed goes on from its file to the same bits."""
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM
+from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct._solvers.checkpoint import Checkpoint
 from sstruct.datasets import make_sequences
 
 PARAMETERS = {
@@ -22,6 +24,19 @@ PARAMETERS = {
 def model(path=None, **parameters):
     defaults = {"lam": 1e-3, "tol": 1e-9, "max_iter": 40, "random_state": 3}
     return ChainSSVM(checkpoint=path, **{**defaults, **parameters})
+
+
+def keep_files(patch, path):
+    """Save after every pass; return the list of all contents, as if the process had ended there."""
+    kept, save = [], Checkpoint.save
+
+    def keep(self, arrays, notes):
+        save(self, arrays, notes)
+        kept.append(path.read_bytes())
+
+    patch.setattr(Checkpoint, "due", lambda self: True)
+    patch.setattr(Checkpoint, "save", keep)
+    return kept
 
 
 @pytest.fixture(scope="module")
@@ -41,21 +56,10 @@ def same(a, b):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, name):
-    # The file of every pass is kept, as if the process had ended there.
-    from sstruct._solvers.checkpoint import Checkpoint
-
     path = tmp_path / "fit.npz"
-    kept = []
-    save = Checkpoint.save
-
-    def keep(self, arrays, notes):
-        save(self, arrays, notes)
-        kept.append(path.read_bytes())
-
     whole = model(**PARAMETERS[name]).fit(*chains)
     with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "due", lambda self: True)
-        patch.setattr(Checkpoint, "save", keep)
+        kept = keep_files(patch, path)
         same(model(path, **PARAMETERS[name]).fit(*chains), whole)
     assert len(kept) >= 40
     for content in kept[::7] + kept[-1:]:
@@ -108,6 +112,45 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
         model(tmp_path / "missing" / "fit.npz").fit(X, y)
     with pytest.raises(TypeError, match="checkpoint must be a path"):
         model(3).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_fingerprint_is_of_every_entry_and_every_term(chains, tmp_path, rng):
+    path = tmp_path / "fit.npz"
+    refused = pytest.raises(ValueError, match="checkpoint of a fit with other data or parameters")
+    # A cost matrix so large that its repr leaves most of it out.
+    X, y = rng.standard_normal((80, 3)), np.r_[np.arange(40), rng.integers(0, 40, 40)]
+    cost = 1.0 - np.eye(40)
+    other = cost.copy()
+    other[20, 21] = 3
+    classifier = {"checkpoint": path, "max_iter": 2, "tol": 0, "random_state": 0}
+    MulticlassSSVM(loss=cost, **classifier).fit(X, y)
+    with refused:
+        MulticlassSSVM(loss=other, **classifier).fit(X, y)
+    path.unlink()
+    # With two labels there are as many transitions as starts and ends.
+    X, y = chains
+    y = [np.minimum(labels, 1) for labels in y]
+    model(path, max_iter=2, boundaries=False).fit(X, y)
+    with refused:
+        model(path, max_iter=2, transitions=False).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("warm_start", ["dual", "primal"])
+def test_a_warm_started_fit_goes_on_from_its_file(chains, tmp_path, monkeypatch, warm_start):
+    path = tmp_path / "fit.npz"
+    first = pickle.dumps(model(max_iter=3, warm_start=warm_start).fit(*chains))
+    changed = {"lam": 2e-3, "max_iter": 12}
+    whole = pickle.loads(first).set_params(**changed).fit(*chains)
+    kept = keep_files(monkeypatch, path)
+    changed["checkpoint"] = path
+    same(pickle.loads(first).set_params(**changed).fit(*chains), whole)
+    # The process that goes on has the model that the fit began from, a later one, or none.
+    later = pickle.loads(first).set_params(lam=2e-3, max_iter=2).fit(*chains)
+    for model_then in (pickle.loads(first), later, model(warm_start=warm_start)):
+        path.write_bytes(kept[4])
+        same(model_then.set_params(**changed).fit(*chains), whole)
 
 
 KILLED = """

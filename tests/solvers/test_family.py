@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
 from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._sampling import SumTree
+from sstruct._solvers._snapshot import snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
 from sstruct._solvers.frank_wolfe import FrankWolfe, Options
@@ -254,6 +256,51 @@ def test_draws_are_in_proportion_to_the_gaps(rng):
     tree.py_put(7, 0.0)
     with pytest.raises(ValueError, match="zero"):
         tree.py_draws(1, 1)
+
+
+def block_gaps(small, state, cached):
+    """For each block its gap at w, over all labelings or over those `cached` alone."""
+    w, gaps = small.flat(state.w), []
+    for block, alphas in zip(small.terms, small.alphas(state), strict=True):
+        h = dict(zip(block.labelings, block.loss - block.psi @ w, strict=True))
+        best = max(h[y] for y in (alphas if cached else h))
+        gaps.append(best - sum(alpha * h[y] for y, alpha in alphas.items()))
+    return np.array(gaps)
+
+
+@pytest.mark.parametrize("box", ["free", "mixed"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_cache_is_asked_by_the_criterion_of_the_paper(rng, kind, box):
+    # All blocks are in one batch, so that all look-ups are at the w before the pass.
+    n = 30
+    small = Small(rng, kind, lam=0.1, box=box, n=n, batch=n)
+    state, crew = small.state(), Crew(small.problem)
+    n_hits, of_mean = 0, 0
+    for number in range(1, 25):
+        if number % 6 == 2:
+            full_pass(crew, state.live_w, small.q, state)
+            total = small.q @ block_gaps(small, state, cached=False)
+        if number < 2:
+            total, enough = 0.0, np.full(n, np.inf)
+        else:
+            seen = snapshot(state)["gap_estimates"]
+            floor = 0.01 * total / (n * small.q)
+            enough = np.maximum(0.25 * seen, floor)
+            of_mean += (floor > 0.25 * seen).sum()
+        gaps, cached = (block_gaps(small, state, cached) for cached in (False, True))
+        hits = (cached >= enough) & (cached > 1e-12)
+        assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "a tie says nothing"
+        calls = state.n_oracle_calls
+        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, True, number, 100, LATER)
+        assert state.n_oracle_calls - calls == n - hits.sum()
+        # A call tells the gap; a hit leaves the estimate as it was.
+        expected = gaps if number == 1 else np.where(hits, seen, gaps)
+        np.testing.assert_allclose(
+            snapshot(state)["gap_estimates"], np.maximum(expected, 0), rtol=0, atol=1e-12
+        )
+        n_hits += hits.sum()
+    assert n_hits > 0
+    assert of_mean > 0
 
 
 def test_the_cache_saves_oracle_calls(rng):

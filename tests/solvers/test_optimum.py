@@ -70,7 +70,7 @@ def certify(estimator, X, y, lam, model, loss="hamming", weights=None):
 def compare(X, y, *, lam=0.1, model=None, loss="hamming", weights=None, **parameters):
     """Fit tightly; optimum, certificate and reference must agree."""
     model = model or brute_force.Model(3)
-    parameters = {"tol": 1e-8, "max_iter": 20_000, "average": False, **parameters}
+    parameters = {"tol": 1e-8, "max_iter": 100_000, "average": False, **parameters}
     estimator = ChainSSVM(
         lam=lam, loss=loss, ignore_label=-1, warm_start=True, random_state=0, **parameters
     ).fit(X, y, sample_weight=weights)

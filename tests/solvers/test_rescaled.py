@@ -1,0 +1,110 @@
+"""Warm starts by their definition: which w a fit begins from, for which dual weights."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct._problems._crew import Crew
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._state import DualState
+from sstruct._solvers._steps import StepKind
+from sstruct._solvers.warm_start import rescaled
+from tests.reference import boxed_qp, brute_force
+from tests.solvers.small import BOUNDS, KINDS, Small
+
+
+def after_some_passes(small):
+    """A state, and what a warm start keeps of it."""
+    state = small.state()
+    crew = Crew(small.problem)
+    for number in range(1, 4):
+        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, np.inf)
+    state.rebuild()
+    return state, {"lam": small.lam, "block_weight": small.q, **state.export()}
+
+
+def started(small, warm, lam, q):
+    """A state at another lambda with other weights of the blocks, from dual weights kept."""
+    bounds = np.full((2, small.problem.n_weights), [[-np.inf], [np.inf]])
+    bounds[:, small.place] = small.bounds
+    state = DualState(small.problem, lam, q, 0, bounds)
+    state.restore(rescaled(warm, lam, q))
+    return state
+
+
+def read(small, state):
+    """Its dual weights and the v that they imply for each block: q_i / lam sum alpha psi."""
+    alphas = brute_force.read_working_sets(state.export(), small.terms)
+    for of_block in alphas:
+        values = np.array(list(of_block.values()))
+        assert (values >= 0).all()
+        assert abs(values.sum() - 1) <= 1e-12
+    return alphas
+
+
+@pytest.mark.parametrize("box", BOUNDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_primal_keeps_the_weights_where_lambda_falls(rng, kind, box):
+    small = Small(rng, kind, lam=0.3, box=box)
+    state, warm = after_some_passes(small)
+    w = state.w
+    for lam in (0.3, 0.1, 1e-3):
+        again = started(small, warm, lam, small.q)
+        np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
+        read(small, again)
+    # So it does where lambda rises as fast as the weights of the blocks.
+    again = started(small, warm, 0.6, 2 * small.q)
+    np.testing.assert_allclose(again.w, w, rtol=0, atol=1e-12 * max(1, abs(w).max()))
+
+
+@pytest.mark.parametrize("box", BOUNDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_primal_takes_the_largest_multiple_where_lambda_rises(rng, kind, box):
+    small = Small(rng, kind, lam=0.05, box=box)
+    state, warm = after_some_passes(small)
+    before = read(small, state)
+    # Factors of 200, which most blocks have no room for, and of 1/2.
+    lam, q = 0.1, small.q * np.where(np.arange(len(small.q)) % 2, 0.01, 4.0)
+    again = started(small, warm, lam, q)
+    capped = 0
+    for i, (old, new) in enumerate(zip(before, read(small, again), strict=True)):
+        truth = next(iter(old))
+        factor = (small.q[i] / small.lam) / (q[i] / lam)
+        others = sum(value for y, value in old.items() if y != truth)
+        capped += factor * others > 1
+        factor = min(factor, 1 / others) if others > 0 else factor
+        for y, value in old.items():
+            if y != truth:
+                assert new.get(y, 0.0) == pytest.approx(factor * value, rel=1e-12, abs=1e-300)
+    assert 0 < capped < len(before)
+    # w and the dual are those of the new dual weights.
+    terms = reweighted(small, q)
+    v = brute_force.weights_of(read(small, again), lam, terms)
+    np.testing.assert_allclose(small.flat(again.w), np.clip(v, *small.bounds), atol=1e-11)
+    dual = boxed_qp.dual(read(small, again), lam, terms, small.bounds)
+    assert again.dual == pytest.approx(dual, rel=1e-11, abs=1e-13)
+
+
+def reweighted(small, q):
+    """The enumerated blocks with other weights."""
+    return [replace(block, weight=weight) for block, weight in zip(small.terms, q, strict=True)]
+
+
+@pytest.mark.parametrize("estimator", [ChainSSVM, MulticlassSSVM])
+@pytest.mark.parametrize("bounded", [False, True])
+def test_primal_and_dual_reach_the_same_optimum(rng, estimator, bounded):
+    X, y = rng.standard_normal((30, 3)), rng.integers(0, 3, 30)
+    weights = rng.uniform(0.5, 2, 30)
+    terms = {"boundaries": False, "transitions": False} if estimator is ChainSSVM else {}
+    bounds = [[-0.2] * 12, [0.3] * 12] if bounded else None
+    given = {**terms, "bounds": bounds, "tol": 1e-8, "max_iter": 100_000, "random_state": 0}
+    cold = {lam: estimator(lam=lam, **given).fit(X, y, weights) for lam in (0.02, 0.05, 0.3)}
+    for warm_start in ("dual", "primal"):
+        model = estimator(**given, lam=0.05, warm_start=warm_start).fit(X, y)
+        for lam in (0.05, 0.3, 0.02):  # with other weights of samples at first, too
+            model.set_params(lam=lam).fit(X, y, weights)
+            assert model.converged_
+            assert model.objective_ == pytest.approx(cold[lam].objective_, rel=3e-8)
+            assert model.dual_objective_ == pytest.approx(cold[lam].objective_, rel=3e-8)
