@@ -39,7 +39,7 @@ def extensions():
             ".".join(relative.with_suffix("").parts),
             [str(relative)],
             include_dirs=["sstruct"],
-            depends=["sstruct/_kernels.h", "sstruct/_clock.h"],
+            depends=["sstruct/_kernels.h", "sstruct/_wide_kernels.h", "sstruct/_clock.h"],
             extra_compile_args=COMPILE_ARGS,
         )
 

@@ -29,8 +29,10 @@ def show_versions():
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
+    from sstruct._oracles._viterbi import instructions
+
     print(f"Python {platform.python_version()} on {platform.platform()}")
-    print(f"sstruct {__version__}")
+    print(f"sstruct {__version__}, instructions {instructions()}")
     for name in ("numpy", "scipy", "scikit-learn", "joblib", "matplotlib", "tqdm"):
         try:
             print(f"{name} {version(name)}")

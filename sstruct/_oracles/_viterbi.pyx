@@ -9,13 +9,32 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
+import os
+
 import numpy as np
 
 cdef extern from "_kernels.h":
+    const int sstruct_path
     int64_t sstruct_padded(int64_t K) noexcept nogil
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
         int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+
+# The names of the paths of the kernels (sstruct_path).
+INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
+if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()):
+    raise ValueError(
+        f"the environment variable SSTRUCT_INSTRUCTIONS must be one of "
+        f"{', '.join(INSTRUCTIONS.values())}; found {os.environ['SSTRUCT_INSTRUCTIONS']!r}")
+
+
+def instructions():
+    """Name the instruction set of which the kernels of this process are: the machine's best.
+
+    The environment variable ``SSTRUCT_INSTRUCTIONS``, read when the package is imported, forbids
+    the sets above the one it names.
+    """
+    return INSTRUCTIONS[sstruct_path]
 
 
 cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:

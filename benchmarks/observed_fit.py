@@ -1,0 +1,143 @@
+"""Fits that are watched from outside: what a method reaches, without what watching costs.
+
+The solver runs as it would unwatched: with no certificates but those that gap sampling and caching
+refresh their block gaps by, every 10 passes, as in the paper. After each pass the primal is
+computed off the clock, at the iterate and, where the method averages, at the average. So curves are
+fine, and no method sees fresher gaps than its own protocol gives it. The refreshing passes count as
+what they are: n oracle calls each, on the clock.
+
+Seconds are the CPU time of the one thread, which other processes disturb less than wall clock.
+"""
+
+import math
+import time
+import warnings
+from dataclasses import dataclass, replace
+
+import numpy as np
+from sklearn.base import clone
+
+from sstruct._problems._crew import Crew
+from sstruct._solvers._full_pass import full_pass
+from sstruct._solvers._state import DualState, squared_norm
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct.base import BASELINES
+
+NEVER = 10**9
+
+
+@dataclass
+class Curve:
+    """A fit as it went, a value a pass.
+
+    calls : oracle calls, those of refreshing passes included
+    seconds, wall : CPU time and wall clock
+    primal : the least so far
+    """
+
+    calls: np.ndarray
+    seconds: np.ndarray
+    wall: np.ndarray
+    primal: np.ndarray
+    dual: np.ndarray
+    status: str
+
+    @property
+    def lower(self):
+        """The greatest lower bound."""
+        return np.nanmax(self.dual) if np.isfinite(self.dual).any() else -math.inf
+
+    def gaps(self, lower=None):
+        """Relative gap after each pass; `lower` takes the place of the method's own bounds."""
+        bound = self.dual if lower is None else lower
+        return (self.primal - bound) / self.primal
+
+    def reach(self, gap, lower=None):
+        """Index of the first pass with this relative gap, or None."""
+        at = np.flatnonzero(self.gaps(lower) <= gap)
+        return int(at[0]) if len(at) else None
+
+
+def options_of(data, seed=0, **parameters):
+    """Return the options that ``fit`` would run with; "auto" is settled as there."""
+    estimator = clone(data.estimator).set_params(**parameters)
+    solver = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
+    options = estimator._options(solver)
+    return replace(options, seed=seed, tol=0.0, max_iter=NEVER, certificate_every=NEVER, n_jobs=1)
+
+
+def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=None, clock="cpu"):
+    """Fit once.
+
+    Parameters
+    ----------
+    data : Packed
+    options : Options
+    limit : float
+        Seconds after which the fit ends, with its pass.
+    least_gap : float
+        Relative gap at which it ends.
+    baseline : str, optional
+        "fw", "ssg" or "cutting-plane"; default: the Frank-Wolfe solvers as `options` say.
+    plain : BlockProblem, optional
+        Where primals are computed; default: `data.problem`.
+    lower : float, optional
+        Lower bound for gaps, for methods without a dual.
+    clock : {"cpu", "wall"}
+        What `limit` refers to.
+
+    Returns
+    -------
+    Curve
+    """
+    crew = Crew(plain if plain is not None else data.problem, 1)
+    rows, best, refreshes = [], math.inf, 0
+    cpu = wall = 0.0
+
+    def points():
+        if baseline == "ssg":
+            return [fit.state.last, fit.state.average]
+        average = fit.state.average() if options.average else None
+        return [fit.state.live_w] + ([] if average is None else [average])
+
+    def observe(info, _):
+        nonlocal cpu, wall, best, refreshes
+        cpu += time.thread_time() - marks[0]
+        wall += time.perf_counter() - marks[1]
+        calls = info["oracle_calls"]
+        if baseline in ("fw", "cutting-plane"):  # their passes are certificates
+            best = min(best, info["primal"])
+        else:
+            for w in points():
+                hinge, _ = full_pass(crew, w, data.block_weight)
+                best = min(best, 0.5 * data.lam * squared_norm(w) + hinge)
+            refreshes += options.needs_gaps and not math.isnan(info["primal"])
+            calls += refreshes * data.n
+        rows.append((calls, cpu, wall, best, info["dual"]))
+        gap = (best - (info["dual"] if lower is None else lower)) / best
+        done = gap <= least_gap or (cpu if clock == "cpu" else wall) > limit
+        marks[:] = time.thread_time(), time.perf_counter()
+        return done
+
+    # Within a pass the solver looks at the clock itself: for passes that are longer than a fit.
+    options = replace(options, max_time=10 * limit + 10)
+    if baseline is None:
+        state = DualState(
+            data.problem,
+            data.lam,
+            data.block_weight,
+            options.seed,
+            draw=options.sampling == "gap",
+            average=options.average,
+        )
+        fit = FrankWolfe(data.problem, state, data.block_weight, options, callback=observe)
+    else:
+        fit = BASELINES[baseline](
+            data.problem, data.lam, data.block_weight, options, callback=observe
+        )
+    marks = [time.thread_time(), time.perf_counter()]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solution = fit.solve()
+    columns = [np.array(column, dtype=float) for column in zip(*rows)]
+    return Curve(*columns, status=str(solution.status))

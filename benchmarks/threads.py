@@ -1,0 +1,358 @@
+#!/usr/bin/env python3
+"""What do two threads gain, against two processes? And what does a batch size cost?
+
+    python benchmarks/threads.py [--problems ocr-large conll costly] [--batch-size 32]
+    python benchmarks/threads.py --convergence 1 8 32 128
+
+Jobs: a certificate (full pass) and a prediction at the weights of a short fit, and exact passes
+with pairwise steps, the 4th to the 13th of a fit. Two worker processes hold the same problem. Each
+round runs the job in the first worker with one thread, in the first with two threads, and in both
+workers at once with one thread each: the control. Its speed-up, t1/ta + t1/tb, is what two cores
+give on this machine just then. Medians over rounds, wall clock.
+
+The steps of an exact pass are serial. Their share s of a one-thread pass is measured as
+1 - (full pass with block gaps at the same weights) / (exact pass), both with one thread: such a
+full pass does what the threads do in an exact pass, an oracle call and the scores of the working
+set for each block (and one more score, the truth's; and it takes the blocks in order). The
+Amdahl bound is 1 / (s + (1 - s) / c), c the control's speed-up of that same job.
+
+``--batch-size`` (default: the problem's own) sets how many oracles of an exact pass run at one w:
+at 1 nothing is shared. ``--convergence`` fits with each of the given sizes instead and prints what
+it costs: the dual after equal exact passes as a part of the best one, and of a whole fit by
+MP-BCFW the passes, oracle calls and CPU seconds to relative gaps.
+
+"costly" is OCR small with a busy wait of ``--wait`` seconds in each call. Also printed: whether 1,
+2 and 3 threads give the same bits. Writes tables to the screen and JSON into --output.
+"""
+
+import argparse
+import json
+import math
+import multiprocessing
+import os
+import time
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from benchmark_problems import LAMS, machine, packed
+
+from sstruct._problems._costly import CostlyProblem
+from sstruct._problems._crew import Crew
+from sstruct._problems._decode import decode
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._full_pass import full_pass
+from sstruct._solvers._state import DualState
+from sstruct._solvers._steps import StepKind
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+
+PROBLEMS = ("ocr-large", "conll", "costly", "ocr-small", "conll-500")
+KEEP = 10
+# Exact passes are timed after the first ones and before steps become rare; then a fit begins anew.
+WARM_PASSES, TIMED_PASSES = 3, 10
+
+
+class Job:
+    """A problem and a short fit of it, with the jobs that are timed."""
+
+    def __init__(self, name, batch_size, wait):
+        source = "ocr-small" if name == "costly" else name
+        self.data = packed(source, LAMS.get(source, (0.0,))[-1:])[0]
+        self.problem = self.data.problem
+        if name == "costly":
+            self.problem = CostlyProblem(self.problem, wait)
+        if batch_size is not None:
+            self.problem.batch_size = batch_size
+        self.crews = {k: Crew(self.problem, k) for k in (1, 2, 3)}
+        self.begin_fit(1)
+        self.w = self.state.w
+
+    def begin_fit(self, n_threads):
+        """Start a fit, as far as its first passes."""
+        self.state = DualState(self.problem, self.data.lam, self.data.block_weight, 0)
+        self.passes = 0
+        for _ in range(WARM_PASSES):
+            self.exact(n_threads)
+
+    def exact(self, n_threads):
+        """Make the next exact pass."""
+        self.passes += 1
+        exact_pass(
+            self.state,
+            self.crews[n_threads],
+            StepKind.PAIRWISE,
+            Sampling.PERMUTATION,
+            False,
+            self.passes,
+            KEEP,
+            math.inf,
+        )
+
+    def gaps(self, n_threads):
+        """Make a full pass that computes the block gaps too."""
+        full_pass(self.crews[n_threads], self.state.live_w, self.data.block_weight, self.state)
+
+    def certificate(self, n_threads):
+        """Make a full pass of hinge losses alone."""
+        return full_pass(self.crews[n_threads], self.w, self.data.block_weight)[0]
+
+    def predict(self, n_threads):
+        """Decode every block."""
+        return decode(self.problem, self.w, n_threads)
+
+    def seconds(self, job, n_threads, repeats):
+        """Wall clock of a job, the mean over repeats; exact passes are those of a young fit."""
+        run, spent = getattr(self, job), 0.0
+        for k in range(repeats):
+            if job == "exact" and k % TIMED_PASSES == 0:
+                self.begin_fit(n_threads)
+            begin = time.perf_counter()
+            run(n_threads)
+            spent += time.perf_counter() - begin
+        return spent / repeats
+
+    def serial_share(self, repeats):
+        """Share of one-thread exact passes that is not a full pass at the same weights."""
+        oracles = whole = 0.0
+        for k in range(repeats):
+            if k % TIMED_PASSES == 0:
+                self.begin_fit(1)
+            begin = time.perf_counter()
+            self.gaps(1)
+            between = time.perf_counter()
+            self.exact(1)
+            oracles += between - begin
+            whole += time.perf_counter() - between
+        return max(1 - oracles / whole, 0.0)
+
+    def bits(self, n_threads):
+        """Everything that must not depend on the number of threads."""
+        self.begin_fit(n_threads)
+        self.gaps(n_threads)
+        self.exact(n_threads)
+        return (
+            self.state.w.tobytes(),
+            self.state.dual,
+            self.state.estimated_gap,
+            self.certificate(n_threads),
+            self.predict(n_threads).tobytes(),
+        )
+
+
+def work(pipe, *arguments):
+    """Loop of a worker process: answers (method, arguments) until None comes."""
+    job = Job(*arguments)
+    pipe.send((job.problem.batch_size, job.data.n))
+    while (call := pipe.recv()) is not None:
+        pipe.send(getattr(job, call[0])(*call[1:]))
+
+
+class Workers:
+    """Two processes with the same problem."""
+
+    def __init__(self, *arguments):
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for _ in range(2):
+            here, there = context.Pipe()
+            process = context.Process(target=work, args=(there, *arguments), daemon=True)
+            process.start()
+            self.pipes.append(here)
+            self.processes.append(process)
+        (self.batch_size, self.n), _ = (pipe.recv() for pipe in self.pipes)
+
+    def alone(self, *call):
+        """Run in the first worker."""
+        self.pipes[0].send(call)
+        return self.pipes[0].recv()
+
+    def together(self, *call):
+        """Run in both at once; return both answers."""
+        for pipe in self.pipes:
+            pipe.send(call)
+        return [pipe.recv() for pipe in self.pipes]
+
+    def close(self):
+        for pipe, process in zip(self.pipes, self.processes):
+            pipe.send(None)
+            process.join()
+
+
+def measure(workers, job, rounds, seconds):
+    """Time a job alone, with two threads and in two processes, alternately."""
+    first = workers.alone("seconds", job, 1, 1)
+    repeats = max(1, math.ceil(seconds / first))
+    times = {"one": [], "two": [], "control": [], "speed-up": []}
+    shares = []
+    for _ in range(rounds):
+        # The job with one thread before and after: the machine's speed drifts.
+        before = workers.alone("seconds", job, 1, repeats)
+        times["two"].append(workers.alone("seconds", job, 2, repeats))
+        both = workers.together("seconds", job, 1, repeats)
+        after = workers.alone("seconds", job, 1, repeats)
+        one = (before + after) / 2
+        times["one"].append(one)
+        times["control"].append(one / both[0] + one / both[1])
+        times["speed-up"].append(one / times["two"][-1])
+        if job == "exact":
+            shares.append(workers.alone("serial_share", repeats))
+    result = {name: median(values) for name, values in times.items()}
+    result["bound"] = result["control"]
+    if job == "exact":
+        serial = result["serial share"] = median(shares)
+        result["bound"] = 1 / (serial + (1 - serial) / result["control"])
+    result["of bound"] = result["speed-up"] / result["bound"]
+    result["rounds"] = times
+    return result
+
+
+def compare_threads(names, arguments):
+    """Print and return a table of speed-ups."""
+    print(f"{'':28s}{'ms':>9s}{'2 threads':>11s}{'control':>9s}{'serial':>8s}{'bound':>7s}", end="")
+    print(f"{'of bound':>10s}{'wanted':>8s}   (medians of {arguments.rounds})")
+    report = {}
+    for name in names:
+        workers = Workers(name, arguments.batch_size, arguments.wait)
+        report[name] = {"n": workers.n, "batch_size": workers.batch_size, "jobs": {}}
+        for job, wanted in (("certificate", 0.9), ("predict", 0.9), ("exact", 0.85)):
+            row = measure(workers, job, arguments.rounds, arguments.seconds)
+            title = f"{name}, {job}" + (f", B = {workers.batch_size}" if job == "exact" else "")
+            serial = f"{row['serial share']:8.3f}" if job == "exact" else f"{'':8s}"
+            verdict = "reached" if row["of bound"] >= wanted else "missed"
+            print(
+                f"{title:28s}{1000 * row['one']:9.2f}{row['speed-up']:11.3f}{row['control']:9.3f}"
+                f"{serial}{row['bound']:7.3f}{row['of bound']:10.3f}{wanted:8.2f} {verdict}",
+                flush=True,
+            )
+            report[name]["jobs"][job] = {**row, "wanted": wanted}
+        bits = [workers.alone("bits", n_threads) for n_threads in (1, 2, 3)]
+        same = report[name]["same_bits"] = bits[0] == bits[1] == bits[2]
+        print(f"{name}: 1, 2 and 3 threads give {'the same bits' if same else 'DIFFERENT BITS'}")
+        workers.close()
+    return report
+
+
+def curve(data, options, most_passes, limit):
+    """Fit once; return dual, relative gap, CPU seconds and oracle calls, a row a pass.
+
+    The gap is computed between passes, off the clock.
+    """
+    state = DualState(data.problem, data.lam, data.block_weight, options.seed)
+    crew = Crew(data.problem, 1)
+    rows = []
+    spent, mark = 0.0, time.thread_time()
+
+    def observe(info, _):
+        nonlocal spent, mark
+        spent += time.thread_time() - mark
+        primal = 0.5 * data.lam * float(state.live_w @ state.live_w)
+        primal += full_pass(crew, state.live_w, data.block_weight)[0]
+        gap = (primal - state.dual) / primal
+        rows.append((state.dual, gap, spent, info["oracle_calls"]))
+        mark = time.thread_time()
+        return gap <= 0.001 or spent > limit or len(rows) >= most_passes
+
+    FrankWolfe(data.problem, state, data.block_weight, options, callback=observe).solve()
+    return np.array(rows)
+
+
+def compare_batches(names, arguments):
+    """Print and return what batch sizes cost in convergence, single-threaded."""
+    report = {}
+    columns = [f"{n} passes" for n in (3, 10, 30)] + ["ms/pass"]
+    for name in names:
+        source = "ocr-small" if name == "costly" else name
+        for data in packed(source, LAMS.get(source, (0.0,))):
+            table = {}
+            for size in arguments.convergence:
+                exact, whole = [], []
+                for seed in range(arguments.seeds):
+                    data.problem.batch_size = size
+                    common = {"seed": seed, "tol": 0.0, "certificate_every": 10**9}
+                    options = Options(multi_plane=False, **common)
+                    exact.append(curve(data, options, 31, arguments.limit))
+                    options = Options(**common)
+                    whole.append(curve(data, options, 10**6, arguments.limit))
+                table[size] = summary(exact, whole)
+            best = {
+                n: max((row["dual"].get(n, -math.inf) for row in table.values()), default=1)
+                for n in (3, 10, 30)
+            }
+            print(f"\n{name}, {data.n} blocks, lam {data.lam:.3g}: exact passes alone: dual /")
+            print("greatest dual; MP-BCFW: passes, calls / n, CPU seconds to relative gaps")
+            print(f"{'B':>5s}" + "".join(f"{c:>11s}" for c in columns) + f"{'to 0.1':>24s}", end="")
+            print(f"{'to 0.01':>24s}{'to 0.001':>24s}")
+            for size, row in table.items():
+                cells = [
+                    f"{row['dual'][n] / best[n]:11.5f}" if n in row["dual"] else f"{'-':>11s}"
+                    for n in (3, 10, 30)
+                ]
+                reached = [
+                    "-"
+                    if row["reach"][gap] is None
+                    else "{:.0f}, {:.1f}, {:.3f}".format(*row["reach"][gap])
+                    for gap in (0.1, 0.01, 0.001)
+                ]
+                print(
+                    f"{size:5d}{''.join(cells)}{row['pass'] * 1000:11.2f}"
+                    + "".join(f"{cell:>24s}" for cell in reached),
+                    flush=True,
+                )
+            report[f"{name}, lam {data.lam:.3g}"] = table
+    return report
+
+
+def summary(exact, whole):
+    """Medians over seeds of what `compare_batches` prints."""
+
+    def reach(rows, gap):
+        at = np.flatnonzero(rows[:, 1] <= gap)
+        # Calls in passes: the first pass makes n.
+        return (at[0] + 1, rows[at[0], 3] / rows[0, 3], rows[at[0], 2]) if len(at) else None
+
+    out = {
+        "dual": {
+            n: median(float(rows[n - 1, 0]) for rows in exact)
+            for n in (3, 10, 30)
+            if all(len(rows) >= n for rows in exact)
+        },
+        "pass": median(float(np.median(np.diff(rows[:, 2]))) for rows in exact),
+        "reach": {},
+    }
+    for gap in (0.1, 0.01, 0.001):
+        found = [reach(rows, gap) for rows in whole]
+        out["reach"][gap] = (
+            None if None in found else [float(np.median(column)) for column in zip(*found)]
+        )
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--problems", nargs="*", choices=PROBLEMS, default=PROBLEMS[:3])
+    parser.add_argument("--batch-size", type=int, help="of exact passes; default: the problem's")
+    parser.add_argument("--wait", type=float, default=1e-3, help="seconds of a costly call")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--seconds", type=float, default=0.5, help="least time of a measurement")
+    parser.add_argument("--convergence", type=int, nargs="+", metavar="B", help="batch sizes")
+    parser.add_argument("--seeds", type=int, default=3, help="of each fit with --convergence")
+    parser.add_argument("--limit", type=float, default=20, help="CPU seconds of such a fit")
+    parser.add_argument("--quick", action="store_true", help="one short round: does it run?")
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    if arguments.quick:
+        arguments.rounds, arguments.seconds, arguments.seeds = 1, 0.05, 1
+        arguments.limit, arguments.wait = 1.0, 1e-4
+    print(machine())
+    compare = compare_batches if arguments.convergence else compare_threads
+    report = {"machine": machine(), "problems": compare(arguments.problems, arguments)}
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    target = arguments.output / ("batches.json" if arguments.convergence else "threads.json")
+    target.write_text(json.dumps(report, indent=1))
+    print(f"\nwrote {target}")
+
+
+if __name__ == "__main__":
+    main()
