@@ -63,15 +63,16 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         unless step is ``"fw"``.
     sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
         Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
-        every 10 passes by a certificate). ``"auto"`` is ``"permutation"``.
+        every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
+        ``"auto"`` is ``"permutation"``.
     cache : {"auto", True, False}, default="auto"
         Whether a cached class whose gap is large enough takes the place of an oracle call
         ([2]_, section 3.3). ``"auto"`` is False.
     schedule : {"work", "clock"}, default="work"
         How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
-        the clock, as in [1]_.
+        the clock, as in [3]_.
     average : {"auto", True, False}, default="auto"
-        Whether weighted averages of the iterates are kept ([1]_, section 3.6); ``w_`` is then the
+        Whether weighted averages of the iterates are kept ([3]_, section 3.5); ``w_`` is then the
         better of the last and the averaged iterate. ``"auto"``: with ``step="fw"`` only.
     fit_intercept : bool, default=True
         Whether each class has a bias.
@@ -85,7 +86,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         Passes between certificates; one is also made when the gap's estimate says that it is time.
         Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
     max_iter : int, default=1000
-        Most passes (n oracle calls each).
+        Most passes (n oracle calls each; with `cache`, at most ten times as many rounds).
     max_time : float or None, default=None
         Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
         ``"cutting-plane"``: and one quadratic program).
@@ -96,10 +97,9 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     checkpoint : path or None, default=None
         File where the state of the fit is kept as it goes. A fit that finds it goes on from there
         to the same bits as one that was never interrupted; the file of another fit raises. It is
-        removed once a fit has converged.
+        removed once a fit has converged. Fits that run at the same time need files of their own.
     n_jobs : int or None, default=None
-        Threads for oracles in training; -1: all processors. The results do not
-        depend on it.
+        Threads for oracles in training; -1: all processors. The results do not depend on it.
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0
@@ -121,7 +121,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     lam_ : float
     solver_ : str
     n_iter_ : int
-        Passes made, at least 1.
+        Passes made, at least 1; with `cache`, oracle calls over n.
     n_oracle_calls_ : int
         Without those of certificates.
     objective_, dual_objective_, dual_gap_ : float
@@ -152,6 +152,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
            Vector Machines. JMLR 2001.
     .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
            Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+           Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
 
     Examples
     --------

@@ -1,5 +1,5 @@
 # Design:
-# (a) The average of iterates v_0, v_1, ... of paper 000, section 3.6: after every visit
+# (a) The average of iterates v_0, v_1, ... of paper 000, section 3.5: after every visit
 #         average <- (1 - g) average + g v,    g = 2 / (2 + k),    k = 0, 1, ...
 #     A visit changes few entries of v, so the average is kept as v + scale * offset: when v changes
 #     by delta, offset -= delta / scale (the caller scatters that too); a visit only shrinks `scale`.
