@@ -9,11 +9,12 @@ from sstruct._problems._crew cimport Crew
 
 import numpy as np
 
-# Blocks are handed out by so many.
+# Blocks are handed out by so many, or fewer where there are few.
 cdef Py_ssize_t CHUNK = 16
 
 
 cdef struct Decoding:
+    Py_ssize_t chunk            # blocks of a ticket
     const double* weights
     const Py_ssize_t* start
     int32_t* codes
@@ -24,7 +25,7 @@ cdef int decode_chunk(
     cdef Decoding* decoding = <Decoding*> context
     cdef OracleAnswer answer
     cdef Py_ssize_t i
-    for i in range(ticket * CHUNK, min((ticket + 1) * CHUNK, problem.n_blocks)):
+    for i in range(ticket * decoding.chunk, min((ticket + 1) * decoding.chunk, problem.n_blocks)):
         problem.maximize(
             i, decoding.weights, 0.0, decoding.codes + decoding.start[i], &answer)
     return 0
@@ -46,7 +47,8 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     """
     problem._check_weights(w)
     cdef Crew crew = Crew(problem, n_threads)
-    cdef Py_ssize_t i, n = problem.n_blocks, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = max(1, min(CHUNK, n // 64))
+    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
     cdef Decoding decoding
     for i in range(n):
@@ -54,6 +56,7 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     out = np.empty(max(start[n], 1), dtype=np.int32)
     cdef int32_t[::1] codes = out
     decoding.weights, decoding.start, decoding.codes = &w[0], &start[0], &codes[0]
+    decoding.chunk = chunk
     try:
         crew.open(decode_chunk, &decoding, n_chunks)
         with nogil:

@@ -15,11 +15,12 @@ from sstruct._solvers._working_set cimport WorkingSet
 
 import numpy as np
 
-# Blocks are handed out by so many.
+# Blocks are handed out by so many, or fewer where there are few.
 cdef Py_ssize_t CHUNK = 16
 
 
 cdef struct Evaluation:
+    Py_ssize_t chunk                 # blocks of a ticket
     const double* weights
     const WorkingSet* working_sets   # NULL: hinge losses alone
     double* hinge
@@ -41,7 +42,7 @@ cdef int evaluate(
     cdef OracleAnswer answer
     cdef Scratch* scratch
     codes[0] = truth
-    for i in range(ticket * CHUNK, min((ticket + 1) * CHUNK, problem.n_blocks)):
+    for i in range(ticket * evaluation.chunk, min((ticket + 1) * evaluation.chunk, problem.n_blocks)):
         problem.maximize(i, evaluation.weights, 1.0, code, &answer)
         problem.truth(i, truth)
         problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
@@ -78,7 +79,8 @@ def full_pass(
         Whether every oracle call was.
     """
     cdef BlockProblem problem = crew.problem
-    cdef Py_ssize_t i, n = problem.n_blocks, n_chunks = (n + CHUNK - 1) // CHUNK
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = max(1, min(CHUNK, n // 64))
+    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef double total = 0
     cdef Evaluation evaluation
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
@@ -89,7 +91,7 @@ def full_pass(
     cdef int32_t[::1] codes = np.empty(
         2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
     evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
-    evaluation.exact = &exact[0]
+    evaluation.exact, evaluation.chunk = &exact[0], chunk
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
         if &state.weights[0] != &w[0] or state.problem is not problem:

@@ -98,7 +98,8 @@ class FrankWolfe(Solver):
         super().__init__(problem, state.lam, block_weight, options, progress, callback)
         self.checkpoint = checkpoint
         self.state = state
-        self.visits_all = True
+        # Drawing by gaps needs every gap first.
+        self.visits_all = options.sampling != "uniform"
         self.averaged = None
 
     def solve(self):
