@@ -26,6 +26,7 @@ from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
     int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
+    void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
     int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     void sstruct_potentials(
         const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
@@ -128,6 +129,9 @@ cdef class ChainProblem(BlockProblem):
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i]
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        sstruct_prefetch_rows(&self.rows, self.start[i], self.length[i])
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         self.need_labels()

@@ -15,7 +15,7 @@ from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
 from sstruct._solvers._watch cimport Watch, look, start_watch
-from sstruct._solvers._working_set cimport WorkingSet, labeling, working_set_bytes
+from sstruct._solvers._working_set cimport WorkingSet, labeling
 
 cdef extern from "_kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
@@ -59,15 +59,12 @@ def approximate_pass(
 cdef void announce(DualState state, Py_ssize_t a, bint all_blocks, double mean) noexcept nogil:
     """Ask for the memory of visits to come: they are in random order, and short."""
     cdef Py_ssize_t n = state.problem.n_blocks, i
-    cdef const WorkingSet* working_set
     if a + 8 < n:
         sstruct_prefetch(&state.working_sets[state.order[a + 8]], sizeof(WorkingSet))
     if a + 4 < n:
         i = state.order[a + 4]
         if all_blocks or state.working_gaps[i] > mean:
-            working_set = &state.working_sets[i]
-            sstruct_prefetch(working_set.alpha, working_set_bytes(
-                working_set.code_size, working_set.capacity))
+            state.prefetch(i)
 
 
 cdef int approximate_visit(
