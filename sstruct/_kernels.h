@@ -82,6 +82,19 @@ SSTRUCT_INLINE void sstruct_prefetch(const void *memory, int64_t size)
 #endif
 }
 
+/* Ask for feature rows that are read soon, of long ones for the first: hardware finds the rest. */
+SSTRUCT_INLINE void sstruct_prefetch_rows(const sstruct_rows *rows, int64_t first, int64_t count)
+{
+    const int64_t start = sstruct_row_start(rows, first);
+    int64_t size = sstruct_row_start(rows, first + count) - start;
+    if (size > 512) size = 512;
+    if (rows->indices) sstruct_prefetch(rows->indices + start, size * sizeof(int32_t));
+    if (rows->kind == SSTRUCT_SINGLE)
+        sstruct_prefetch((const float *)rows->values + start, size * sizeof(float));
+    if (rows->kind == SSTRUCT_DOUBLE)
+        sstruct_prefetch((const double *)rows->values + start, size * sizeof(double));
+}
+
 /* Each path of _wide_kernels.h. gcc does not find the instructions for "a where v > m, else b" by
  * itself, so they are named; the max-plus product takes a quarter less time for it. */
 #define SSTRUCT_LANES 2
@@ -197,7 +210,8 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
     return SSTRUCT_ON(sstruct_path, sstruct_squared_norm, (w, size));
 }
 
-/* w[:, label[q]] += change[q] X[r], for two labels at a time */
+/* w[:, label[q]] += change[q] X[r], for two labels at a time. The changes are copied: for all that a
+ * compiler knows, they might lie in w. */
 #define SSTRUCT_ADD_ROW(TYPE)                                                                \
     SSTRUCT_INLINE void sstruct_add_row_##TYPE(                                              \
         const TYPE *x, const int32_t *index, int64_t size, const int32_t *label,             \
@@ -205,16 +219,20 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
     {                                                                                        \
         for (; count > 1; count -= 2, label += 2, change += 2) {                             \
             double *one = w + label[0], *other = w + label[1];                               \
+            const double step = change[0], other_step = change[1];                           \
             for (int64_t f = 0; f < size; f++) {                                             \
                 const int64_t at = (index ? (int64_t)index[f] : f) * KP;                     \
-                one[at] += change[0] * SSTRUCT_VALUE_##TYPE(x, f);                           \
-                other[at] += change[1] * SSTRUCT_VALUE_##TYPE(x, f);                         \
+                one[at] += step * SSTRUCT_VALUE_##TYPE(x, f);                                \
+                other[at] += other_step * SSTRUCT_VALUE_##TYPE(x, f);                        \
             }                                                                                \
         }                                                                                    \
-        if (count)                                                                           \
+        if (count) {                                                                         \
+            double *one = w + label[0];                                                      \
+            const double step = change[0];                                                   \
             for (int64_t f = 0; f < size; f++)                                               \
-                w[(index ? (int64_t)index[f] : f) * KP + label[0]] +=                        \
-                    change[0] * SSTRUCT_VALUE_##TYPE(x, f);                                  \
+                one[(index ? (int64_t)index[f] : f) * KP] +=                                 \
+                    step * SSTRUCT_VALUE_##TYPE(x, f);                                       \
+        }                                                                                    \
     }
 
 SSTRUCT_ADD_ROW(float)

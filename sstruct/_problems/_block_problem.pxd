@@ -14,6 +14,7 @@ cdef class BlockProblem:
     cdef public Py_ssize_t batch_size
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil
     cdef int maximize(
         self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,

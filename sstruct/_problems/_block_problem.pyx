@@ -35,6 +35,9 @@ cdef class BlockProblem:
         """Number of int32 entries in a code of block i."""
         return self.max_code_size
 
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the memory of a block that is visited soon; where that does not pay, nothing."""
+
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         """Write the code of the true labeling."""
         with gil:

@@ -26,6 +26,7 @@ from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 cdef extern from "_kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
     int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
+    void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
     int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     void sstruct_potentials(
         const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
@@ -102,15 +103,14 @@ cdef class ChainProblem(BlockProblem):
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
-        self.starts_here = of_blocks(starts_here, n, np.uint8)
-        self.ends_here = of_blocks(ends_here, n, np.uint8)
+        self.starts_here, self.ends_here = [
+            of_blocks(here, n, np.uint8) for here in (starts_here, ends_here)]
         self.masked = edge_mask is not None
         self.edge_penalty = penalties(edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
         self.boundary_penalty = penalties(boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
-        work = VECTOR_WORK * (
-            self.KP * (features.n_stored / max(n_rows, 1) + K) * lengths.mean())
-        self.batch_size = batch_size(n, work)
+        work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
+        self.batch_size = batch_size(n, VECTOR_WORK * self.KP * work)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
@@ -128,6 +128,9 @@ cdef class ChainProblem(BlockProblem):
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i]
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        sstruct_prefetch_rows(&self.rows, self.start[i], self.length[i])
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         self.need_labels()
@@ -231,9 +234,9 @@ cdef class ChainProblem(BlockProblem):
 
     cdef int32_t labels_at(
             self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
-        """Number of different labels at position l; beyond 1 they are listed in `label`.
+        """Number of labels at position l; `label` lists them and `place` finds them until `forget`.
 
-        `place` then tells where each is; `forget` must follow.
+        One alone is not listed.
         """
         cdef Py_ssize_t k
         cdef int32_t y = codes[0][l], n_labels = 0
@@ -323,22 +326,20 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t n_nodes, double* out) except -1 nogil:
         """The same for labelings that differ in many places: linear in their number."""
         cdef Py_ssize_t first = self.start[i], KP = self.KP
-        cdef Py_ssize_t l, p, f, size, at
+        cdef Py_ssize_t l, p, f, at
         cdef double total = 0
         cdef double* sums
         if self.accumulator is None:   # as large as w, so only where it is wanted
             with gil:
                 self.accumulator = np.zeros(self.n_weights)
         sums = &self.accumulator[0]
-        # The same sum, to the bit, whichever of the two comes first.
-        if a[where[0]] > b[where[0]]:
+        if a[where[0]] > b[where[0]]:   # to the same bits, whichever comes first
             a, b = b, a
         self.exchange(i, a, b, 1.0, sums)
         # Every touched entry is squared once and put back to zero.
         for p in range(n_nodes):
             l = where[p]
-            size = sstruct_row_size(&self.rows, first + l)
-            for f in range(size):
+            for f in range(sstruct_row_size(&self.rows, first + l)):
                 at = (f if self.rows.indices == NULL
                       else self.rows.indices[self.rows.indptr[first + l] + f]) * KP
                 total += sums[at + a[l]] * sums[at + a[l]]

@@ -15,7 +15,7 @@ from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
 from sstruct._solvers._watch cimport Watch, look, start_watch
-from sstruct._solvers._working_set cimport WorkingSet, labeling, working_set_bytes
+from sstruct._solvers._working_set cimport WorkingSet, labeling
 
 cdef extern from "_kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
@@ -77,13 +77,10 @@ cdef void list_shared(DualState state) noexcept nogil:
 
 cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept nogil:
     """Ask for the memory of visits to come: they are in random order, and short."""
-    cdef const WorkingSet* working_set
     if a + 8 < n_visits:
         sstruct_prefetch(&state.working_sets[state.visits[a + 8]], sizeof(WorkingSet))
     if a + 4 < n_visits:
-        working_set = &state.working_sets[state.visits[a + 4]]
-        sstruct_prefetch(working_set.alpha, working_set_bytes(
-            working_set.code_size, working_set.capacity))
+        state.prefetch(state.visits[a + 4])
 
 
 cdef int approximate_visit(

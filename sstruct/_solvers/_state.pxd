@@ -42,6 +42,7 @@ cdef class DualState:
 
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
     cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1
     cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil
     cdef void uncover(self) noexcept nogil

@@ -22,11 +22,12 @@ from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
 from sstruct._solvers._scratch cimport Scratches, reserve
 from sstruct._solvers._working_set cimport (
-    distances, find, insert, labeling, working_set_close, working_set_open)
+    distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
 
 import numpy as np
 
 cdef extern from "_kernels.h":
+    void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
 
 # Dual weights of a block are made to sum to 1 again once rounding has taken them so far off.
@@ -36,6 +37,13 @@ cdef double DRIFT = 1e-14
 def squared_norm(const double[::1] w not None):
     """|w|^2."""
     return sstruct_squared_norm(&w[0], w.shape[0])
+
+
+def aligned_zeros(size):
+    """Zeros on a border of 64 bytes: vectors of eight weights then lie in one cache line each."""
+    owner = np.zeros(size + 7)
+    skip = -(owner.ctypes.data // owner.itemsize) % 8
+    return owner[skip:skip + size]
 
 
 cdef class DualState:
@@ -71,7 +79,7 @@ cdef class DualState:
                 f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
         if not np.min(block_weight) > 0:
             raise ValueError("block weights must be positive")
-        self.weights_owner = np.zeros(problem.n_weights)
+        self.weights_owner = aligned_zeros(problem.n_weights)
         self.weights = self.weights_owner
         self._set_bounds(bounds)
         self.gap_estimates = np.full(problem.n_blocks, INFINITY)
@@ -124,6 +132,13 @@ cdef class DualState:
             for i in range(self.problem.n_blocks):
                 working_set_close(&self.working_sets[i])
             free(self.working_sets)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the memory of a visit of block i to come."""
+        cdef const WorkingSet* working_set = &self.working_sets[i]
+        sstruct_prefetch(working_set.alpha, working_set_bytes(
+            working_set.code_size, working_set.capacity))
+        self.problem.prefetch(i)
 
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
         """Have scratch for so many threads."""
