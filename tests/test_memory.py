@@ -26,12 +26,12 @@ gc.collect()
 before = resident()
 
 # The working sets are largest when the solver has just stopped.
-finish = BaseSSVM._set_solution
+finish = BaseSSVM._finish
 def spy(self, *arguments):
     print((resident() - before) / n)
-    finish(self, *arguments)
+    return finish(self, *arguments)
 
-BaseSSVM._set_solution = spy
+BaseSSVM._finish = spy
 model = ChainSSVM(max_iter=10, random_state=0).fit(X, y)
 assert model.n_iter_ == 10, model.status_
 """

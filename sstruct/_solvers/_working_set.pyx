@@ -1,7 +1,7 @@
 # Design:
 # (a) Active set of pairwise steps, working set of MP-BCFW and cache: one structure. A labeling is
 #     its code; there is no vector of the size of w.
-# (b) One allocation a block, growing by half: with 100,000 short chains the bookkeeping must stay
+# (b) One allocation a block, growing by a quarter: with 100,000 short chains the bookkeeping must stay
 #     below the features. The symmetric table of distances is kept whole, so that a step reads rows.
 # (c) The table holds squared distances and not products: steps move weight between two labelings,
 #     which needs just that, and a distance has no cancellation in it.
@@ -60,7 +60,7 @@ cdef void working_set_close(WorkingSet* working_set) noexcept nogil:
 cdef int grow(WorkingSet* working_set) except -1 nogil:
     cdef WorkingSet new
     cdef Py_ssize_t k, n = working_set.size
-    allocate(&new, working_set.code_size, working_set.capacity + (working_set.capacity + 1) // 2)
+    allocate(&new, working_set.code_size, working_set.capacity + 1 + working_set.capacity // 4)
     new.size = n
     new.spread = working_set.spread
     memcpy(new.alpha, working_set.alpha, n * sizeof(double))
