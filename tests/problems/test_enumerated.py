@@ -7,7 +7,7 @@ from sstruct._problems import _costly
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from tests.problems.test_contract import make_chains, make_enumerated
 
 GOOD = dict(
