@@ -99,6 +99,8 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     assert (fork.n_calls, costly.n_calls) == (1, 2)
     decode(costly, chains.padded)
     assert (fork.n_calls, costly.n_calls) == (1, 4)
+    assert fork.oracle_seconds >= pause
+    assert costly.oracle_seconds >= 3 * pause + fork.oracle_seconds
     costly.py_scores(0, chains.padded, costly.py_truth(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain
