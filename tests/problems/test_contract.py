@@ -1,6 +1,7 @@
 """The contract of BlockProblem: every method against the definition, enumerated.
 
-Here for chains and for problems given by their planes, both also behind a costly oracle.
+Here for chains, for graphs of every pairwise model and for problems given by their planes, also
+behind a costly oracle.
 
 Features, weights and costs are small integers, so that sums are exact in any order, in single
 precision too, and results must agree to the bit.
@@ -13,13 +14,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sstruct._oracles._graph_enumeration import GraphEnumeration
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems._graph import GraphProblem
+from sstruct._problems._pairwise import PairwiseModel
+from sstruct._problems.graph_arguments import PAIRWISE
 from sstruct._problems.node_arguments import join_views
-from tests.reference import brute_force
+from tests.reference import brute_force, graphs
 
 SWITCHES = list(product([True, False], repeat=3))
 STORAGES = list(product(["dense", "csr"], [np.float32, np.float64]))
@@ -126,6 +131,66 @@ def make_enumerated(rng, sizes, n_weights, **options):
     )
 
 
+def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, bias=True, F=4,
+                decoder=None):  # fmt: skip
+    """Return a problem with its parts as the reference wants them; weights are not attractive."""
+    n_rows = sum(sizes) + 2  # a row before and one after, of no block
+    X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
+    start = 1 + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    edges = [graphs.random_edges(rng, size) for size in sizes]
+    n_edges = np.array([len(e) for e in edges])
+    strength = 2.0 if pairwise == "fixed" else 0.0
+    G = 3 if pairwise in ("contrast", "directed") else 1
+    lowest = -3 if pairwise == "directed" else 0
+    features = rng.integers(lowest, 4, (n_edges.sum(), G)).astype(float)
+    model = PairwiseModel(pairwise, K, features, strength)
+    labels = rng.integers(0, K, n_rows).astype(np.int32)
+    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
+    node_weight = rng.choice([0.25, 0.5, 1.0, 2.0], n_rows)
+    problem = GraphProblem(
+        sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        start,
+        sizes,
+        K,
+        labels,
+        edges=np.concatenate(edges),
+        edge_start=np.cumsum(n_edges) - n_edges,
+        n_edges=n_edges,
+        pairwise=model,
+        decoder=GraphEnumeration() if decoder is None else decoder,
+        cost=cost,
+        node_weight=node_weight,
+        bias=bias,
+    )
+    of_edges = np.split(features, np.cumsum(n_edges)[:-1])
+
+    def rows(i):
+        return slice(start[i], start[i] + sizes[i])
+
+    def phi(i, y):
+        return graphs.joint_feature(X[rows(i)], y, edges[i], of_edges[i], pairwise, K, bias)
+
+    def loss(i, y):
+        scale = node_weight[rows(i)]
+        return sum(s * cost[a, b] for s, a, b in zip(scale, labels[rows(i)], y, strict=True))
+
+    def constant(i, y):
+        return -strength * sum(y[u] != y[v] for u, v in edges[i])
+
+    w = rng.integers(-4, 5, problem.n_weights).astype(float)
+    w = join_views(problem.weight_views(w))
+    return SimpleNamespace(
+        problem=problem,
+        phi=phi,
+        loss=loss,
+        constant=constant,
+        w=w,
+        padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
+        allowed=[list(product(range(K), repeat=size)) for size in sizes],
+    )
+
+
 def code(y):
     return np.array(y, dtype=np.int32)
 
@@ -133,13 +198,15 @@ def code(y):
 def check_against_definition(chains, rng):
     """Every method on every block."""
     problem, w, padded = chains.problem, chains.w, chains.padded
+    # What stands in every score beside <w, phi>; planes then have it in their losses.
+    constant = getattr(chains, "constant", lambda i, y: 0.0)
     before = padded.copy()
     fork = problem.fork()
     for i, allowed in enumerate(chains.allowed):
         truth = problem.py_truth(i)
         assert problem.py_loss(i, truth) == 0
         assert chains.loss(i, truth.tolist()) == 0
-        features = np.array([chains.phi(i, y) @ w for y in allowed])
+        features = np.array([chains.phi(i, y) @ w + constant(i, y) for y in allowed])
         losses = np.array([chains.loss(i, y) for y in allowed])
         pick = rng.permutation(len(allowed))[:12]
         some = np.array([allowed[p] for p in pick], dtype=np.int32)
@@ -166,7 +233,8 @@ def check_against_definition(chains, rng):
         at = allowed.index(tuple(y.tolist()))
         assert features[at] + 0.3 * losses[at] == pytest.approx(best, rel=1e-13, abs=1e-13)
         for p in pick:
-            assert problem.py_loss(i, code(allowed[p])) == losses[p]
+            of_plane = losses[p] + constant(i, allowed[p]) - constant(i, truth.tolist())
+            assert problem.py_loss(i, code(allowed[p])) == of_plane
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
@@ -190,6 +258,16 @@ def check_against_definition(chains, rng):
 @pytest.mark.parametrize("n_weights", [1, 7, 8, 9, 40])
 def test_enumerated_planes(rng, n_weights):
     check_against_definition(make_enumerated(rng, (1, 5, 2, 17), n_weights), rng)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("K, sizes", [(1, (3,)), (2, (5, 1, 6)), (3, (4, 2, 1)), (5, (3, 1, 4))],
+                         ids=lambda v: str(v).replace(" ", ""))  # fmt: skip
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_graphs(rng, pairwise, K, sizes, storage, dtype, bias):
+    made = make_graphs(rng, pairwise, K, sizes, storage=storage, dtype=dtype, bias=bias)
+    check_against_definition(made, rng)
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])

@@ -1,0 +1,12 @@
+from libc.stdint cimport int32_t
+
+from sstruct._oracles._graph_costs cimport GraphCosts
+from sstruct._oracles._graph_decoder cimport GraphAnswer, GraphDecoder
+
+
+cdef class GraphEnumeration(GraphDecoder):
+    cdef int32_t[::1] labels
+
+    cdef int decode(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef GraphDecoder fork(self)
