@@ -203,18 +203,16 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         task.end(solution)
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
+            # A certificate is as good as the decoder that it rests on.
+            approximate = " (approximate)" if "(approximate)" in self.inference_ else ""
             warnings.warn(
-                f"{type(self).__name__} stopped at {self._approximate()}relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
+                f"{type(self).__name__} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}{approximate} after {solution.n_passes} passes, "
                 f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
         return self
-
-    def _approximate(self):
-        """A word before what rests on a decoder that is not exact."""
-        return "approximate " if "(approximate)" in self.inference_ else ""
 
     def _checkpoint(self, problem, data, lam, block_weight, options):
         """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.

@@ -24,7 +24,7 @@ cdef class GraphProblem(BlockProblem):
     cdef bint has_labels
     cdef Py_ssize_t KP, bias_at, edge_at
     # Scratch of this object.
-    cdef PairwiseModel pairwise
+    cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
     cdef double[::1] node_costs, label_score, accumulator

@@ -15,11 +15,10 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._oracles._graph_costs cimport GraphCosts
-from sstruct._oracles._graph_decoder cimport GraphAnswer, GraphDecoder
+from sstruct._oracles._graph_costs cimport GraphCosts, labelling_cost
+from sstruct._oracles._graph_decoder cimport GraphAnswer
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
-from sstruct._problems._pairwise cimport PairwiseModel
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
@@ -50,23 +49,6 @@ cdef extern from "_kernels.h":
 cdef double VECTOR_WORK = 1.0 / 24
 # A guess at a decoder's work per node or edge and cut, for the size of batches alone.
 cdef double CUT_WORK = 50
-
-
-cdef double cost_of(const GraphCosts* costs, const int32_t* y) noexcept nogil:
-    """sum_v node_costs[v, y_v] + sum_e cost_e(y_u, y_v)."""
-    cdef Py_ssize_t v, e, g, K = costs.n_labels, G = costs.n_features
-    cdef int32_t a, b
-    cdef double total = 0
-    for v in range(costs.n_nodes):
-        total += costs.node_costs[v * costs.stride + y[v]]
-    for e in range(costs.n_edges):
-        a, b = y[costs.edges[2 * e]], y[costs.edges[2 * e + 1]]
-        if costs.tables != NULL:
-            for g in range(G):
-                total += costs.edge_weights[e * G + g] * costs.tables[(g * K + a) * K + b]
-        elif a != b:
-            total += costs.edge_weights[e]
-    return total
 
 
 cdef class GraphProblem(BlockProblem):
@@ -226,9 +208,9 @@ cdef class GraphProblem(BlockProblem):
             for k in range(1, self.n_labels):
                 if node[k] < node[y[v]]:
                     y[v] = <int32_t> k
-        cost = cost_of(&self.costs, y)
+        cost = labelling_cost(&self.costs, y)
         if self.has_labels:
-            of_truth = cost_of(&self.costs, &self.labels[self.start[i]])
+            of_truth = labelling_cost(&self.costs, &self.labels[self.start[i]])
             if of_truth < cost:
                 memcpy(y, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
                 return of_truth
@@ -247,7 +229,7 @@ cdef class GraphProblem(BlockProblem):
         cost = before
         if self.costs.n_edges > 0 and self.n_labels > 1:
             self.decoder.decode(&self.costs, code, &found)
-            cost = cost_of(&self.costs, code)
+            cost = labelling_cost(&self.costs, code)
             if before < cost:
                 memcpy(code, &self.start_labels[0], n_nodes * sizeof(int32_t))
                 cost = before
@@ -274,7 +256,7 @@ cdef class GraphProblem(BlockProblem):
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         if w == NULL:
             for k in range(count):
-                out[k] = -cost_of(&self.costs, codes[k])
+                out[k] = -labelling_cost(&self.costs, codes[k])
             work[0] += spent
             return 0
         if loss_weight != 0:
