@@ -207,8 +207,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             approximate = " (approximate)" if "(approximate)" in self.inference_ else ""
             warnings.warn(
                 f"{type(self).__name__} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}{approximate} after {solution.n_passes} passes, "
-                f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
+                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
+                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
+                "max_time, or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
