@@ -15,6 +15,12 @@ cdef struct GraphCosts:
     int connectivity                # 4 or 8; 0: no grid
 
 
+cdef struct GraphAnswer:
+    double cost                     # of the labels
+    double work                     # units of about one scalar multiply-add
+    bint exact                      # the labels are known to be a minimum
+
+
 cdef inline double edge_cost(
         const GraphCosts* costs, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
     """Cost of edge e with label a at its first and b at its second node.
@@ -40,3 +46,33 @@ cdef inline double labelling_cost(const GraphCosts* costs, const int32_t* labels
     for e in range(costs.n_edges):
         cost += edge_cost(costs, e, labels[costs.edges[2 * e]], labels[costs.edges[2 * e + 1]])
     return cost
+
+
+cdef inline const double* edge_table(
+        const GraphCosts* costs, Py_ssize_t e, double* weight, double* room) noexcept nogil:
+    """Return a table (K, K) that `weight` times is edge e's; `room` (K, K) is where a sum goes.
+
+    Only edges of several features that are not 0 need the room; NULL: this edge is one. Not Potts.
+    """
+    cdef Py_ssize_t g, i, only = -1, square = costs.n_labels * costs.n_labels
+    cdef const double* weights = costs.edge_weights + e * costs.n_features
+    cdef const double* table
+    for g in range(costs.n_features):
+        if weights[g] != 0:
+            if only >= 0:
+                break
+            only = g
+    else:
+        weight[0] = weights[only] if only >= 0 else 0
+        return costs.tables + max(only, 0) * square
+    weight[0] = 1
+    if room == NULL:
+        return NULL
+    for i in range(square):
+        room[i] = 0
+    for g in range(costs.n_features):
+        if weights[g] != 0:
+            table = costs.tables + g * square
+            for i in range(square):
+                room[i] += weights[g] * table[i]
+    return room

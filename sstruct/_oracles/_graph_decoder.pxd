@@ -1,17 +1,14 @@
 from libc.stdint cimport int32_t, uint64_t
 
-from sstruct._oracles._graph_costs cimport GraphCosts
-
-
-cdef struct GraphAnswer:
-    double cost         # of the labels
-    double work         # units of about one scalar multiply-add
-    bint exact          # the labels are known to be a minimum
+from sstruct._oracles._alpha_expansion cimport AlphaExpansion
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts
 
 
 cdef class GraphDecoder:
     cdef readonly str method
     cdef readonly uint64_t random_state
+    cdef int kind
+    cdef AlphaExpansion moves
 
     cdef int decode(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
