@@ -28,6 +28,8 @@ cdef class AlphaExpansion:
         self, const GraphCosts* costs, uint64_t seed, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int cut(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef Py_ssize_t find_cut(
+        self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil
     cdef Py_ssize_t find_move(
         self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil
     cdef Py_ssize_t fill_cut(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil

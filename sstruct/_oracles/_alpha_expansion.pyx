@@ -18,11 +18,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free, realloc
 
-from sstruct._oracles._graph_costs cimport edge_table, labelling_cost
-
-import numpy as np
-
-from sstruct._oracles._maxflow import checked_edges
+from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
 
 # Of the sum of the absolute terms: less is no improvement, or no repulsion.
 cdef double ROUNDING = 1e-12
@@ -39,8 +35,8 @@ cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
 
 
 cdef int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes; more than asked for, so as to be rarely called."""
-    cdef void* memory = realloc(items[0], <size_t> (count + count // 4 + 1) * size)
+    """Make room for `count` items of `size` bytes."""
+    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
     if memory == NULL:
         raise MemoryError("no memory left for a graph")
     items[0] = memory
@@ -63,16 +59,21 @@ cdef class AlphaExpansion:
         free(self.tried)
 
     cdef int reserve(self) except -1 nogil:
+        """Room for the costs; by a quarter more each time, so that it is rarely moved."""
         cdef Py_ssize_t V = self.costs.n_nodes, E = self.costs.n_edges, K = self.costs.n_labels
         if V > self.node_room:
+            V = max(V, self.node_room + self.node_room // 4)
+            self.node_room = 0
             grow(<void**> &self.move, V, sizeof(int32_t))
             grow(<void**> &self.start, V, sizeof(int32_t))
             self.node_room = V
         if K > self.label_room:
+            self.label_room = 0
             grow(<void**> &self.order, K, sizeof(Py_ssize_t))
             grow(<void**> &self.tried, K, sizeof(Py_ssize_t))
             self.label_room = K
         if E > self.edge_room and self.costs.tables != NULL:
+            E = max(E, self.edge_room + self.edge_room // 4)
             grow(<void**> &self.edge, E, sizeof(EdgeTable))
             self.edge_room = E
         return 0
@@ -108,6 +109,7 @@ cdef class AlphaExpansion:
         cdef Py_ssize_t repulsive
         cdef bint changed = True
         cdef double cost
+        cdef const double* row
         self.set_costs(costs)
         answer.work = 0
         answer.exact = False
@@ -116,8 +118,9 @@ cdef class AlphaExpansion:
         cost = labelling_cost(costs, labels)
         if K == 1 or costs.n_edges == 0:
             for j in range(V):
+                row = costs.node_costs + j * costs.stride
                 for k in range(K):
-                    if costs.node_costs[j * costs.stride + k] < costs.node_costs[j * costs.stride + labels[j]]:
+                    if row[k] < row[labels[j]]:
                         labels[j] = <int32_t> k
             answer.exact = True
             answer.work = <double> (V * K)
@@ -165,22 +168,34 @@ cdef class AlphaExpansion:
 
     cdef int cut(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """The minimum of two labels; ValueError if an edge is repulsive."""
-        cdef Py_ssize_t e, u, v
-        cdef double flow
+        """Find the minimum of two labels; ValueError if an edge is repulsive."""
+        cdef Py_ssize_t v, e
         if costs.n_labels != 2:
             raise ValueError(f"a cut decides between two labels; found {costs.n_labels}")
         self.set_costs(costs)
-        self.flow.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
+        answer.work = 0
+        for v in range(costs.n_nodes):
+            labels[v] = 0
+        e = self.find_cut(labels, 1, &answer.work)
+        if e >= 0:
+            with gil:
+                table = [edge_cost(costs, e, v // 2, v % 2) for v in range(4)]
+                raise ValueError(
+                    f"edge {e} = ({costs.edges[2 * e]}, {costs.edges[2 * e + 1]}) is repulsive: its costs "
+                    f"00 + 11 = {table[0] + table[3]:g} exceed 01 + 10 = {table[1] + table[2]:g}, so that a "
+                    "cut does not minimise the cost")
+        for v in range(costs.n_nodes):
+            labels[v] = self.move[v]
+        answer.cost = labelling_cost(costs, labels)
+        answer.exact = True
         return 0
 
-    cdef Py_ssize_t find_move(
+    cdef Py_ssize_t find_cut(
             self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
-        """Write the best known move of alpha; return the first repulsive edge, -1: none."""
+        """Write the best move of alpha and return -1, or return the first repulsive edge."""
         cdef const GraphCosts* costs = self.costs
         cdef Py_ssize_t repulsive
-        cdef double flow, bound
-        work[0] += <double> (costs.n_nodes + 2 * costs.n_edges)
+        cdef double flow
         if not self.is_flow_set:
             if costs.connectivity:
                 self.flow.set_grid(costs.height, costs.width, costs.connectivity)
@@ -188,15 +203,22 @@ cdef class AlphaExpansion:
                 self.flow.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
             self.is_flow_set = True
         repulsive = self.fill_cut(labels, alpha)
+        work[0] += <double> (costs.n_nodes + costs.n_edges)
         if repulsive < 0:
             self.flow.solve(&flow, work)
             self.flow.sides(self.move)
+        return repulsive
+
+    cdef Py_ssize_t find_move(
+            self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
+        """Write the best known move of alpha; return its first repulsive edge, -1: it is the best."""
+        cdef const GraphCosts* costs = self.costs
+        cdef Py_ssize_t repulsive = self.find_cut(labels, alpha, work)
+        cdef double bound
+        if repulsive < 0:
             return -1
         if not self.is_energy_set:
-            if costs.connectivity:
-                self.energy.set_grid(costs.height, costs.width, costs.connectivity)
-            else:
-                self.energy.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
+            self.energy.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
             self.is_energy_set = True
         self.fill_energy(labels, alpha)
         self.energy.roof_duality(self.move, &bound, work)
