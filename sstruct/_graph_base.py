@@ -16,7 +16,7 @@ from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
 
 MODELS = PAIRWISE[1:]
-INFERENCE = ("auto", "cut", "expansion")
+INFERENCE = ("auto", "cut", "expansion", "max-sum")
 
 
 class GraphSSVM(GraphWeights, BaseSSVM):
@@ -101,14 +101,14 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         check_feature_need(model["pairwise"], n_edge_features)
         data = LabelledGraphs(self, graphs, labels, sample_weight)
         K = len(data.classes)
-        self._check_attraction(model["pairwise"], graphs.edge_features)
-        model["method"], inference = self._inference(model["pairwise"], K)
-        if not graphs.n_edges.any():
-            inference = "node by node (exact)"
+        self._check_attraction(model["pairwise"], graphs.edge_features, K)
         arrays = [*data.arrays(), np.array(repr(model))]
+        model["attractive"] = self._is_attractive(model["pairwise"])
+        model["inference"] = self.inference
         model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
-        problem = data.problem(pairwise, _decoder(model), self.fit_intercept)
+        method = _method(model, data.graphs, K)
+        problem = data.problem(pairwise, _decoder(method, model["seed"]), self.fit_intercept)
         return {
             "problem": problem,
             "block_weight": data.block_weight,
@@ -119,7 +119,7 @@ class GraphSSVM(GraphWeights, BaseSSVM):
                 "n_features_in_": graphs.nodes.n_features,
                 "feature_names_in_": graphs.nodes.feature_names,
                 "classes_": data.classes,
-                "inference_": inference,
+                "inference_": _name(method, model["pairwise"], data.graphs),
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, False, False),
                 "_edge_shape": problem.pairwise.shape,
@@ -127,33 +127,24 @@ class GraphSSVM(GraphWeights, BaseSSVM):
             },
         }
 
-    def _check_attraction(self, pairwise, edge_features):
-        """Raise where the box of "submodular" would not make every edge attractive."""
-        if (
-            isinstance(self.bounds, str)
-            and pairwise == "directed"
-            and edge_features is not None
-            and (edge_features < 0).any()
-        ):
+    def _is_attractive(self, pairwise):
+        """Whether bounds keep neighbours from repelling each other."""
+        return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
+
+    def _check_attraction(self, pairwise, edge_features, n_labels):
+        """Raise where neighbours may repel each other and must not."""
+        if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
             raise ValueError(
                 'bounds="submodular" with pairwise="directed" needs edge features that are not '
                 "negative: no box on the weights keeps the others attractive"
             )
-
-    def _inference(self, pairwise, n_labels):
-        """Return the decoder's method and the name that ``inference_`` shows."""
-        attractive = pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
         if self.inference == "cut" and n_labels > 2:
             raise ValueError(f'inference="cut" is for two labels, found {n_labels}')
-        if self.inference == "cut" and not attractive:
+        if self.inference == "cut" and not self._is_attractive(pairwise):
             raise ValueError(
                 f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
                 "weights may make neighbours repel each other"
             )
-        if self.inference != "expansion" and n_labels <= 2 and attractive:
-            return "cut", "graph cut (exact)"
-        tables = pairwise in ("full", "directed")
-        return "expansion", f"{'fusion moves' if tables else 'alpha-expansion'} (approximate)"
 
     def _bounds(self, problem):
         """Box the pairwise weights where neighbours must not repel each other."""
@@ -179,9 +170,9 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         check_is_fitted(self)
         graphs = self._pack(X, self._model, fitted=True)
         pairwise = self._model["pairwise"], self._model["strength"]
-        problem = graphs.problem(
-            pairwise, len(self.classes_), _decoder(self._model), bias=self._terms[0]
-        )
+        K = len(self.classes_)
+        decoder = _decoder(_method(self._model, graphs, K), self._model["seed"])
+        problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
         return graphs.nodes, decode(problem, self._w, effective_n_jobs(self.n_jobs))
 
     def _predicted(self, X):
@@ -189,5 +180,30 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         return nodes.like_input(self.classes_[codes])
 
 
-def _decoder(model):
-    return GraphDecoder(model["method"], model["seed"])
+def _method(model, graphs, n_labels):
+    """Name the decoder of some graphs: the one asked for, or the best that is exact for them."""
+    inference = model["inference"]
+    if inference == "auto" and n_labels <= 2 and model["attractive"]:
+        return "cut"
+    if inference in ("auto", "max-sum"):
+        cyclic = graphs.with_cycles()
+        if len(cyclic) == 0:
+            return "max-sum"
+        if inference == "max-sum":
+            raise ValueError(f'inference="max-sum" is for forests, but X[{cyclic[0]}] has a cycle')
+        return "expansion"
+    return inference
+
+
+def _name(method, pairwise, graphs):
+    """What ``inference_`` says of a method."""
+    if not graphs.n_edges.any():
+        return "node by node (exact)"
+    if method == "expansion":
+        moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
+        return f"{moves} (approximate)"
+    return {"cut": "graph cut (exact)", "max-sum": "max-sum (exact)"}[method]
+
+
+def _decoder(method, seed):
+    return GraphDecoder(method, seed)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from sstruct._labels import encode, is_label, training_classes
 from sstruct._problems._graph import GraphProblem
@@ -21,6 +22,8 @@ class Graphs:
     Attributes
     ----------
     nodes : Nodes
+    start, length : ndarray of shape (n,)
+        First row of ``nodes.flat`` and number of rows of each graph.
     edges : ndarray of int32 of shape (E, 2)
         Ends numbered within their graph. Graphs may share rows.
     edge_start, n_edges : ndarray of shape (n,)
@@ -35,6 +38,8 @@ class Graphs:
     """
 
     nodes: Nodes
+    start: np.ndarray
+    length: np.ndarray
     edges: np.ndarray
     edge_start: np.ndarray
     n_edges: np.ndarray
@@ -43,16 +48,15 @@ class Graphs:
     sizes: np.ndarray | None = None
     grids: np.ndarray | None = None
 
-    def problem(self, pairwise, n_labels, decoder, *, bias, start=None, length=None, **training):
-        """Return the GraphProblem of the graphs that begin at the rows `start`; all by default.
+    def problem(self, pairwise, n_labels, decoder, *, bias, **training):
+        """Return the GraphProblem; pairwise: name of the model and its fixed cost.
 
         Dense features that are mostly zeros are stored as CSR if the problem is for training.
         """
-        nodes = self.nodes
         return GraphProblem(
-            compressed(nodes.flat) if training else nodes.flat,
-            nodes.offsets[:-1] if start is None else start,
-            nodes.lengths if length is None else length,
+            compressed(self.nodes.flat) if training else self.nodes.flat,
+            self.start,
+            self.length,
             n_labels,
             edges=self.edges,
             edge_start=self.edge_start,
@@ -65,10 +69,33 @@ class Graphs:
             **training,
         )
 
+    def with_cycles(self):
+        """Indices of the graphs that have a cycle."""
+        n_nodes, n_edges = self.length, self.n_edges
+        cyclic = n_edges >= n_nodes
+        # A graph is a forest if it has as many components as nodes beyond its edges.
+        few = np.flatnonzero(~cyclic)
+        first = np.cumsum(n_nodes[few]) - n_nodes[few]
+        count = n_edges[few]
+        graph = np.repeat(np.arange(len(few)), count)
+        row = np.arange(count.sum()) + np.repeat(
+            self.edge_start[few] - np.cumsum(count) + count, count
+        )
+        u, v = (self.edges[row] + first[graph][:, np.newaxis]).T
+        size = n_nodes[few].sum()
+        joined = sparse.coo_matrix((np.ones(len(u), dtype=bool), (u, v)), (size, size))
+        _, component = connected_components(joined, directed=False)
+        _, at = np.unique(component, return_index=True)
+        n_components = np.bincount(np.searchsorted(first, at, side="right") - 1, minlength=len(few))
+        cyclic[few] = n_components > n_nodes[few] - count
+        return np.flatnonzero(cyclic)
+
     def selected(self, which):
         """Take some of the graphs, their nodes and edges where they are."""
         return replace(
             self,
+            start=self.start[which],
+            length=self.length[which],
             edge_start=self.edge_start[which],
             n_edges=self.n_edges[which],
             feature_start=self.feature_start[which],
@@ -117,13 +144,10 @@ class LabelledGraphs:
         self.total_weight = float(weights[kept].sum())
         self.block_weight = weights[kept] / self.total_weight
         self.graphs = graphs.selected(kept)
-        self._start, self._length = nodes.offsets[kept], nodes.lengths[kept]
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
-        partial = np.flatnonzero(n_used < self._length)
+        partial = np.flatnonzero(n_used < self.graphs.length)
         if len(partial):
-            self.graphs = _without_nodes(self.graphs, used, self._start, self._length, partial)
-            self._length = n_used
-            self._start = np.cumsum(n_used) - n_used
+            self.graphs = _without_nodes(self.graphs, used, n_used, partial)
             codes, node_weight = codes[used], node_weight[used]
         self._codes, self._node_weight = codes, node_weight
 
@@ -133,8 +157,6 @@ class LabelledGraphs:
             len(self.classes),
             decoder,
             bias=bias,
-            start=self._start,
-            length=self._length,
             labels=self._codes,
             cost=self._cost,
             node_weight=self._node_weight,
@@ -148,12 +170,13 @@ class LabelledGraphs:
             features += [graphs.edge_features, graphs.feature_start]
         if graphs.sizes is not None:
             features.append(graphs.sizes)
-        where = [self._start, self._length, graphs.edge_start, graphs.n_edges]
+        where = [graphs.start, graphs.length, graphs.edge_start, graphs.n_edges]
         return [*features, *where, graphs.edges, self._codes, self.classes]
 
 
-def _without_nodes(graphs, used, start, length, partial):
+def _without_nodes(graphs, used, n_used, partial):
     """Drop the rows that are not used, and from the graphs `partial` the edges at them."""
+    start, length = graphs.start, graphs.length
     edges, features = [graphs.edges], [graphs.edge_features]
     edge_start, n_edges = graphs.edge_start.copy(), graphs.n_edges.copy()
     feature_start = graphs.feature_start.copy()
@@ -176,6 +199,8 @@ def _without_nodes(graphs, used, start, length, partial):
     return replace(
         graphs,
         nodes=replace(nodes, flat=nodes.flat[used]),
+        start=np.cumsum(n_used) - n_used,
+        length=n_used,
         edges=np.concatenate(edges, dtype=np.int32),
         edge_start=edge_start,
         n_edges=n_edges,

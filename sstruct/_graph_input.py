@@ -54,6 +54,8 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     start = np.cumsum(n_edges) - n_edges
     return Graphs(
         nodes,
+        nodes.offsets[:-1],
+        nodes.lengths,
         flat.astype(np.int32),
         start,
         n_edges,
@@ -95,7 +97,10 @@ def _edgeless(nodes, pairwise, n_edge_features):
     features = None
     if pairwise in WITH_FEATURES and n_edge_features is not None:
         features = np.zeros((0, n_edge_features))
-    return Graphs(nodes, np.zeros((0, 2), dtype=np.int32), nothing, nothing, features, nothing)
+    edges = np.zeros((0, 2), dtype=np.int32)
+    return Graphs(
+        nodes, nodes.offsets[:-1], nodes.lengths, edges, nothing, nothing, features, nothing
+    )
 
 
 def _edges_of(edges, i):
@@ -222,7 +227,17 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
         features = _contrasts(nodes, edges, edge_start, n_edges)
         feature_start = np.cumsum(n_edges) - n_edges
     grids = np.column_stack([nodes.shapes, np.full(len(nodes), connectivity)])
-    return Graphs(nodes, edges, edge_start, n_edges, features, feature_start, grids=grids)
+    return Graphs(
+        nodes,
+        nodes.offsets[:-1],
+        nodes.lengths,
+        edges,
+        edge_start,
+        n_edges,
+        features,
+        feature_start,
+        grids=grids,
+    )
 
 
 def _n_grid_features(pairwise, connectivity):

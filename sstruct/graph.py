@@ -33,10 +33,11 @@ class GraphCRFSSVM(GraphSSVM):
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
         - a float, at least 0: the cost of neighbours with different labels, not learned.
-    inference : {"auto", "cut", "expansion"}, default="auto"
+    inference : {"auto", "cut", "expansion", "max-sum"}, default="auto"
         The decoder. ``"cut"``: minimum cut, exact, for two labels where neighbours attract each
-        other; ``"expansion"``: alpha-expansion, or fusion moves where neighbours may repel each
-        other, approximate. ``"auto"`` cuts where that is exact.
+        other; ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: alpha-expansion, or
+        fusion moves where neighbours may repel each other, approximate. ``"auto"`` takes an exact
+        one if there is one for all the graphs given, in training as in prediction.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
         Cost of a wrong labelling, the sum of its nodes' costs times the nodes' sizes (1 where X has
@@ -94,10 +95,11 @@ class GraphCRFSSVM(GraphSSVM):
     <status_>
     <converged_>
     inference_ : str
-        The decoder: ``"graph cut (exact)"``, ``"alpha-expansion (approximate)"`` or ``"fusion moves
-        (approximate)"``, or, where no graph has an edge, ``"node by node (exact)"``. With an
-        approximate one, ``objective_`` may lie below the primal, and the certificate is approximate
-        too; ``dual_objective_`` is a lower bound all the same.
+        The decoder of training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"alpha-expansion
+        (approximate)"`` or ``"fusion moves (approximate)"``, or, where no graph has an edge,
+        ``"node by node (exact)"``. With an approximate one, ``objective_`` may lie below the
+        primal, and the certificate is approximate too; ``dual_objective_`` is a lower bound all the
+        same.
     <history_>
 
     See Also

@@ -1,7 +1,7 @@
 from libc.stdint cimport int32_t
 
-from sstruct._oracles._graph_costs cimport GraphCosts
-from sstruct._oracles._graph_decoder cimport GraphAnswer, GraphDecoder
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts
+from sstruct._oracles._graph_decoder cimport GraphDecoder
 
 
 cdef class GraphEnumeration(GraphDecoder):

@@ -6,8 +6,8 @@ from libc.math cimport pow
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from sstruct._oracles._graph_costs cimport GraphCosts, edge_cost
-from sstruct._oracles._graph_decoder cimport GraphAnswer, GraphDecoder
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts, edge_cost
+from sstruct._oracles._graph_decoder cimport GraphDecoder
 
 import numpy as np
 
@@ -15,13 +15,21 @@ import numpy as np
 cdef double MOST = 1e8
 
 
-cdef class GraphEnumeration(GraphDecoder):
-    """A decoder that looks at every labelling; exact.
+def graph_enumeration(attractive=False):
+    """Return a GraphEnumeration.
 
     Parameters
     ----------
     attractive : bool
         Whether to refuse what a cut does: neighbours that may rather differ than agree.
+    """
+    cdef GraphEnumeration decoder = GraphEnumeration("expansion", 0)
+    decoder.attractive = attractive
+    return decoder
+
+
+cdef class GraphEnumeration(GraphDecoder):
+    """A decoder that looks at every labelling; exact.
 
     Raises
     ------
@@ -29,12 +37,11 @@ cdef class GraphEnumeration(GraphDecoder):
         When decoding, if there are more than 10^8 labellings, or an edge is refused.
     """
 
-    def __init__(self, attractive=False):
+    def __init__(self, *_):
         self.labels = np.zeros(1, dtype=np.int32)
-        self.attractive = attractive
 
     cdef GraphDecoder fork(self):
-        return GraphEnumeration(self.attractive)
+        return graph_enumeration(self.attractive)
 
     cdef int check_attraction(self, const GraphCosts* costs) except -1 nogil:
         """cost(a, a) + cost(b, b) <= cost(a, b) + cost(b, a) at every edge, for all labels."""

@@ -15,8 +15,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._oracles._graph_costs cimport GraphCosts, labelling_cost
-from sstruct._oracles._graph_decoder cimport GraphAnswer
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows

@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import sstruct._graph_base
 from sstruct import GraphCRFSSVM
-from sstruct._oracles._graph_enumeration import GraphEnumeration
+from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
 from tests.reference import boxed_qp, brute_force, graphs
 
@@ -70,7 +70,7 @@ def terms_of(X, y, pairwise, K, **keywords):
 @pytest.fixture
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda model: GraphEnumeration())
+    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_: graph_enumeration())
 
 
 def tight(**parameters):
@@ -150,7 +150,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
     # Labels that differ at every edge: free weights would repel.
     X, _ = make(rng, K=2, pairwise="contrast", most=2, n=20)
     y = [np.arange(len(x)) for x, *_ in X]
-    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda model: GraphEnumeration(True))
+    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_: graph_enumeration(True))
     bounds = "submodular" if pairwise in ("full", "directed") else None
     more = {"average": True, "step": "fw"} if "bcfw" in solver else {}
     model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30, **more).fit(X, y)
@@ -165,6 +165,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
 def test_approximate_decoders_keep_what_they_can(rng, pairwise):
     # The dual is a lower bound whatever the decoder; the objective at w_ is not above the primal.
     X, y = make(rng, K=3, n=12, pairwise=pairwise, most=5)
+    X[1], y[1] = (rng.standard_normal((3, 2)), CYCLE, rng.standard_normal((3, 2)), None), [0, 1, 2]
     model = tight(pairwise=pairwise, tol=1e-3, max_iter=300).fit(X, y)
     terms = terms_of(X, y, pairwise, 3)
     best, _ = boxed_qp.optimum(terms, LAM, box(model, 3, 2, pairwise))
@@ -175,22 +176,63 @@ def test_approximate_decoders_keep_what_they_can(rng, pairwise):
     assert list(display.histories) == ["a (approximate)"]
 
 
+CYCLE = np.array([[0, 1], [1, 2], [2, 0]])
+
+
 def test_names_of_decoders(rng):
-    X, y = make(rng, K=2, pairwise="contrast")
-    for pairwise, bounds, expected in [
-        ("potts", None, "graph cut (exact)"),
-        ("contrast", "submodular", "graph cut (exact)"),
-        (0.5, None, "graph cut (exact)"),
-        ("full", "submodular", "graph cut (exact)"),
-        ("full", None, "fusion moves (approximate)"),
-        ("directed", None, "fusion moves (approximate)"),
+    X = [(rng.standard_normal((3, 2)), CYCLE, rng.random((3, 1))) for _ in range(3)]
+    y, three = [[0, 1, 1]] * 3, [[0, 1, 2]] * 3
+    for labels, pairwise, bounds, expected in [
+        (y, "potts", None, "graph cut (exact)"),
+        (y, "contrast", "submodular", "graph cut (exact)"),
+        (y, 0.5, None, "graph cut (exact)"),
+        (y, "full", "submodular", "graph cut (exact)"),
+        (y, "full", None, "fusion moves (approximate)"),
+        (y, "directed", None, "fusion moves (approximate)"),
+        (three, "potts", None, "alpha-expansion (approximate)"),
+        (three, "full", "submodular", "fusion moves (approximate)"),
     ]:
-        model = GraphCRFSSVM(pairwise=pairwise, bounds=bounds, max_iter=1, tol=10).fit(X, y)
-        assert model.inference_ == expected
+        model = GraphCRFSSVM(pairwise=pairwise, bounds=bounds, max_iter=1, tol=10)
+        assert model.fit(X, labels).inference_ == expected
     model = GraphCRFSSVM(inference="expansion", max_iter=1, tol=10).fit(X, y)
     assert model.inference_ == "alpha-expansion (approximate)"
     alone = [(x, np.zeros((0, 2))) for x, *_ in X]
     assert GraphCRFSSVM().fit(alone, y).inference_ == "node by node (exact)"
+
+
+@pytest.mark.parametrize("pairwise", MODELS)
+def test_forests_are_decoded_exactly(rng, pairwise):
+    # Two trees of a forest, and single nodes; some nodes leave training.
+    edges = [[2, 0], [3, 2], [2, 4], [6, 5]]
+    X, y = [], []
+    for V in (7, 8, 7, 1, 2):
+        own = [edge for edge in edges if max(edge) < V]
+        features = abs(rng.standard_normal((len(own), 2)))
+        X.append((rng.standard_normal((V, 2)), np.array(own).reshape(-1, 2), features, None))
+        y.append(rng.integers(0, 3, V))
+    y[0][:3], y[1][3:6] = [0, 1, 2], -1
+    model = tight(pairwise=pairwise).fit(X, y)
+    assert model.inference_ == "max-sum (exact)"
+    compare(model, terms_of(X, y, pairwise, 3), box(model, 3, 2, pairwise))
+
+
+def test_where_a_forest_is_needed(rng):
+    path = (rng.standard_normal((3, 2)), CYCLE[:2])
+    cycle = (rng.standard_normal((4, 2)), CYCLE)  # no more edges than a tree would have
+    y = [[0, 1, 2], [0, 1, 2, 0]]
+    model = GraphCRFSSVM(inference="max-sum", lam=0.1)
+    with pytest.raises(ValueError, match=r"is for forests, but X\[1\] has a cycle"):
+        model.fit([path, cycle], y)
+    assert not hasattr(model, "w_")
+    # Without node 2 the cycle is a path.
+    model.fit([path, cycle], [y[0], [0, 1, -1, 0]])
+    assert model.inference_ == "max-sum (exact)"
+    with pytest.raises(ValueError, match=r"is for forests, but X\[0\] has a cycle"):
+        model.predict([cycle])
+    auto = GraphCRFSSVM(lam=0.1).fit([path, path], [y[0], y[0]])
+    assert auto.inference_ == "max-sum (exact)"
+    assert len(auto.predict([cycle, path])[0]) == 4  # moves take over
+    assert GraphCRFSSVM().fit([path, cycle], y).inference_ == "alpha-expansion (approximate)"
 
 
 @pytest.mark.parametrize("sizes", [False, True])

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._oracles._graph_enumeration import GraphEnumeration
+from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._costly import CostlyProblem
@@ -158,7 +158,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         edge_start=np.cumsum(n_edges) - n_edges,
         n_edges=n_edges,
         pairwise=model,
-        decoder=GraphEnumeration() if decoder is None else decoder,
+        decoder=graph_enumeration() if decoder is None else decoder,
         cost=cost,
         node_weight=node_weight,
         bias=bias,
@@ -286,7 +286,7 @@ def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, s
         edge_start=[0],
         n_edges=[len(edges)],
         pairwise=PairwiseModel(pairwise, 3, features, 0.0),
-        decoder=GraphEnumeration(),
+        decoder=graph_enumeration(),
     )
     x = X * (X > 0) if storage == "csr" else X
     for differing in (1, 10, 60):
@@ -314,7 +314,7 @@ def graph_arguments(**change):
         "edge_start": [0, 2],
         "n_edges": [2, 4],
         "pairwise": PairwiseModel("contrast", 2, np.ones((6, 1))),
-        "decoder": GraphEnumeration(),
+        "decoder": graph_enumeration(),
         "grids": [[0, 0, 0], [2, 2, 4]],
         **change,
     }
