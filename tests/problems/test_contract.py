@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
@@ -269,6 +270,29 @@ def test_enumerated_planes(rng, n_weights):
 def test_graphs(rng, pairwise, K, sizes, storage, dtype, bias):
     made = make_graphs(rng, pairwise, K, sizes, storage=storage, dtype=dtype, bias=bias)
     check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
+    # Large weights of any sign, so that moves often end where they should not.
+    made = make_graphs(rng, pairwise, 3, (6, 5) * 6, decoder=GraphDecoder("expansion", 0))
+    problem, n_worse = made.problem, 0
+    for weight in (1.0, 0.0):
+        for i, allowed in enumerate(made.allowed):
+            y, value, work, exact = problem.py_maximize(i, made.padded, weight)
+            truth = problem.py_truth(i)
+            score = problem.py_scores(i, None, np.array([y, truth, *allowed[:60]]), weight)
+            assert value == score[0]
+            assert value >= score[1]
+            best = max(
+                made.phi(i, z) @ made.w + made.constant(i, z) + weight * made.loss(i, z)
+                for z in allowed
+            )
+            assert value <= best
+            assert not exact or value == best
+            assert work > 0
+            n_worse += value < best
+    assert n_worse < len(made.allowed)
 
 
 @pytest.mark.parametrize("storage", ["dense", "csr"])
