@@ -1,6 +1,7 @@
 """The contract of BlockProblem: every method against the definition, enumerated.
 
-Here for chains and for problems given by their planes, both also behind a costly oracle.
+Here for chains, for graphs of every pairwise model and for problems given by their planes, also
+behind a costly oracle.
 
 Features, weights and costs are small integers, so that sums are exact in any order, in single
 precision too, and results must agree to the bit.
@@ -13,13 +14,19 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from sstruct._oracles._graph_decoder import GraphDecoder
+from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems._graph import GraphProblem
+from sstruct._problems._pairwise import PairwiseModel
+from sstruct._problems.graph_arguments import PAIRWISE
+from sstruct._problems.grid_edges import grid_edges
 from sstruct._problems.node_arguments import join_views
-from tests.reference import brute_force
+from tests.reference import brute_force, graphs
 
 SWITCHES = list(product([True, False], repeat=3))
 STORAGES = list(product(["dense", "csr"], [np.float32, np.float64]))
@@ -126,6 +133,66 @@ def make_enumerated(rng, sizes, n_weights, **options):
     )
 
 
+def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, bias=True, F=4,
+                decoder=None):  # fmt: skip
+    """Return a problem with its parts as the reference wants them; weights are not attractive."""
+    n_rows = sum(sizes) + 2  # a row before and one after, of no block
+    X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
+    start = 1 + np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    edges = [graphs.random_edges(rng, size) for size in sizes]
+    n_edges = np.array([len(e) for e in edges])
+    strength = 2.0 if pairwise == "fixed" else 0.0
+    G = 3 if pairwise in ("contrast", "directed") else 1
+    lowest = -3 if pairwise == "directed" else 0
+    features = rng.integers(lowest, 4, (n_edges.sum(), G)).astype(float)
+    model = PairwiseModel(pairwise, K, features, strength)
+    labels = rng.integers(0, K, n_rows).astype(np.int32)
+    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
+    node_weight = rng.choice([0.25, 0.5, 1.0, 2.0], n_rows)
+    problem = GraphProblem(
+        sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        start,
+        sizes,
+        K,
+        labels,
+        edges=np.concatenate(edges),
+        edge_start=np.cumsum(n_edges) - n_edges,
+        n_edges=n_edges,
+        pairwise=model,
+        decoder=graph_enumeration() if decoder is None else decoder,
+        cost=cost,
+        node_weight=node_weight,
+        bias=bias,
+    )
+    of_edges = np.split(features, np.cumsum(n_edges)[:-1])
+
+    def rows(i):
+        return slice(start[i], start[i] + sizes[i])
+
+    def phi(i, y):
+        return graphs.joint_feature(X[rows(i)], y, edges[i], of_edges[i], pairwise, K, bias)
+
+    def loss(i, y):
+        scale = node_weight[rows(i)]
+        return sum(s * cost[a, b] for s, a, b in zip(scale, labels[rows(i)], y, strict=True))
+
+    def constant(i, y):
+        return -strength * sum(y[u] != y[v] for u, v in edges[i])
+
+    w = rng.integers(-4, 5, problem.n_weights).astype(float)
+    w = join_views(problem.weight_views(w))
+    return SimpleNamespace(
+        problem=problem,
+        phi=phi,
+        loss=loss,
+        constant=constant,
+        w=w,
+        padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
+        allowed=[list(product(range(K), repeat=size)) for size in sizes],
+    )
+
+
 def code(y):
     return np.array(y, dtype=np.int32)
 
@@ -133,13 +200,15 @@ def code(y):
 def check_against_definition(chains, rng):
     """Every method on every block."""
     problem, w, padded = chains.problem, chains.w, chains.padded
+    # What stands in every score beside <w, phi>; planes then have it in their losses.
+    constant = getattr(chains, "constant", lambda i, y: 0.0)
     before = padded.copy()
     fork = problem.fork()
     for i, allowed in enumerate(chains.allowed):
         truth = problem.py_truth(i)
         assert problem.py_loss(i, truth) == 0
         assert chains.loss(i, truth.tolist()) == 0
-        features = np.array([chains.phi(i, y) @ w for y in allowed])
+        features = np.array([chains.phi(i, y) @ w + constant(i, y) for y in allowed])
         losses = np.array([chains.loss(i, y) for y in allowed])
         pick = rng.permutation(len(allowed))[:12]
         some = np.array([allowed[p] for p in pick], dtype=np.int32)
@@ -166,7 +235,8 @@ def check_against_definition(chains, rng):
         at = allowed.index(tuple(y.tolist()))
         assert features[at] + 0.3 * losses[at] == pytest.approx(best, rel=1e-13, abs=1e-13)
         for p in pick:
-            assert problem.py_loss(i, code(allowed[p])) == losses[p]
+            of_plane = losses[p] + constant(i, allowed[p]) - constant(i, truth.tolist())
+            assert problem.py_loss(i, code(allowed[p])) == of_plane
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
@@ -190,6 +260,157 @@ def check_against_definition(chains, rng):
 @pytest.mark.parametrize("n_weights", [1, 7, 8, 9, 40])
 def test_enumerated_planes(rng, n_weights):
     check_against_definition(make_enumerated(rng, (1, 5, 2, 17), n_weights), rng)
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("K, sizes", [(1, (3,)), (2, (5, 1, 6)), (3, (4, 2, 1)), (5, (3, 1, 4))],
+                         ids=lambda v: str(v).replace(" ", ""))  # fmt: skip
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_graphs(rng, pairwise, K, sizes, storage, dtype, bias):
+    made = make_graphs(rng, pairwise, K, sizes, storage=storage, dtype=dtype, bias=bias)
+    check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
+    # Large weights of any sign, so that moves often end where they should not.
+    made = make_graphs(rng, pairwise, 3, (6, 5) * 6, decoder=GraphDecoder("expansion", 0))
+    problem, n_worse = made.problem, 0
+    for weight in (1.0, 0.0):
+        for i, allowed in enumerate(made.allowed):
+            y, value, work, exact = problem.py_maximize(i, made.padded, weight)
+            truth = problem.py_truth(i)
+            score = problem.py_scores(i, None, np.array([y, truth, *allowed[:60]]), weight)
+            assert value == score[0]
+            assert value >= score[1]
+            best = max(
+                made.phi(i, z) @ made.w + made.constant(i, z) + weight * made.loss(i, z)
+                for z in allowed
+            )
+            assert value <= best
+            assert not exact or value == best
+            assert work > 0
+            n_worse += value < best
+    assert n_worse < len(made.allowed)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, storage):
+    X = rng.standard_normal((60, 5))
+    edges = graphs.random_edges(rng, 60, 0.1)
+    features = rng.random((len(edges), 2))
+    problem = GraphProblem(
+        sparse.csr_matrix(X * (X > 0)) if storage == "csr" else X,
+        [0],
+        [60],
+        3,
+        edges=edges,
+        edge_start=[0],
+        n_edges=[len(edges)],
+        pairwise=PairwiseModel(pairwise, 3, features, 0.0),
+        decoder=graph_enumeration(),
+    )
+    x = X * (X > 0) if storage == "csr" else X
+    for differing in (1, 10, 60):
+        a = rng.integers(0, 3, 60)
+        b = a.copy()
+        where = rng.permutation(60)[:differing]
+        b[where] = (a[where] + rng.integers(1, 3, differing)) % 3
+        move = graphs.joint_feature(x, a, edges, features, pairwise, 3)
+        move -= graphs.joint_feature(x, b, edges, features, pairwise, 3)
+        for _ in range(2):
+            distance = problem.py_squared_distance(0, code(a), code(b))
+            assert distance == pytest.approx(move @ move, rel=1e-12)
+            assert problem.py_squared_distance(0, code(b), code(a)) == distance
+
+
+def graph_arguments(**change):
+    """Two graphs, a path of three nodes and a grid of 2 x 2."""
+    return {
+        "X": np.ones((7, 2)),
+        "start": [0, 3],
+        "length": [3, 4],
+        "n_labels": 2,
+        "labels": [0, 1, 0, 1, 1, 0, 0],
+        "edges": np.r_[[[0, 1], [1, 2]], grid_edges(2, 2)],
+        "edge_start": [0, 2],
+        "n_edges": [2, 4],
+        "pairwise": PairwiseModel("contrast", 2, np.ones((6, 1))),
+        "decoder": graph_enumeration(),
+        "grids": [[0, 0, 0], [2, 2, 4]],
+        **change,
+    }
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"edges": np.r_[[[0, 3], [1, 2]], grid_edges(2, 2)]}, "block 0: an edge has an end"),
+        ({"edges": np.r_[[[0, -1], [1, 2]], grid_edges(2, 2)]}, "two different nodes, numbered"),
+        ({"edges": np.r_[[[0, 1], [2, 2]], grid_edges(2, 2)]}, "two different nodes, numbered"),
+        ({"edges": np.zeros((2, 3))}, r"edges of shape \(2, 3\)"),
+        ({"edge_start": [0, 3]}, "every block's edges must be among the 6"),
+        ({"edge_start": [-1, 2]}, "every block's edges must be among the 6"),
+        ({"n_edges": [2, 2**62]}, "every block's edges must be among the 6"),
+        ({"n_edges": [2]}, "are needed for each of 2 blocks"),
+        ({"edge_start": [2, 2]}, "block 0: an edge has an end outside of its 3 nodes"),
+        ({"feature_start": [0, 3]}, "every block's edge features must be among the 6"),
+        ({"grids": [[0, 0, 0], [2, 2, 8]]}, "block 1: the edges are not those of a grid"),
+        ({"grids": [[0, 0, 0], [2, 3, 4]]}, "block 1 is no grid"),
+        ({"grids": [[0, 0, 0], [2, 2, 5]]}, "block 1 is no grid"),
+        ({"grids": [[1, 3, 4], [2, 2, 4]], "edges": np.r_[[[0, 2], [1, 2]], grid_edges(2, 2)]},
+         "block 0: the edges are not those"),
+        ({"grids": [[0, 0, 0]]}, r"grids of shape \(1, 3\)"),
+        ({"pairwise": PairwiseModel("potts", 3)}, "n_labels is 2, of the pairwise model 3"),
+        ({"pairwise": PairwiseModel("directed", 2, np.ones((5, 1)))}, "among the 5 given"),
+        ({"labels": [0, 1, 2, 1, 1, 0, 0]}, "labels must lie between 0 and 1"),
+        ({"node_weight": np.ones(6)}, "node_weight must be 7 finite numbers"),
+        ({"node_weight": -np.ones(7)}, "node_weight must be 7 finite numbers"),
+        ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
+        ({"length": [3, 5]}, "all of them rows of X"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else next(iter(v)),
+)  # fmt: skip
+def test_bad_graphs_are_refused(change, message):
+    assert GraphProblem(**graph_arguments()).n_blocks == 2
+    with pytest.raises(ValueError, match=message):
+        GraphProblem(**graph_arguments(**change))
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("ising", 2), "pairwise must be one of"),
+        (("contrast", 2), "needs edge features"),
+        (("contrast", 2, [[-1.0]]), "those of contrast not negative"),
+        (("directed", 2, [[np.nan]]), "must be finite"),
+        (("directed", 2, [1.0]), r"edge features of shape \(1,\)"),
+        (("fixed", 2, None, -1.0), "strength must be finite and not negative"),
+    ],
+)
+def test_bad_pairwise_models_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PairwiseModel(*arguments)
+
+
+def test_blocks_may_share_edges(rng):
+    # Two images of one size: the second graph's edges are the first's.
+    X = rng.integers(-3, 4, (8, 2)).astype(float)
+    arguments = graph_arguments(X=X, start=[0, 4], length=[4, 4], labels=np.zeros(8, dtype=int),
+                                grids=[[2, 2, 4]] * 2)  # fmt: skip
+    shared = {"edges": grid_edges(2, 2), "edge_start": [0, 0], "n_edges": [4, 4],
+              "feature_start": [0, 4]}  # fmt: skip
+    own = {"edges": np.r_[grid_edges(2, 2), grid_edges(2, 2)], "edge_start": [0, 4],
+           "n_edges": [4, 4]}  # fmt: skip
+    pairwise = PairwiseModel("contrast", 2, rng.random((8, 1)))
+    one = GraphProblem(**{**arguments, **shared, "pairwise": pairwise})
+    other = GraphProblem(**{**arguments, **own, "pairwise": pairwise})
+    w = rng.standard_normal(one.n_weights)
+    for i in range(2):
+        for a, b in zip(one.py_maximize(i, w), other.py_maximize(i, w), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])

@@ -1,0 +1,17 @@
+from libc.stdint cimport int32_t, uint64_t
+
+from sstruct._oracles._alpha_expansion cimport AlphaExpansion
+from sstruct._oracles._forest cimport Forest
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts
+
+
+cdef class GraphDecoder:
+    cdef readonly str method
+    cdef readonly uint64_t random_state
+    cdef int kind                       # the method's place in METHODS
+    cdef AlphaExpansion moves           # of "cut" and "expansion"
+    cdef Forest forest                  # of "max-sum"
+
+    cdef int decode(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef GraphDecoder fork(self)

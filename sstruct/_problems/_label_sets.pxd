@@ -1,0 +1,32 @@
+# The labels that several labelings give one node. Header only.
+from libc.stdint cimport int32_t
+
+
+cdef inline int32_t collect_labels(
+        const int32_t** codes, Py_ssize_t count, Py_ssize_t node, int32_t* place,
+        int32_t* label) noexcept nogil:
+    """Number of labels at a node; `label` lists them and `place` finds them until `forget_labels`.
+
+    One alone is not listed. place: -1 for every label, before and after.
+    """
+    cdef inline Py_ssize_t k
+    cdef inline int32_t y = codes[0][node], n_labels = 0
+    for k in range(1, count):
+        if codes[k][node] != y:
+            break
+    else:
+        return 1
+    for k in range(count):
+        y = codes[k][node]
+        if place[y] < 0:
+            place[y] = n_labels
+            label[n_labels] = y
+            n_labels += 1
+    return n_labels
+
+
+cdef inline void forget_labels(
+        int32_t* place, const int32_t* label, int32_t n_labels) noexcept nogil:
+    cdef inline Py_ssize_t k
+    for k in range(n_labels):
+        place[label[k]] = -1
