@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems._explicit import ExplicitProblem, explicit_where_smaller
+from sstruct._problems._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.node_arguments import join_views
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
@@ -66,11 +66,11 @@ def test_planes_that_are_no_numbers_are_refused(rng):
 
 
 def test_planes_are_taken_where_labelings_are_long(rng):
-    X, labels = rng.standard_normal((100, 3)), np.zeros(100, dtype=np.int32)
+    X, labels = rng.standard_normal((100, 30)), np.zeros(100, dtype=np.int32)
     long = ChainProblem(X, [0], [100], 2, labels)
-    assert isinstance(explicit_where_smaller(long), ExplicitProblem)
+    assert isinstance(explicit_where_cheaper(long), ExplicitProblem)
     short = ChainProblem(X, np.arange(0, 100, 4), np.full(25, 4), 2, labels)
-    assert explicit_where_smaller(short) is short
+    assert explicit_where_cheaper(short) is short
 
 
 def test_weights_keep_their_names(rng):
