@@ -212,25 +212,28 @@ cdef class BinaryEnergy:
         return total
 
     def py_minimize(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
-        """Solve one problem, costs (V, 2) and (E, 2, 2): (labels, value, work). The value is the
-        bound of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
-        cdef const double[:, ::1] node = node_costs
-        cdef const double[:, :, ::1] edge = edge_costs
+        """Solve one problem, costs (V, 2) and (E, 4) or (E, 1) of different labels: (labels, value,
+        work). The value is the bound of roof duality. `grid` = (height, width, connectivity) takes
+        the place of the edges."""
+        cdef const double[:, ::1] node = node_costs, edge = edge_costs
         cdef const int32_t[:, ::1] pairs
-        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width, i
+        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width, i, c
         cdef int connectivity
-        cdef bint partial = roof_duality
+        cdef bint partial = roof_duality, potts = edge.shape[1] == 1
         cdef double value = 0, work = 0
         if grid is None:
             pairs = edges
             if pairs.shape[0] != E or pairs.shape[1] != 2:
                 raise ValueError("edges and edge_costs of different lengths")
-            self.set_graph(V, E, &pairs[0, 0] if E else NULL)
+            with nogil:
+                self.set_graph(V, E, &pairs[0, 0] if E else NULL)
+            if self.cut.has_repeated_edges():
+                refuse_repeated_edges(np.asarray(pairs))
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
-        if (self.n_nodes != V or self.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 2
-                or edge.shape[2] != 2):
+        if (self.n_nodes != V or self.n_edges != E or node.shape[1] != 2
+                or not (potts or edge.shape[1] == 4)):
             raise ValueError("costs do not fit the graph")
         labels = np.empty(V, dtype=np.int32)
         if V == 0:
@@ -240,8 +243,12 @@ cdef class BinaryEnergy:
             for i in range(V):
                 self.node[2 * i], self.node[2 * i + 1] = node[i, 0], node[i, 1]
             for i in range(E):
-                self.edge[4 * i], self.edge[4 * i + 1] = edge[i, 0, 0], edge[i, 0, 1]
-                self.edge[4 * i + 2], self.edge[4 * i + 3] = edge[i, 1, 0], edge[i, 1, 1]
+                if potts:
+                    self.edge[4 * i] = self.edge[4 * i + 3] = 0
+                    self.edge[4 * i + 1] = self.edge[4 * i + 2] = edge[i, 0]
+                else:
+                    for c in range(4):
+                        self.edge[4 * i + c] = edge[i, c]
             if partial:
                 self.roof_duality(&out[0], &value, &work)
             else:
@@ -258,18 +265,16 @@ def checked_node_costs(node_costs, n_labels=None):
         raise ValueError(
             f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
             f"found {costs.shape}")
-    wrong = ~np.isfinite(costs).all(axis=1)
-    if wrong.any():
-        v = int(wrong.argmax())
+    if not np.isfinite(costs).all():
+        v = int((~np.isfinite(costs).all(axis=1)).argmax())
         raise ValueError(f"node_costs[{v}] = {costs[v].tolist()} must be finite")
     return costs
 
 
-def checked_simple_edges(edges, n_nodes):
-    """As `checked_edges`, and refuse edges between the same nodes as an earlier one."""
-    edges = checked_edges(edges, n_nodes)
+def refuse_repeated_edges(edges):
+    """Raise ValueError if two edges join the same nodes."""
     low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
-    keys = low * n_nodes + high
+    keys = low << 32 | high
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):
@@ -277,7 +282,6 @@ def checked_simple_edges(edges, n_nodes):
         raise ValueError(
             f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
             "add their costs up")
-    return edges
 
 
 def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
@@ -339,26 +343,22 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     (array([-1, -1], dtype=int32), 0.0)
     """
     node = checked_node_costs(node_costs, 2)
-    edges = checked_simple_edges(edges, len(node))
-    costs = np.asarray(edge_costs, dtype=np.float64)
+    edges = checked_edges(edges, len(node))
+    costs = np.ascontiguousarray(edge_costs, dtype=np.float64)
     E = len(edges)
     if costs.shape != (E,) and costs.shape != (E, 2, 2) and (E or costs.size):
         raise ValueError(
             f"edge_costs must have shape {(E,)} or {(E, 2, 2)}, one entry for each edge; "
             f"found {costs.shape}")
     costs = costs.reshape(E, costs.size // E if E else 1)
-    wrong = ~np.isfinite(costs).all(axis=1)
-    if wrong.any():
-        e = int(wrong.argmax())
+    if not np.isfinite(costs).all():
+        e = int((~np.isfinite(costs).all(axis=1)).argmax())
         raise ValueError(f"edge_costs[{e}] = {costs[e].tolist()} must be finite")
-    if costs.shape[1] == 1:
-        if (costs < 0).any():
-            e = int((costs[:, 0] < 0).argmax())
-            raise ValueError(
-                f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
-                ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
-                "roof_duality=True")
-        costs = costs * np.array([0.0, 1.0, 1.0, 0.0])
-    tables = np.ascontiguousarray(costs.reshape(E, 2, 2))
-    labels, value, _ = BinaryEnergy().py_minimize(node, edges, tables, roof_duality)
+    if costs.shape[1] == 1 and E and costs.min() < 0:
+        e = int((costs[:, 0] < 0).argmax())
+        raise ValueError(
+            f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
+            ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
+            "roof_duality=True")
+    labels, value, _ = BinaryEnergy().py_minimize(node, edges, costs, roof_duality)
     return labels, float(value)

@@ -45,6 +45,7 @@ typedef struct {
     double *capacity;     /* (n_edges, 2) the caller's */
     int64_t height, width;
     int connectivity;     /* 4 or 8: a grid; 0: a graph of edges */
+    int32_t offset[8];    /* of a grid: from a node to its neighbour in each direction */
     int64_t n_slots;      /* nodes with their padding */
     sstruct_flow_node *node;
     uint8_t *tree, *queued;
@@ -162,31 +163,56 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     return 0;
 }
 
+/* The first arc whose ends an earlier arc of its tail joins too, or -1. O(V + E). */
+SSTRUCT_FLOW_PART int64_t sstruct_flow_repeated_arc(sstruct_flow *g)
+{
+    int32_t *seen_from = g->orphan;
+    int64_t v, a;
+    for (v = 0; v < g->n_nodes; ++v) {
+        seen_from[v] = -1;
+    }
+    for (v = 0; v < g->n_nodes; ++v) {
+        for (a = g->first[v]; a < g->first[v + 1]; ++a) {
+            int32_t *seen = seen_from + g->arc[a].head;
+            if (*seen == v) {
+                return a;
+            }
+            *seen = (int32_t)v;
+        }
+    }
+    return -1;
+}
+
 /* Slots of a row: one of padding, then its nodes. */
 #define SSTRUCT_STRIDE(g) ((g)->width + 1)
 #define SSTRUCT_SLOT(g, row, column) (((row) + 1) * SSTRUCT_STRIDE(g) + (column) + 1)
 
+/* Directions: right, left, down, up, down-right, up-left, down-left, up-right; so the way back
+ * from direction d is d ^ 1. Edges lie in the directions 0, 2, 4 and 6. -1: no memory. */
 SSTRUCT_FLOW_PART int sstruct_flow_set_grid(
     sstruct_flow *g, int64_t height, int64_t width, int connectivity)
 {
-    int64_t n_slots = (height + 2) * (width + 1) + 1;
+    const int32_t stride = (int32_t)width + 1;
+    const int32_t ahead[4] = {1, stride, stride + 1, stride - 1};
+    int64_t n_slots = (height + 2) * stride + 1;
     int64_t n_edges = height * (width - 1) + (height - 1) * width
         + (connectivity == 8 ? 2 * (height - 1) * (width - 1) : 0);
+    int d;
     if (sstruct_flow_reserve(g, height * width, n_edges, n_slots, 0, n_slots * connectivity)) {
         return -1;
     }
     g->height = height;
     g->width = width;
     g->connectivity = connectivity;
+    for (d = 0; d < 8; ++d) {
+        g->offset[d] = d & 1 ? -ahead[d / 2] : ahead[d / 2];
+    }
     return 0;
 }
 
-/* Directions of a grid: right, left, down, up, down-right, up-left, down-left, up-right; so the
- * way back from direction d is d ^ 1. Edges lie in the directions 0, 2, 4 and 6. */
 SSTRUCT_FLOW_PART void sstruct_flow_load_grid(sstruct_flow *g)
 {
-    const int64_t stride = SSTRUCT_STRIDE(g), height = g->height, width = g->width;
-    const int64_t offset[4] = {1, stride, stride + 1, stride - 1};
+    const int64_t height = g->height, width = g->width;
     const int64_t D = g->connectivity;
     const double *capacity = g->capacity;
     int64_t r, c, d;
@@ -196,7 +222,7 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_grid(sstruct_flow *g)
         const int64_t begin = d == 3 ? 1 : 0, end = d == 0 || d == 2 ? width - 1 : width;
         for (r = 0; r < rows; ++r) {
             double *from = g->residual + SSTRUCT_SLOT(g, r, 0) * D + 2 * d;
-            double *to = from + offset[d] * D + 1;
+            double *to = from + g->offset[2 * d] * D + 1;
             for (c = begin; c < end; ++c, capacity += 2) {
                 from[c * D] = capacity[0];
                 to[c * D] = capacity[1];

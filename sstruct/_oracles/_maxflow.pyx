@@ -23,6 +23,7 @@ cdef extern from "_oracles/_maxflow.h":
     void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
+    int64_t sstruct_flow_repeated_arc(sstruct_flow* g) noexcept nogil
     void sstruct_flow_free(sstruct_flow* g) noexcept nogil
 
 # Arcs are counted in int32: two for each edge, up to eight for each pixel and its padding.
@@ -79,6 +80,10 @@ cdef class MaxFlow:
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
         return sstruct_flow_on_sink_side(&self.graph, node)
 
+    cdef bint has_repeated_edges(self) noexcept nogil:
+        """Whether some edges of a graph (not a grid) join the same nodes. O(V + E)."""
+        return sstruct_flow_repeated_arc(&self.graph) >= 0
+
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
         sstruct_flow_sides(&self.graph, side)
@@ -126,9 +131,8 @@ def checked_edges(edges, n_nodes):
         raise ValueError(f"edges must have shape (n_edges, 2); found {edges.shape}")
     if edges.dtype.kind not in "iu":
         raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
-    wrong = ((edges < 0) | (edges >= n_nodes)).any(axis=1)
-    if wrong.any():
-        e = int(wrong.argmax())
+    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
+        e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
         raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():

@@ -23,15 +23,9 @@
 #define D SSTRUCT_DIRECTIONS
 #define BEGIN(p) ((p) * D)
 #define END(p) ((p) * D + D)
-#define HEAD(p, a) ((p) + NAMED(sstruct_offset_)(g, (a) & (D - 1)))
+#define HEAD(p, a) ((p) + g->offset[(a) & (D - 1)])
 #define SISTER(a, q) ((q) * D + (((a) & (D - 1)) ^ 1))
 #define RESIDUAL(a) (g->residual[a])
-SSTRUCT_FLOW_INLINE int32_t NAMED(sstruct_offset_)(const sstruct_flow *g, int32_t d)
-{
-    const int32_t stride = (int32_t)SSTRUCT_STRIDE(g);
-    const int32_t offset = d < 2 ? 1 : stride + (d < 4 ? 0 : d < 6 ? 1 : -1);
-    return d & 1 ? -offset : offset;
-}
 #else
 #define BEGIN(p) (g->first[p])
 #define END(p) (g->first[(p) + 1])
@@ -139,6 +133,9 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_adopt_)(sstruct_flow *g, int tree, int32_
             g->node[q].stamp = g->time;
             g->node[q].distance = steps--;
         }
+        if (nearest < g->node[p].distance) {     /* as near as the old parent */
+            break;
+        }
     }
     if (best != SSTRUCT_ORPHAN) {
         g->node[p].parent = best;
@@ -225,9 +222,40 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
     }
 }
 
+/* Push along the paths of one arc, which need no trees. */
+SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
+{
+    const int32_t n = (int32_t)g->n_slots;
+    int32_t p, a;
+    for (p = 0; p < n; ++p) {
+        double excess = g->node[p].terminal;
+        if (!(excess > 0)) {
+            continue;
+        }
+        for (a = BEGIN(p); a < END(p) && excess > 0; ++a) {
+            const int32_t q = HEAD(p, a);
+            const double lack = -g->node[q].terminal;
+            double amount = RESIDUAL(a);
+            if (!(lack > 0) || !(amount > 0)) {
+                continue;
+            }
+            amount = lack < amount ? lack : amount;
+            amount = excess < amount ? excess : amount;
+            RESIDUAL(a) -= amount;
+            RESIDUAL(SISTER(a, q)) += amount;
+            g->node[q].terminal += amount;
+            excess -= amount;
+            g->flow += amount;
+        }
+        g->node[p].terminal = excess;
+        g->work += END(p) - BEGIN(p);
+    }
+}
+
 SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
 {
     int64_t v;
+    NAMED(sstruct_push_neighbours_)(g);
     g->active_first = g->n_active = g->time = 0;
     memset(g->queued, 0, (size_t)g->n_slots);
     for (v = 0; v < g->n_slots; ++v) {
