@@ -15,6 +15,7 @@
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -212,14 +213,13 @@ cdef class BinaryEnergy:
         return total
 
     def py_minimize(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
-        """Solve one problem, costs (V, 2) and (E, 4) or (E, 1) of different labels: (labels, value,
-        work). The value is the bound of roof duality. `grid` = (height, width, connectivity) takes
-        the place of the edges."""
+        """Solve one problem, costs (V, 2) and (E, 4): (labels, value, work). The value is the bound
+        of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
         cdef const double[:, ::1] node = node_costs, edge = edge_costs
         cdef const int32_t[:, ::1] pairs
-        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width, i, c
+        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width
         cdef int connectivity
-        cdef bint partial = roof_duality, potts = edge.shape[1] == 1
+        cdef bint partial = roof_duality
         cdef double value = 0, work = 0
         if grid is None:
             pairs = edges
@@ -232,29 +232,53 @@ cdef class BinaryEnergy:
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
-        if (self.n_nodes != V or self.n_edges != E or node.shape[1] != 2
-                or not (potts or edge.shape[1] == 4)):
+        if self.n_nodes != V or self.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 4:
             raise ValueError("costs do not fit the graph")
         labels = np.empty(V, dtype=np.int32)
         if V == 0:
             return labels, 0.0, 0.0
         cdef int32_t[::1] out = labels
         with nogil:
-            for i in range(V):
-                self.node[2 * i], self.node[2 * i + 1] = node[i, 0], node[i, 1]
-            for i in range(E):
-                if potts:
-                    self.edge[4 * i] = self.edge[4 * i + 3] = 0
-                    self.edge[4 * i + 1] = self.edge[4 * i + 2] = edge[i, 0]
-                else:
-                    for c in range(4):
-                        self.edge[4 * i + c] = edge[i, c]
+            memcpy(self.node, &node[0, 0], 2 * V * sizeof(double))
+            if E:
+                memcpy(self.edge, &edge[0, 0], 4 * E * sizeof(double))
             if partial:
                 self.roof_duality(&out[0], &value, &work)
             else:
                 self.minimize(&out[0], &work)
                 value = self.value(&out[0])
         return labels, value, work
+
+
+def potts_cut(node_costs, edges, weights):
+    """Minimise (V, 2) costs and (E, 1) weights of different labels: (labels, value).
+
+    What `BinaryEnergy` does, without its copies: here the weights are the capacities.
+    """
+    cdef const double[:, ::1] node = node_costs, weight = weights
+    cdef const int32_t[:, ::1] pairs = edges
+    cdef Py_ssize_t v, e, V = node.shape[0], E = pairs.shape[0]
+    cdef MaxFlow cut = MaxFlow()
+    cdef double flow, work = 0, value = 0
+    labels = np.empty(V, dtype=np.int32)
+    cdef int32_t[::1] out = labels
+    with nogil:
+        cut.set_graph(V, E, &pairs[0, 0] if E else NULL)
+    if cut.has_repeated_edges():
+        refuse_repeated_edges(edges)
+    with nogil:
+        for v in range(V):
+            cut.terminal[v] = node[v, 1] - node[v, 0]
+        for e in range(E):
+            cut.capacity[2 * e] = cut.capacity[2 * e + 1] = weight[e, 0]
+        cut.solve(&flow, &work)
+        cut.sides(&out[0])
+        for v in range(V):
+            value += node[v, out[v]]
+        for e in range(E):
+            if out[pairs[e, 0]] != out[pairs[e, 1]]:
+                value += weight[e, 0]
+    return labels, value
 
 
 def checked_node_costs(node_costs, n_labels=None):
@@ -360,5 +384,9 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
             f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
             ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
             "roof_duality=True")
+    if costs.shape[1] == 1 and not roof_duality:
+        return potts_cut(node, edges, costs)
+    if costs.shape[1] == 1:
+        costs = costs * np.array([0.0, 1.0, 1.0, 0.0])
     labels, value, _ = BinaryEnergy().py_minimize(node, edges, costs, roof_duality)
-    return labels, float(value)
+    return labels, value

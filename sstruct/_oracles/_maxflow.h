@@ -59,7 +59,7 @@ typedef struct {
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
-    int64_t node_room, edge_room, slot_room, arc_room, residual_room;
+    int64_t node_room, edge_room, slot_room, first_room, arc_room, residual_room;
 } sstruct_flow;
 
 /* Room for `count` items of `size` bytes; old contents are lost. 0, or -1: no memory. */
@@ -73,24 +73,24 @@ SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t count, size_t size
 #define SSTRUCT_ROOM(pointer, count) \
     sstruct_flow_room((void **)&(pointer), (count), sizeof(*(pointer)))
 
-/* Room grows by a quarter at least, so that graphs of slowly growing size are rarely moved. */
+/* Room for a graph of edges (no residuals) or a grid; what stood there is lost. It
+ * grows by a quarter at least, so that graphs of slowly growing size are rarely moved. */
 SSTRUCT_FLOW_PART int sstruct_flow_reserve(
-    sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_arcs,
-    int64_t n_residuals)
+    sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_residuals)
 {
     int64_t room;
     int failed = 0;
     g->n_nodes = g->n_edges = 0;
 #define SSTRUCT_GROWS(have, need) \
     ((need) > (have) && (room = (need) > (have) + (have) / 4 ? (need) : (have) + (have) / 4))
-    if (SSTRUCT_GROWS(g->node_room, n_nodes + 1)) {
+    if (SSTRUCT_GROWS(g->node_room, n_nodes)) {
         g->node_room = 0;
-        failed |= SSTRUCT_ROOM(g->terminal, room) | SSTRUCT_ROOM(g->first, room);
+        failed |= SSTRUCT_ROOM(g->terminal, room);
         g->node_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->edge_room, n_edges)) {
         g->edge_room = 0;
-        failed |= SSTRUCT_ROOM(g->capacity, 2 * room) | SSTRUCT_ROOM(g->arc_of_edge, room);
+        failed |= SSTRUCT_ROOM(g->capacity, 2 * room);
         g->edge_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->slot_room, n_slots)) {
@@ -100,9 +100,14 @@ SSTRUCT_FLOW_PART int sstruct_flow_reserve(
             | SSTRUCT_ROOM(g->orphan, room);
         g->slot_room = failed ? 0 : room;
     }
-    if (SSTRUCT_GROWS(g->arc_room, n_arcs)) {
+    if (n_residuals == 0 && SSTRUCT_GROWS(g->first_room, n_nodes + 1)) {
+        g->first_room = 0;
+        failed |= SSTRUCT_ROOM(g->first, room);
+        g->first_room = failed ? 0 : room;
+    }
+    if (n_residuals == 0 && SSTRUCT_GROWS(g->arc_room, n_edges)) {
         g->arc_room = 0;
-        failed |= SSTRUCT_ROOM(g->arc, room);
+        failed |= SSTRUCT_ROOM(g->arc, 2 * room) | SSTRUCT_ROOM(g->arc_of_edge, room);
         g->arc_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->residual_room, n_residuals)) {
@@ -133,7 +138,7 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     sstruct_flow *g, int64_t n_nodes, int64_t n_edges, const int32_t *edges)
 {
     int64_t e, v;
-    if (sstruct_flow_reserve(g, n_nodes, n_edges, n_nodes, 2 * n_edges, 0)) {
+    if (sstruct_flow_reserve(g, n_nodes, n_edges, n_nodes, 0)) {
         return -1;
     }
     g->connectivity = 0;
@@ -198,7 +203,7 @@ SSTRUCT_FLOW_PART int sstruct_flow_set_grid(
     int64_t n_edges = height * (width - 1) + (height - 1) * width
         + (connectivity == 8 ? 2 * (height - 1) * (width - 1) : 0);
     int d;
-    if (sstruct_flow_reserve(g, height * width, n_edges, n_slots, 0, n_slots * connectivity)) {
+    if (sstruct_flow_reserve(g, height * width, n_edges, n_slots, n_slots * connectivity)) {
         return -1;
     }
     g->height = height;
