@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     double terminal;      /* residual: > 0 from the source, < 0 to the sink */
-    int64_t stamp;        /* when `distance` was last known to be true */
+    int64_t stamp;        /* augmentation after which `distance` was last known to be true */
     int32_t parent;       /* arc to the parent */
     int32_t distance;     /* nodes on the way to the root */
 } sstruct_flow_node;

@@ -101,7 +101,8 @@ cdef class MaxFlow:
             edge_view = edges
             if edge_view.shape[0] != E or edge_view.shape[1] != 2:
                 raise ValueError("edges and capacities of different lengths")
-            self.set_graph(n, E, &edge_view[0, 0] if E else NULL)
+            with nogil:
+                self.set_graph(n, E, &edge_view[0, 0] if E else NULL)
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
@@ -173,8 +174,9 @@ def maxflow(n, edges, capacities, source, sink):
     Notes
     -----
     Boykov and Kolmogorov's algorithm: two search trees, reused from one augmentation to the next.
-    On sparse graphs as they come from images the time is nearly linear; the worst case is
-    O(n^2 n_edges) times the number of augmentations' growth, which is not seen there.
+    On graphs as they come from images the time grows little faster than linearly; its bound,
+    O(n^2 n_edges) times the number of augmenting paths, is not approached there. Memory: 46 bytes a
+    node and 52 an edge, beside the arguments.
 
     References
     ----------

@@ -7,10 +7,9 @@
  * (An experimental comparison of min-cut/max-flow algorithms for energy minimization in vision.
  * IEEE PAMI 26(9), 2004, section 3.)
  *
- * Distances to the root keep paths short. A distance is known to be true where its stamp is that of
- * the last augmentation; otherwise it may be old. A parent's stamp is never older than its child's,
- * and of equal age it is nearer to the root: so a node never becomes its own ancestor where it
- * takes a parent with a stamp at least as young and a smaller distance.
+ * Distances to the root keep paths short: an orphan takes the nearest parent. A distance is known to
+ * be true where its stamp is that of the last augmentation, so that each stretch of a tree is walked
+ * at most once between two of them; otherwise it may be old.
  *
  * Rounding: an arc is residual if its residual is > 0. The bottleneck of a path is subtracted from
  * itself, so that every augmentation leaves an arc with exactly 0.
@@ -33,7 +32,8 @@
 #define SISTER(a, q) (g->arc[a].sister)
 #define RESIDUAL(a) (g->arc[a].residual)
 #endif
-/* The residual towards the parent's side of the tree: from p to q in the source's, else from q. */
+/* The residuals between p and its neighbour q in the direction of the tree, away from the source or
+ * towards the sink: DOWN where p is the parent, UP where q is. */
 #define DOWN(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(a) : RESIDUAL(SISTER(a, q)))
 #define UP(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(SISTER(a, q)) : RESIDUAL(a))
 
@@ -46,7 +46,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_activate_)(sstruct_flow *g, int32_t p)
     }
 }
 
-/* The least residual on the way from p to its root, which is returned in *root. */
+/* The least residual on the way from p to its root. */
 SSTRUCT_FLOW_INLINE double NAMED(sstruct_bottleneck_)(
     sstruct_flow *g, int tree, int32_t p, double least)
 {
@@ -67,7 +67,8 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_push_)(sstruct_flow *g, int tree, int32_t
     int64_t low = g->n_orphans, high;
     while (g->node[p].parent != SSTRUCT_ROOT) {
         const int32_t a = g->node[p].parent, q = HEAD(p, a), b = SISTER(a, q);
-        const int32_t with = tree == SSTRUCT_SOURCE ? b : a, against = tree == SSTRUCT_SOURCE ? a : b;
+        const int32_t with = tree == SSTRUCT_SOURCE ? b : a;
+        const int32_t against = tree == SSTRUCT_SOURCE ? a : b;
         RESIDUAL(against) += amount;
         if ((RESIDUAL(with) -= amount) == 0) {
             g->node[p].parent = SSTRUCT_ORPHAN;
@@ -212,11 +213,6 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
                 return;
             }
             continue;     /* the same arc again: q may be free now, or the arc not yet full */
-        } else if (g->node[q].stamp <= g->node[p].stamp
-                   && g->node[q].distance > g->node[p].distance + 1) {
-            g->node[q].parent = SISTER(a, q);
-            g->node[q].stamp = g->node[p].stamp;
-            g->node[q].distance = g->node[p].distance + 1;
         }
         ++a;
     }
