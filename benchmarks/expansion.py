@@ -87,7 +87,12 @@ def decoder(node, edges, weights, size, table, seed):
     """What training and prediction call: nothing to check, the grid known as one."""
     grid = None if size is None else (size, size, 4)
     return GraphDecoder("expansion", seed).py_decode(
-        node, edges, weights[:, None], None if table is None else table[None], node.argmin(axis=1), grid
+        node,
+        edges,
+        weights[:, None],
+        None if table is None else table[None],
+        node.argmin(axis=1),
+        grid,
     )[0]
 
 
@@ -149,12 +154,21 @@ def main():
                     ms, energies = measure(problem, kind, n_labels, arguments.repeats)
                     least = energies["alpha_expansion"]
                     rows.append(
-                        dict(problem=name, edges=kind, size=size, labels=n_labels, ms=ms, energy=energies)
+                        dict(
+                            problem=name,
+                            edges=kind,
+                            size=size,
+                            labels=n_labels,
+                            ms=ms,
+                            energy=energies,
+                        )
                     )
                     print(
                         f"{name:12}{kind:8}{size:5}{n_labels:4}"
                         + "".join(
-                            f"{ms[way]:9.1f} {100 * energies[way] / least:7.3f}" if way in ms else " " * 17
+                            f"{ms[way]:9.1f} {100 * energies[way] / least:7.3f}"
+                            if way in ms
+                            else " " * 17
                             for way in names
                         ),
                         flush=True,

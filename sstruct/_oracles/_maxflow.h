@@ -314,4 +314,28 @@ SSTRUCT_FLOW_PART void sstruct_flow_sides(const sstruct_flow *g, int32_t *side)
     }
 }
 
+/* Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v: > 0. */
+SSTRUCT_FLOW_PART void sstruct_flow_add_flows(const sstruct_flow *g, double *flow)
+{
+    const int64_t width = g->width, D = g->connectivity;
+    const double *capacity = g->capacity;
+    int64_t e, r, c, d;
+    if (D == 0) {
+        for (e = 0; e < g->n_edges; ++e) {
+            flow[e] += capacity[2 * e] - g->arc[g->arc_of_edge[e]].residual;
+        }
+        return;
+    }
+    for (d = 0; d < D / 2; ++d) {
+        const int64_t rows = d == 0 ? g->height : g->height - 1;
+        const int64_t begin = d == 3 ? 1 : 0, end = d == 0 || d == 2 ? width - 1 : width;
+        for (r = 0; r < rows; ++r) {
+            const double *from = g->residual + SSTRUCT_SLOT(g, r, 0) * D + 2 * d;
+            for (c = begin; c < end; ++c, capacity += 2) {
+                *flow++ += *capacity - from[c * D];
+            }
+        }
+    }
+}
+
 #endif

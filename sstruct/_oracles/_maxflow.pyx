@@ -24,6 +24,7 @@ cdef extern from "_oracles/_maxflow.h":
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
     int64_t sstruct_flow_repeated_arc(sstruct_flow* g) noexcept nogil
+    void sstruct_flow_add_flows(const sstruct_flow* g, double* flow) noexcept nogil
     void sstruct_flow_free(sstruct_flow* g) noexcept nogil
 
 # Arcs are counted in int32: two for each edge, up to eight for each pixel and its padding.
@@ -87,6 +88,10 @@ cdef class MaxFlow:
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
         sstruct_flow_sides(&self.graph, side)
+
+    cdef void add_flows(self, double* flow) noexcept nogil:
+        """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
+        sstruct_flow_add_flows(&self.graph, flow)
 
     def py_solve(self, n_nodes, edges, terminal, capacity, grid=None):
         """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes

@@ -248,9 +248,11 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
     }
 }
 
+/* Where few nodes lack flow (as in moves that go on from an earlier flow), the sink's tree grows
+ * alone: what it cannot reach needs no look. */
 SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
 {
-    int64_t v;
+    int64_t v, n_sources = 0, n_sinks = 0;
     NAMED(sstruct_push_neighbours_)(g);
     g->active_first = g->n_active = g->time = 0;
     memset(g->queued, 0, (size_t)g->n_slots);
@@ -261,7 +263,12 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
         node->parent = SSTRUCT_ROOT;
         node->stamp = 0;
         node->distance = 1;
-        if (g->tree[v] != SSTRUCT_FREE) {
+        n_sources += g->tree[v] == SSTRUCT_SOURCE;
+        n_sinks += g->tree[v] == SSTRUCT_SINK;
+    }
+    const int sink_alone = n_sources > 8 * n_sinks;
+    for (v = 0; v < g->n_slots; ++v) {
+        if (g->tree[v] == SSTRUCT_SINK || (g->tree[v] == SSTRUCT_SOURCE && !sink_alone)) {
             NAMED(sstruct_activate_)(g, (int32_t)v);
         }
     }
@@ -270,10 +277,10 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
         g->active_first = g->active_first + 1 < g->n_slots ? g->active_first + 1 : 0;
         --g->n_active;
         g->queued[p] = 0;
-        if (g->tree[p] == SSTRUCT_SOURCE) {
-            NAMED(sstruct_grow_)(g, SSTRUCT_SOURCE, p);
-        } else if (g->tree[p] == SSTRUCT_SINK) {
+        if (g->tree[p] == SSTRUCT_SINK) {
             NAMED(sstruct_grow_)(g, SSTRUCT_SINK, p);
+        } else if (g->tree[p] == SSTRUCT_SOURCE && !sink_alone) {
+            NAMED(sstruct_grow_)(g, SSTRUCT_SOURCE, p);
         }
     }
 }
