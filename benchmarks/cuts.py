@@ -87,8 +87,8 @@ def general_cut(node, weights, edges, connectivity):
 
 def grid_cut(node, weights, edges, connectivity):
     """The private door to the implicit grid, which the grid's estimator and decoder use."""
-    costs = np.zeros((len(edges), 2, 2))
-    costs[:, 0, 1] = costs[:, 1, 0] = np.concatenate([weight.ravel() for weight in weights])
+    costs = np.zeros((len(edges), 4))
+    costs[:, 1] = costs[:, 2] = np.concatenate([weight.ravel() for weight in weights])
     labels = BinaryEnergy().py_minimize(
         node.reshape(-1, 2), None, costs, False, (*node.shape[:2], connectivity)
     )[0]
@@ -151,9 +151,7 @@ def main():
         "flower": lambda size, connectivity: image_problem("flower.jpg", size, connectivity),
     }
     rows = []
-    print(
-        f"{'problem':16}{'size':>6}{'links':>6}{'graph_cut':>11}{'grid':>9}{'PyMaxflow':>11}  ratios"
-    )
+    print("problem           size links  graph_cut     grid  PyMaxflow  ratios")
     for kind, make in kinds.items():
         for size in arguments.sizes:
             for connectivity in (4, 8):

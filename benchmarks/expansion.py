@@ -3,14 +3,15 @@
 
     python benchmarks/expansion.py [--sizes 64 128 256] [--labels 5 16] [--repeats 5] [--json FILE]
 
-CPU milliseconds of one thread from numpy arrays to labels, building the graph included, each package
-called as its users call it, all from each node's cheapest label; medians of interleaved repeats
-(ours with another label order in each), and the energies reached (the mean, in percent of the first's). Problems: random node costs; restoring a
-noisy sample image of scikit-learn, quantised to as many levels as labels; both on a 4-connected grid
-with one weight for all edges (PyMaxflow's grids have no other), Potts and truncated linear; and
-graphs like those of superpixels (a Delaunay triangulation of random points, as many nodes as a grid
-of a quarter of the size has) with random weights, which PyMaxflow's expansion does not take. Peers
-(gco-wrapper: research use only; PyMaxflow: GPL; never dependencies) are left out where missing.
+CPU milliseconds of one thread from numpy arrays to labels, building the graph included, each
+package called as its users call it, all from each node's cheapest label; medians of interleaved
+repeats (ours with another label order in each), and the energies reached (the mean, in percent of
+the first's). Problems: random node costs; restoring a noisy sample image of scikit-learn,
+quantised to as many levels as labels; both on a 4-connected grid with one weight for all edges
+(PyMaxflow's grids have no other), Potts and truncated linear; and graphs like those of
+superpixels (a Delaunay triangulation of random points, as many nodes as a grid of a quarter of
+the size has) with random weights, which PyMaxflow's expansion does not take. Peers (gco-wrapper:
+research use only; PyMaxflow: GPL; never dependencies) are left out where missing.
 """
 
 import argparse
@@ -87,7 +88,12 @@ def decoder(node, edges, weights, size, table, seed):
     """What training and prediction call: nothing to check, the grid known as one."""
     grid = None if size is None else (size, size, 4)
     return GraphDecoder("expansion", seed).py_decode(
-        node, edges, weights[:, None], None if table is None else table[None], node.argmin(axis=1), grid
+        node,
+        edges,
+        weights[:, None],
+        None if table is None else table[None],
+        node.argmin(axis=1),
+        grid,
     )[0]
 
 
@@ -149,12 +155,21 @@ def main():
                     ms, energies = measure(problem, kind, n_labels, arguments.repeats)
                     least = energies["alpha_expansion"]
                     rows.append(
-                        dict(problem=name, edges=kind, size=size, labels=n_labels, ms=ms, energy=energies)
+                        dict(
+                            problem=name,
+                            edges=kind,
+                            size=size,
+                            labels=n_labels,
+                            ms=ms,
+                            energy=energies,
+                        )
                     )
                     print(
                         f"{name:12}{kind:8}{size:5}{n_labels:4}"
                         + "".join(
-                            f"{ms[way]:9.1f} {100 * energies[way] / least:7.3f}" if way in ms else " " * 17
+                            f"{ms[way]:9.1f} {100 * energies[way] / least:7.3f}"
+                            if way in ms
+                            else " " * 17
                             for way in names
                         ),
                         flush=True,

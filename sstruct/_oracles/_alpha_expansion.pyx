@@ -22,6 +22,10 @@ from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
 
 # Of the sum of the absolute terms: less is no improvement, or no repulsion.
 cdef double ROUNDING = 1e-12
+# Of the flow through a node or the capacity of an arc: what is left below is rounding.
+cdef double SATURATED = 1e-14
+# Flows are kept from move to move where they take no more room than this (128 MB).
+cdef Py_ssize_t MOST_FLOWS = 2 ** 24
 
 
 cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
@@ -52,6 +56,8 @@ cdef class AlphaExpansion:
 
     def __dealloc__(self):
         free(self.edge)
+        free(self.flows)
+        free(self.sent)
         free(self.sums)
         free(self.move)
         free(self.start)
@@ -66,6 +72,7 @@ cdef class AlphaExpansion:
             self.node_room = 0
             grow(<void**> &self.move, V, sizeof(int32_t))
             grow(<void**> &self.start, V, sizeof(int32_t))
+            grow(<void**> &self.sent, V, sizeof(double))
             self.node_room = V
         if K > self.label_room:
             self.label_room = 0
@@ -82,7 +89,7 @@ cdef class AlphaExpansion:
         """Read the costs, and find each edge's table."""
         cdef Py_ssize_t e, n_sums = 0, square = costs.n_labels * costs.n_labels
         self.costs = costs
-        self.is_flow_set = self.is_energy_set = False
+        self.is_flow_set = self.is_energy_set = self.keeps_flows = False
         self.reserve()
         if costs.tables == NULL:
             return 0
@@ -128,6 +135,8 @@ cdef class AlphaExpansion:
         elif K == 2:
             answer.exact = self.binary(labels, &answer.work)
             changed = not answer.exact
+        if changed:
+            self.forget_flows()
         for k in range(K):
             self.order[k] = k
             self.tried[k] = -1
@@ -152,6 +161,18 @@ cdef class AlphaExpansion:
             for j in range(V):
                 labels[j] = self.start[j]
             answer.cost = cost
+        return 0
+
+    cdef int forget_flows(self) except -1 nogil:
+        """Begin with no flow for every label."""
+        cdef Py_ssize_t i, n_flows = self.costs.n_labels * self.costs.n_edges
+        self.keeps_flows = n_flows <= MOST_FLOWS
+        if self.keeps_flows and n_flows > self.flow_room:
+            grow(<void**> &self.flows, n_flows, sizeof(double))
+            self.flow_room = n_flows
+        if self.keeps_flows:
+            for i in range(n_flows):
+                self.flows[i] = 0
         return 0
 
     cdef bint binary(self, int32_t* labels, double* work) except -1 nogil:
@@ -194,7 +215,7 @@ cdef class AlphaExpansion:
             self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
         """Write the best move of alpha and return -1, or return the first repulsive edge."""
         cdef const GraphCosts* costs = self.costs
-        cdef Py_ssize_t repulsive
+        cdef Py_ssize_t repulsive, v
         cdef double flow
         if not self.is_flow_set:
             if costs.connectivity:
@@ -204,10 +225,53 @@ cdef class AlphaExpansion:
             self.is_flow_set = True
         repulsive = self.fill_cut(labels, alpha)
         work[0] += <double> (costs.n_nodes + costs.n_edges)
-        if repulsive < 0:
+        if repulsive >= 0:
+            return repulsive
+        if not self.keeps_flows:
             self.flow.solve(&flow, work)
             self.flow.sides(self.move)
-        return repulsive
+        elif self.send_again(self.flows + alpha * costs.n_edges):
+            self.flow.solve(&flow, work)
+            self.flow.sides(self.move)
+            self.flow.add_flows(self.flows + alpha * costs.n_edges)
+        else:
+            for v in range(costs.n_nodes):
+                self.move[v] = 0
+        return -1
+
+    cdef bint send_again(self, double* flow) noexcept nogil:
+        """Send what the last move of a label sent along the edges, as far as the capacities of this
+        move allow; return whether a node still lacks flow.
+
+        A flow f along (u, v), f <= capacity, is the identity f ((1 - x_u) x_v - x_u (1 - x_v)) =
+        f (x_v - x_u): it takes from one capacity, adds to the other and to the terminals.
+        """
+        cdef const int32_t* ends = self.costs.edges
+        cdef double* terminal = self.flow.terminal
+        cdef double* capacity = self.flow.capacity
+        cdef Py_ssize_t v, e
+        cdef double most, f
+        cdef bint lacking = False
+        for v in range(self.costs.n_nodes):
+            self.sent[v] = fabs(terminal[v])
+        for e in range(self.costs.n_edges):
+            f, most = flow[e], capacity[2 * e]
+            if f == 0:
+                continue
+            if fabs(f) >= (1 - SATURATED) * most:
+                f = most if f > 0 else -most
+            flow[e] = f
+            capacity[2 * e] = most - f
+            capacity[2 * e + 1] = most + f
+            terminal[ends[2 * e]] -= f
+            terminal[ends[2 * e + 1]] += f
+            self.sent[ends[2 * e]] += fabs(f)
+            self.sent[ends[2 * e + 1]] += fabs(f)
+        for v in range(self.costs.n_nodes):
+            if fabs(terminal[v]) <= SATURATED * self.sent[v]:
+                terminal[v] = 0
+            lacking = lacking or terminal[v] < 0
+        return lacking
 
     cdef Py_ssize_t find_move(
             self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:

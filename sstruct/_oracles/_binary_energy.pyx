@@ -15,6 +15,7 @@
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 import numpy as np
 
@@ -212,12 +213,11 @@ cdef class BinaryEnergy:
         return total
 
     def py_minimize(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
-        """Solve one problem, costs (V, 2) and (E, 2, 2): (labels, value, work). The value is the
-        bound of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
-        cdef const double[:, ::1] node = node_costs
-        cdef const double[:, :, ::1] edge = edge_costs
+        """Solve one problem, costs (V, 2) and (E, 4): (labels, value, work). The value is the bound
+        of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
+        cdef const double[:, ::1] node = node_costs, edge = edge_costs
         cdef const int32_t[:, ::1] pairs
-        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width, i
+        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width
         cdef int connectivity
         cdef bint partial = roof_duality
         cdef double value = 0, work = 0
@@ -225,29 +225,60 @@ cdef class BinaryEnergy:
             pairs = edges
             if pairs.shape[0] != E or pairs.shape[1] != 2:
                 raise ValueError("edges and edge_costs of different lengths")
-            self.set_graph(V, E, &pairs[0, 0] if E else NULL)
+            with nogil:
+                self.set_graph(V, E, &pairs[0, 0] if E else NULL)
+            if self.cut.has_repeated_edges():
+                refuse_repeated_edges(np.asarray(pairs))
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
-        if (self.n_nodes != V or self.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 2
-                or edge.shape[2] != 2):
+        if self.n_nodes != V or self.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 4:
             raise ValueError("costs do not fit the graph")
         labels = np.empty(V, dtype=np.int32)
         if V == 0:
             return labels, 0.0, 0.0
         cdef int32_t[::1] out = labels
         with nogil:
-            for i in range(V):
-                self.node[2 * i], self.node[2 * i + 1] = node[i, 0], node[i, 1]
-            for i in range(E):
-                self.edge[4 * i], self.edge[4 * i + 1] = edge[i, 0, 0], edge[i, 0, 1]
-                self.edge[4 * i + 2], self.edge[4 * i + 3] = edge[i, 1, 0], edge[i, 1, 1]
+            memcpy(self.node, &node[0, 0], 2 * V * sizeof(double))
+            if E:
+                memcpy(self.edge, &edge[0, 0], 4 * E * sizeof(double))
             if partial:
                 self.roof_duality(&out[0], &value, &work)
             else:
                 self.minimize(&out[0], &work)
                 value = self.value(&out[0])
         return labels, value, work
+
+
+def potts_cut(node_costs, edges, weights):
+    """Minimise (V, 2) costs and (E, 1) weights of different labels: (labels, value).
+
+    What `BinaryEnergy` does, without its copies: here the weights are the capacities.
+    """
+    cdef const double[:, ::1] node = node_costs, weight = weights
+    cdef const int32_t[:, ::1] pairs = edges
+    cdef Py_ssize_t v, e, V = node.shape[0], E = pairs.shape[0]
+    cdef MaxFlow cut = MaxFlow()
+    cdef double flow, work = 0, value = 0
+    labels = np.empty(V, dtype=np.int32)
+    cdef int32_t[::1] out = labels
+    with nogil:
+        cut.set_graph(V, E, &pairs[0, 0] if E else NULL)
+    if cut.has_repeated_edges():
+        refuse_repeated_edges(edges)
+    with nogil:
+        for v in range(V):
+            cut.terminal[v] = node[v, 1] - node[v, 0]
+        for e in range(E):
+            cut.capacity[2 * e] = cut.capacity[2 * e + 1] = weight[e, 0]
+        cut.solve(&flow, &work)
+        cut.sides(&out[0])
+        for v in range(V):
+            value += node[v, out[v]]
+        for e in range(E):
+            if out[pairs[e, 0]] != out[pairs[e, 1]]:
+                value += weight[e, 0]
+    return labels, value
 
 
 def checked_node_costs(node_costs, n_labels=None):
@@ -258,18 +289,16 @@ def checked_node_costs(node_costs, n_labels=None):
         raise ValueError(
             f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
             f"found {costs.shape}")
-    wrong = ~np.isfinite(costs).all(axis=1)
-    if wrong.any():
-        v = int(wrong.argmax())
+    if not np.isfinite(costs).all():
+        v = int((~np.isfinite(costs).all(axis=1)).argmax())
         raise ValueError(f"node_costs[{v}] = {costs[v].tolist()} must be finite")
     return costs
 
 
-def checked_simple_edges(edges, n_nodes):
-    """As `checked_edges`, and refuse edges between the same nodes as an earlier one."""
-    edges = checked_edges(edges, n_nodes)
+def refuse_repeated_edges(edges):
+    """Raise ValueError if two edges join the same nodes."""
     low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
-    keys = low * n_nodes + high
+    keys = low << 32 | high
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(np.diff(keys[order]) == 0)
     if len(again):
@@ -277,7 +306,6 @@ def checked_simple_edges(edges, n_nodes):
         raise ValueError(
             f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
             "add their costs up")
-    return edges
 
 
 def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
@@ -339,26 +367,26 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     (array([-1, -1], dtype=int32), 0.0)
     """
     node = checked_node_costs(node_costs, 2)
-    edges = checked_simple_edges(edges, len(node))
-    costs = np.asarray(edge_costs, dtype=np.float64)
+    edges = checked_edges(edges, len(node))
+    costs = np.ascontiguousarray(edge_costs, dtype=np.float64)
     E = len(edges)
     if costs.shape != (E,) and costs.shape != (E, 2, 2) and (E or costs.size):
         raise ValueError(
             f"edge_costs must have shape {(E,)} or {(E, 2, 2)}, one entry for each edge; "
             f"found {costs.shape}")
     costs = costs.reshape(E, costs.size // E if E else 1)
-    wrong = ~np.isfinite(costs).all(axis=1)
-    if wrong.any():
-        e = int(wrong.argmax())
+    if not np.isfinite(costs).all():
+        e = int((~np.isfinite(costs).all(axis=1)).argmax())
         raise ValueError(f"edge_costs[{e}] = {costs[e].tolist()} must be finite")
+    if costs.shape[1] == 1 and E and costs.min() < 0:
+        e = int((costs[:, 0] < 0).argmax())
+        raise ValueError(
+            f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
+            ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
+            "roof_duality=True")
+    if costs.shape[1] == 1 and not roof_duality:
+        return potts_cut(node, edges, costs)
     if costs.shape[1] == 1:
-        if (costs < 0).any():
-            e = int((costs[:, 0] < 0).argmax())
-            raise ValueError(
-                f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
-                ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
-                "roof_duality=True")
         costs = costs * np.array([0.0, 1.0, 1.0, 0.0])
-    tables = np.ascontiguousarray(costs.reshape(E, 2, 2))
-    labels, value, _ = BinaryEnergy().py_minimize(node, edges, tables, roof_duality)
-    return labels, float(value)
+    labels, value, _ = BinaryEnergy().py_minimize(node, edges, costs, roof_duality)
+    return labels, value

@@ -1,6 +1,8 @@
 # Design:
 # (a) One decoder for graphs and grids, a method each: "cut", "expansion", "max-sum". The methods
 #     are those of the other files; here one is chosen, and its workspace kept from call to call.
+#     "expansion" of Potts costs first asks which labels all minima share (_partial_optimality): on
+#     images of few labels that halves the time, and costs a twentieth where it finds none.
 # (b) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
 #     call. So it does not matter which fork decodes what.
 """Decoders of labelled graphs by name."""
@@ -8,6 +10,8 @@
 from libc.stdint cimport int32_t
 
 import numpy as np
+
+from sstruct._oracles._graph_costs cimport labelling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
 
@@ -24,6 +28,10 @@ cdef class GraphDecoder:
         costs on a graph without cycles: exact.
     random_state : int
         Seed of the label order of "expansion", not negative.
+    partial_optimality : bool, default=True
+        Whether "expansion" of Potts costs >= 0 with more than two labels first decides the nodes
+        whose label is the same in every minimum, and tries moves of the others alone. The answer is
+        then exact too where that decides all nodes, or leaves none that are joined.
 
     Raises
     ------
@@ -31,14 +39,16 @@ cdef class GraphDecoder:
         For another method.
     """
 
-    def __cinit__(self, method, random_state):
+    def __cinit__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
             raise ValueError(f"method must be one of {METHODS}; found {method!r}")
         self.method = method
         self.random_state = random_state
         self.kind = METHODS.index(method)
+        self.has_partial = partial_optimality
         if self.kind < 2:
             self.moves = AlphaExpansion()
+            self.partial = PartialOptimality()
         else:
             self.forest = Forest()
 
@@ -52,12 +62,48 @@ cdef class GraphDecoder:
         if self.kind == 0:
             return self.moves.cut(costs, labels, answer)
         if self.kind == 1:
-            return self.moves.minimize(costs, self.random_state, labels, answer)
+            return self.expand(costs, labels, answer)
         return self.forest.minimize(costs, labels, answer)
+
+    cdef int expand(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Expansion moves, of the undecided nodes alone where that is worth the copy."""
+        cdef Py_ssize_t v, e, n_known
+        cdef bint decides = self.has_partial and costs.n_labels > 2 and costs.tables == NULL
+        cdef double work = 0, cost
+        cdef int32_t* known
+        for e in range(costs.n_edges if decides else 0):
+            decides = decides and costs.edge_weights[e] >= 0
+        if decides and costs.n_edges:
+            n_known = self.partial.decide(costs, &work)
+            if 8 * n_known >= costs.n_nodes:
+                known = self.partial.known
+                self.partial.reduce(costs)
+                for v in range(costs.n_nodes):
+                    if known[v] < 0:
+                        self.partial.labels[self.partial.place[v]] = labels[v]
+                self.moves.minimize(
+                    &self.partial.rest, self.random_state, self.partial.labels, answer)
+                for v in range(costs.n_nodes):
+                    if known[v] < 0:
+                        known[v] = self.partial.labels[self.partial.place[v]]
+                cost = labelling_cost(costs, labels)
+                answer.cost = labelling_cost(costs, known)
+                answer.work += work
+                if answer.cost <= cost:          # else the start is as good, but for rounding
+                    for v in range(costs.n_nodes):
+                        labels[v] = known[v]
+                else:
+                    answer.cost = cost
+                return 0
+        self.moves.minimize(costs, self.random_state, labels, answer)
+        answer.work += work
+        return 0
 
     cdef GraphDecoder fork(self):
         """A decoder of the same method and seed with a workspace of its own."""
-        return GraphDecoder(self.method, self.random_state)
+        return GraphDecoder(
+            self.method, self.random_state, partial_optimality=self.has_partial)
 
     def py_fork(self):
         """`fork`, for tests."""

@@ -34,7 +34,7 @@ typedef struct {
 
 typedef struct {
     double terminal;      /* residual: > 0 from the source, < 0 to the sink */
-    int64_t stamp;        /* when `distance` was last known to be true */
+    int64_t stamp;        /* augmentation after which `distance` was last known to be true */
     int32_t parent;       /* arc to the parent */
     int32_t distance;     /* nodes on the way to the root */
 } sstruct_flow_node;
@@ -45,6 +45,7 @@ typedef struct {
     double *capacity;     /* (n_edges, 2) the caller's */
     int64_t height, width;
     int connectivity;     /* 4 or 8: a grid; 0: a graph of edges */
+    int32_t offset[8];    /* of a grid: from a node to its neighbour in each direction */
     int64_t n_slots;      /* nodes with their padding */
     sstruct_flow_node *node;
     uint8_t *tree, *queued;
@@ -58,7 +59,7 @@ typedef struct {
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
-    int64_t node_room, edge_room, slot_room, arc_room, residual_room;
+    int64_t node_room, edge_room, slot_room, first_room, arc_room, residual_room;
 } sstruct_flow;
 
 /* Room for `count` items of `size` bytes; old contents are lost. 0, or -1: no memory. */
@@ -72,24 +73,24 @@ SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t count, size_t size
 #define SSTRUCT_ROOM(pointer, count) \
     sstruct_flow_room((void **)&(pointer), (count), sizeof(*(pointer)))
 
-/* Room grows by a quarter at least, so that graphs of slowly growing size are rarely moved. */
+/* Room for a graph of edges (no residuals) or a grid; what stood there is lost. It
+ * grows by a quarter at least, so that graphs of slowly growing size are rarely moved. */
 SSTRUCT_FLOW_PART int sstruct_flow_reserve(
-    sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_arcs,
-    int64_t n_residuals)
+    sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_residuals)
 {
     int64_t room;
     int failed = 0;
     g->n_nodes = g->n_edges = 0;
 #define SSTRUCT_GROWS(have, need) \
     ((need) > (have) && (room = (need) > (have) + (have) / 4 ? (need) : (have) + (have) / 4))
-    if (SSTRUCT_GROWS(g->node_room, n_nodes + 1)) {
+    if (SSTRUCT_GROWS(g->node_room, n_nodes)) {
         g->node_room = 0;
-        failed |= SSTRUCT_ROOM(g->terminal, room) | SSTRUCT_ROOM(g->first, room);
+        failed |= SSTRUCT_ROOM(g->terminal, room);
         g->node_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->edge_room, n_edges)) {
         g->edge_room = 0;
-        failed |= SSTRUCT_ROOM(g->capacity, 2 * room) | SSTRUCT_ROOM(g->arc_of_edge, room);
+        failed |= SSTRUCT_ROOM(g->capacity, 2 * room);
         g->edge_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->slot_room, n_slots)) {
@@ -99,9 +100,14 @@ SSTRUCT_FLOW_PART int sstruct_flow_reserve(
             | SSTRUCT_ROOM(g->orphan, room);
         g->slot_room = failed ? 0 : room;
     }
-    if (SSTRUCT_GROWS(g->arc_room, n_arcs)) {
+    if (n_residuals == 0 && SSTRUCT_GROWS(g->first_room, n_nodes + 1)) {
+        g->first_room = 0;
+        failed |= SSTRUCT_ROOM(g->first, room);
+        g->first_room = failed ? 0 : room;
+    }
+    if (n_residuals == 0 && SSTRUCT_GROWS(g->arc_room, n_edges)) {
         g->arc_room = 0;
-        failed |= SSTRUCT_ROOM(g->arc, room);
+        failed |= SSTRUCT_ROOM(g->arc, 2 * room) | SSTRUCT_ROOM(g->arc_of_edge, room);
         g->arc_room = failed ? 0 : room;
     }
     if (SSTRUCT_GROWS(g->residual_room, n_residuals)) {
@@ -132,7 +138,7 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     sstruct_flow *g, int64_t n_nodes, int64_t n_edges, const int32_t *edges)
 {
     int64_t e, v;
-    if (sstruct_flow_reserve(g, n_nodes, n_edges, n_nodes, 2 * n_edges, 0)) {
+    if (sstruct_flow_reserve(g, n_nodes, n_edges, n_nodes, 0)) {
         return -1;
     }
     g->connectivity = 0;
@@ -162,31 +168,56 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     return 0;
 }
 
+/* The first arc whose ends an earlier arc of its tail joins too, or -1. O(V + E). */
+SSTRUCT_FLOW_PART int64_t sstruct_flow_repeated_arc(sstruct_flow *g)
+{
+    int32_t *seen_from = g->orphan;
+    int64_t v, a;
+    for (v = 0; v < g->n_nodes; ++v) {
+        seen_from[v] = -1;
+    }
+    for (v = 0; v < g->n_nodes; ++v) {
+        for (a = g->first[v]; a < g->first[v + 1]; ++a) {
+            int32_t *seen = seen_from + g->arc[a].head;
+            if (*seen == v) {
+                return a;
+            }
+            *seen = (int32_t)v;
+        }
+    }
+    return -1;
+}
+
 /* Slots of a row: one of padding, then its nodes. */
 #define SSTRUCT_STRIDE(g) ((g)->width + 1)
 #define SSTRUCT_SLOT(g, row, column) (((row) + 1) * SSTRUCT_STRIDE(g) + (column) + 1)
 
+/* Directions: right, left, down, up, down-right, up-left, down-left, up-right; so the way back
+ * from direction d is d ^ 1. Edges lie in the directions 0, 2, 4 and 6. -1: no memory. */
 SSTRUCT_FLOW_PART int sstruct_flow_set_grid(
     sstruct_flow *g, int64_t height, int64_t width, int connectivity)
 {
-    int64_t n_slots = (height + 2) * (width + 1) + 1;
+    const int32_t stride = (int32_t)width + 1;
+    const int32_t ahead[4] = {1, stride, stride + 1, stride - 1};
+    int64_t n_slots = (height + 2) * stride + 1;
     int64_t n_edges = height * (width - 1) + (height - 1) * width
         + (connectivity == 8 ? 2 * (height - 1) * (width - 1) : 0);
-    if (sstruct_flow_reserve(g, height * width, n_edges, n_slots, 0, n_slots * connectivity)) {
+    int d;
+    if (sstruct_flow_reserve(g, height * width, n_edges, n_slots, n_slots * connectivity)) {
         return -1;
     }
     g->height = height;
     g->width = width;
     g->connectivity = connectivity;
+    for (d = 0; d < 8; ++d) {
+        g->offset[d] = d & 1 ? -ahead[d / 2] : ahead[d / 2];
+    }
     return 0;
 }
 
-/* Directions of a grid: right, left, down, up, down-right, up-left, down-left, up-right; so the
- * way back from direction d is d ^ 1. Edges lie in the directions 0, 2, 4 and 6. */
 SSTRUCT_FLOW_PART void sstruct_flow_load_grid(sstruct_flow *g)
 {
-    const int64_t stride = SSTRUCT_STRIDE(g), height = g->height, width = g->width;
-    const int64_t offset[4] = {1, stride, stride + 1, stride - 1};
+    const int64_t height = g->height, width = g->width;
     const int64_t D = g->connectivity;
     const double *capacity = g->capacity;
     int64_t r, c, d;
@@ -196,7 +227,7 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_grid(sstruct_flow *g)
         const int64_t begin = d == 3 ? 1 : 0, end = d == 0 || d == 2 ? width - 1 : width;
         for (r = 0; r < rows; ++r) {
             double *from = g->residual + SSTRUCT_SLOT(g, r, 0) * D + 2 * d;
-            double *to = from + offset[d] * D + 1;
+            double *to = from + g->offset[2 * d] * D + 1;
             for (c = begin; c < end; ++c, capacity += 2) {
                 from[c * D] = capacity[0];
                 to[c * D] = capacity[1];
@@ -279,6 +310,30 @@ SSTRUCT_FLOW_PART void sstruct_flow_sides(const sstruct_flow *g, int32_t *side)
         int64_t c;
         for (c = 0; c < width; ++c) {
             side[v + c] = tree[c] == SSTRUCT_SINK;
+        }
+    }
+}
+
+/* Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v: > 0. */
+SSTRUCT_FLOW_PART void sstruct_flow_add_flows(const sstruct_flow *g, double *flow)
+{
+    const int64_t width = g->width, D = g->connectivity;
+    const double *capacity = g->capacity;
+    int64_t e, r, c, d;
+    if (D == 0) {
+        for (e = 0; e < g->n_edges; ++e) {
+            flow[e] += capacity[2 * e] - g->arc[g->arc_of_edge[e]].residual;
+        }
+        return;
+    }
+    for (d = 0; d < D / 2; ++d) {
+        const int64_t rows = d == 0 ? g->height : g->height - 1;
+        const int64_t begin = d == 3 ? 1 : 0, end = d == 0 || d == 2 ? width - 1 : width;
+        for (r = 0; r < rows; ++r) {
+            const double *from = g->residual + SSTRUCT_SLOT(g, r, 0) * D + 2 * d;
+            for (c = begin; c < end; ++c, capacity += 2) {
+                *flow++ += *capacity - from[c * D];
+            }
         }
     }
 }

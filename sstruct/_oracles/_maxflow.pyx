@@ -23,6 +23,8 @@ cdef extern from "_oracles/_maxflow.h":
     void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
+    int64_t sstruct_flow_repeated_arc(sstruct_flow* g) noexcept nogil
+    void sstruct_flow_add_flows(const sstruct_flow* g, double* flow) noexcept nogil
     void sstruct_flow_free(sstruct_flow* g) noexcept nogil
 
 # Arcs are counted in int32: two for each edge, up to eight for each pixel and its padding.
@@ -79,9 +81,17 @@ cdef class MaxFlow:
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
         return sstruct_flow_on_sink_side(&self.graph, node)
 
+    cdef bint has_repeated_edges(self) noexcept nogil:
+        """Whether some edges of a graph (not a grid) join the same nodes. O(V + E)."""
+        return sstruct_flow_repeated_arc(&self.graph) >= 0
+
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
         sstruct_flow_sides(&self.graph, side)
+
+    cdef void add_flows(self, double* flow) noexcept nogil:
+        """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
+        sstruct_flow_add_flows(&self.graph, flow)
 
     def py_solve(self, n_nodes, edges, terminal, capacity, grid=None):
         """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
@@ -96,7 +106,8 @@ cdef class MaxFlow:
             edge_view = edges
             if edge_view.shape[0] != E or edge_view.shape[1] != 2:
                 raise ValueError("edges and capacities of different lengths")
-            self.set_graph(n, E, &edge_view[0, 0] if E else NULL)
+            with nogil:
+                self.set_graph(n, E, &edge_view[0, 0] if E else NULL)
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
@@ -126,9 +137,8 @@ def checked_edges(edges, n_nodes):
         raise ValueError(f"edges must have shape (n_edges, 2); found {edges.shape}")
     if edges.dtype.kind not in "iu":
         raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
-    wrong = ((edges < 0) | (edges >= n_nodes)).any(axis=1)
-    if wrong.any():
-        e = int(wrong.argmax())
+    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
+        e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
         raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
     loops = edges[:, 0] == edges[:, 1]
     if loops.any():
@@ -169,8 +179,9 @@ def maxflow(n, edges, capacities, source, sink):
     Notes
     -----
     Boykov and Kolmogorov's algorithm: two search trees, reused from one augmentation to the next.
-    On sparse graphs as they come from images the time is nearly linear; the worst case is
-    O(n^2 n_edges) times the number of augmentations' growth, which is not seen there.
+    On graphs as they come from images the time grows little faster than linearly; its bound,
+    O(n^2 n_edges) times the number of augmenting paths, is not approached there. Memory: 46 bytes a
+    node and 52 an edge, beside the arguments.
 
     References
     ----------

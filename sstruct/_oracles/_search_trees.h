@@ -7,10 +7,9 @@
  * (An experimental comparison of min-cut/max-flow algorithms for energy minimization in vision.
  * IEEE PAMI 26(9), 2004, section 3.)
  *
- * Distances to the root keep paths short. A distance is known to be true where its stamp is that of
- * the last augmentation; otherwise it may be old. A parent's stamp is never older than its child's,
- * and of equal age it is nearer to the root: so a node never becomes its own ancestor where it
- * takes a parent with a stamp at least as young and a smaller distance.
+ * Distances to the root keep paths short: an orphan takes the nearest parent. A distance is known to
+ * be true where its stamp is that of the last augmentation, so that each stretch of a tree is walked
+ * at most once between two of them; otherwise it may be old.
  *
  * Rounding: an arc is residual if its residual is > 0. The bottleneck of a path is subtracted from
  * itself, so that every augmentation leaves an arc with exactly 0.
@@ -23,15 +22,9 @@
 #define D SSTRUCT_DIRECTIONS
 #define BEGIN(p) ((p) * D)
 #define END(p) ((p) * D + D)
-#define HEAD(p, a) ((p) + NAMED(sstruct_offset_)(g, (a) & (D - 1)))
+#define HEAD(p, a) ((p) + g->offset[(a) & (D - 1)])
 #define SISTER(a, q) ((q) * D + (((a) & (D - 1)) ^ 1))
 #define RESIDUAL(a) (g->residual[a])
-SSTRUCT_FLOW_INLINE int32_t NAMED(sstruct_offset_)(const sstruct_flow *g, int32_t d)
-{
-    const int32_t stride = (int32_t)SSTRUCT_STRIDE(g);
-    const int32_t offset = d < 2 ? 1 : stride + (d < 4 ? 0 : d < 6 ? 1 : -1);
-    return d & 1 ? -offset : offset;
-}
 #else
 #define BEGIN(p) (g->first[p])
 #define END(p) (g->first[(p) + 1])
@@ -39,7 +32,8 @@ SSTRUCT_FLOW_INLINE int32_t NAMED(sstruct_offset_)(const sstruct_flow *g, int32_
 #define SISTER(a, q) (g->arc[a].sister)
 #define RESIDUAL(a) (g->arc[a].residual)
 #endif
-/* The residual towards the parent's side of the tree: from p to q in the source's, else from q. */
+/* The residuals between p and its neighbour q in the direction of the tree, away from the source or
+ * towards the sink: DOWN where p is the parent, UP where q is. */
 #define DOWN(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(a) : RESIDUAL(SISTER(a, q)))
 #define UP(tree, a, q) ((tree) == SSTRUCT_SOURCE ? RESIDUAL(SISTER(a, q)) : RESIDUAL(a))
 
@@ -52,7 +46,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_activate_)(sstruct_flow *g, int32_t p)
     }
 }
 
-/* The least residual on the way from p to its root, which is returned in *root. */
+/* The least residual on the way from p to its root. */
 SSTRUCT_FLOW_INLINE double NAMED(sstruct_bottleneck_)(
     sstruct_flow *g, int tree, int32_t p, double least)
 {
@@ -73,7 +67,8 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_push_)(sstruct_flow *g, int tree, int32_t
     int64_t low = g->n_orphans, high;
     while (g->node[p].parent != SSTRUCT_ROOT) {
         const int32_t a = g->node[p].parent, q = HEAD(p, a), b = SISTER(a, q);
-        const int32_t with = tree == SSTRUCT_SOURCE ? b : a, against = tree == SSTRUCT_SOURCE ? a : b;
+        const int32_t with = tree == SSTRUCT_SOURCE ? b : a;
+        const int32_t against = tree == SSTRUCT_SOURCE ? a : b;
         RESIDUAL(against) += amount;
         if ((RESIDUAL(with) -= amount) == 0) {
             g->node[p].parent = SSTRUCT_ORPHAN;
@@ -138,6 +133,9 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_adopt_)(sstruct_flow *g, int tree, int32_
         for (; g->node[q].stamp != g->time; q = HEAD(q, g->node[q].parent)) {
             g->node[q].stamp = g->time;
             g->node[q].distance = steps--;
+        }
+        if (nearest < g->node[p].distance) {     /* as near as the old parent */
+            break;
         }
     }
     if (best != SSTRUCT_ORPHAN) {
@@ -215,19 +213,47 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
                 return;
             }
             continue;     /* the same arc again: q may be free now, or the arc not yet full */
-        } else if (g->node[q].stamp <= g->node[p].stamp
-                   && g->node[q].distance > g->node[p].distance + 1) {
-            g->node[q].parent = SISTER(a, q);
-            g->node[q].stamp = g->node[p].stamp;
-            g->node[q].distance = g->node[p].distance + 1;
         }
         ++a;
     }
 }
 
+/* Push along the paths of one arc, which need no trees. */
+SSTRUCT_FLOW_PART void NAMED(sstruct_push_neighbours_)(sstruct_flow *g)
+{
+    const int32_t n = (int32_t)g->n_slots;
+    int32_t p, a;
+    for (p = 0; p < n; ++p) {
+        double excess = g->node[p].terminal;
+        if (!(excess > 0)) {
+            continue;
+        }
+        for (a = BEGIN(p); a < END(p) && excess > 0; ++a) {
+            const int32_t q = HEAD(p, a);
+            const double lack = -g->node[q].terminal;
+            double amount = RESIDUAL(a);
+            if (!(lack > 0) || !(amount > 0)) {
+                continue;
+            }
+            amount = lack < amount ? lack : amount;
+            amount = excess < amount ? excess : amount;
+            RESIDUAL(a) -= amount;
+            RESIDUAL(SISTER(a, q)) += amount;
+            g->node[q].terminal += amount;
+            excess -= amount;
+            g->flow += amount;
+        }
+        g->node[p].terminal = excess;
+        g->work += END(p) - BEGIN(p);
+    }
+}
+
+/* Where few nodes lack flow (as in moves that go on from an earlier flow), the sink's tree grows
+ * alone: what it cannot reach needs no look. */
 SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
 {
-    int64_t v;
+    int64_t v, n_sources = 0, n_sinks = 0;
+    NAMED(sstruct_push_neighbours_)(g);
     g->active_first = g->n_active = g->time = 0;
     memset(g->queued, 0, (size_t)g->n_slots);
     for (v = 0; v < g->n_slots; ++v) {
@@ -237,7 +263,12 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
         node->parent = SSTRUCT_ROOT;
         node->stamp = 0;
         node->distance = 1;
-        if (g->tree[v] != SSTRUCT_FREE) {
+        n_sources += g->tree[v] == SSTRUCT_SOURCE;
+        n_sinks += g->tree[v] == SSTRUCT_SINK;
+    }
+    const int sink_alone = n_sources > 8 * n_sinks;
+    for (v = 0; v < g->n_slots; ++v) {
+        if (g->tree[v] == SSTRUCT_SINK || (g->tree[v] == SSTRUCT_SOURCE && !sink_alone)) {
             NAMED(sstruct_activate_)(g, (int32_t)v);
         }
     }
@@ -246,10 +277,10 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
         g->active_first = g->active_first + 1 < g->n_slots ? g->active_first + 1 : 0;
         --g->n_active;
         g->queued[p] = 0;
-        if (g->tree[p] == SSTRUCT_SOURCE) {
-            NAMED(sstruct_grow_)(g, SSTRUCT_SOURCE, p);
-        } else if (g->tree[p] == SSTRUCT_SINK) {
+        if (g->tree[p] == SSTRUCT_SINK) {
             NAMED(sstruct_grow_)(g, SSTRUCT_SINK, p);
+        } else if (g->tree[p] == SSTRUCT_SOURCE && !sink_alone) {
+            NAMED(sstruct_grow_)(g, SSTRUCT_SOURCE, p);
         }
     }
 }
