@@ -234,8 +234,10 @@ cdef class GraphProblem(BlockProblem):
             # and training would end with hinges that are too small.
             memcpy(y, truth, n_nodes * sizeof(int32_t))
             cost = of_truth if answer.exact else self.descend(y, answer)
-            memcpy(code, y if cost <= of_truth else truth, n_nodes * sizeof(int32_t))
-            cost = min(cost, of_truth)
+            if cost > of_truth:    # by rounding
+                memcpy(y, truth, n_nodes * sizeof(int32_t))
+                cost = of_truth
+            memcpy(code, y, n_nodes * sizeof(int32_t))
         answer.value = -cost
         answer.work += n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
         answer.work += VECTOR_WORK * self.KP * (
