@@ -1,6 +1,7 @@
 """The contract of BlockProblem: every method against the definition, enumerated.
 
-Here for chains and for problems given by their planes, both also behind a costly oracle.
+Here for chains, for trees of parts and for problems given by their planes; two also behind a
+costly oracle.
 
 Features, weights and costs are small integers, so that sums are exact in any order, in single
 precision too, and results must agree to the bit.
@@ -19,6 +20,7 @@ from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems.node_arguments import join_views
+from tests.problems.trees import FORESTS, make_trees
 from tests.reference import brute_force
 
 SWITCHES = list(product([True, False], repeat=3))
@@ -190,6 +192,23 @@ def check_against_definition(chains, rng):
 @pytest.mark.parametrize("n_weights", [1, 7, 8, 9, 40])
 def test_enumerated_planes(rng, n_weights):
     check_against_definition(make_enumerated(rng, (1, 5, 2, 17), n_weights), rng)
+
+
+@pytest.mark.parametrize("loss", ["distance", "hamming"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize(
+    "form, pairs", [("maps", False), ("candidates", False), ("candidates", True)]
+)
+@pytest.mark.parametrize("n_types", [1, 2])
+@pytest.mark.parametrize("parents", FORESTS, ids=str)
+def test_trees(rng, parents, n_types, form, pairs, storage, dtype, loss):
+    P = len(parents)
+    for bias in (True, False) if n_types > 1 and P < 4 else (True,):
+        trees = make_trees(
+            rng, parents, form, n_types=n_types, pairs=pairs, loss=loss, bias=bias, storage=storage,
+            dtype=dtype, missing=0.3 if P > 3 else rng.choice([0, 0.5]),
+        )  # fmt: skip
+        check_against_definition(trees, rng)
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])
