@@ -4,6 +4,7 @@ from sstruct._callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.sequences import Sequences
+from sstruct.tree import TreeSSVM
 
 __version__ = "0.1.0.dev0"
 
@@ -12,6 +13,7 @@ __all__ = [
     "GapMonitor",
     "MulticlassSSVM",
     "Sequences",
+    "TreeSSVM",
     "__version__",
     "show_versions",
 ]

@@ -130,7 +130,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
-        bounds = None if self.bounds is None else padded_bounds(problem, self.bounds)
+        bounds = self._bounds(problem)
         bar = progress(self.verbose, self.tol, self.max_iter)
 
         def as_fitted(solution):
@@ -181,6 +181,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 **state.export(),
             }
         return self._finish(task, solution, {**as_fitted(solution), "_warm_state": warm})
+
+    def _bounds(self, problem):
+        """Return bounds of the weights in the problem's layout, or None."""
+        return None if self.bounds is None else padded_bounds(problem, self.bounds)
 
     def _finish(self, task, solution, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""

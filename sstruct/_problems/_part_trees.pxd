@@ -17,7 +17,7 @@ cdef class PartTrees(BlockProblem):
     cdef const double[:, ::1] positions     # (x, y) of each row, or empty
     cdef const double[::1] pair_scores
     cdef const int64_t[:, ::1] pair_start
-    cdef const double[::1] loss_scale, distance_scale
+    cdef const double[::1] loss_scale, per_unit
     cdef readonly Py_ssize_t n_parts, n_types, n_features
     cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
     cdef bint has_labels, by_distance, bias, maps, pairs

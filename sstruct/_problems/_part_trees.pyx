@@ -6,8 +6,9 @@
 # (b) Places are listed (candidates) or those of score maps: state = type * H * W + y * W + x.
 # (c) Parts that are not annotated leave the block with their edges, so that a child of such a part
 #     is a root there: their code is -1. A problem without labels has all parts.
-# (d) L(y) = c_i sum_p cost_p(y_p), the cost either [y_p wrong] or min(1, squared distance over
-#     squared scale): computed where it is needed, as are scores and distances of labelings.
+#     Both are divided by the block's unit.
+# (d) L(y) = c_i sum_p cost_p(y_p), the cost either [y_p wrong] or min(1, squared distance):
+#     computed where it is needed, as are scores and distances of labelings.
 # (e) The max-oracle is TreeProblem's (_tree.pyx).
 """Trees of parts: the joint feature map and the loss of TreeSSVM."""
 
@@ -65,20 +66,22 @@ cdef class PartTrees(BlockProblem):
     pair_start : array-like of int of shape (n_blocks, n_parts), with `pair_scores`
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of costs. Default 1.
-    distance_scale : array-like of shape (n_blocks,), optional
-        The loss is by distance, in this unit. Default: a wrong state costs 1.
+    unit : array-like of shape (n_blocks,), optional
+        Places are divided by it, in the deformation and in the loss. Default 1.
+    by_distance : bool
+        Whether a part costs min(1, squared distance); otherwise a wrong state costs 1.
     bias : bool
         Whether each type of a part has a bias.
     """
 
     def __init__(
             self, X, start, parents, labels=None, *, shape=None, positions=None, n_types=1,
-            pair_scores=None, pair_start=None, loss_scale=None, distance_scale=None, bias=True):
+            pair_scores=None, pair_start=None, loss_scale=None, unit=None, by_distance=False, bias=True):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         self.arguments = dict(
             X=features, start=start, parents=parents, labels=labels, shape=shape,
             positions=positions, n_types=n_types, pair_scores=pair_scores, pair_start=pair_start,
-            loss_scale=loss_scale, distance_scale=distance_scale, bias=bias)
+            loss_scale=loss_scale, unit=unit, by_distance=by_distance, bias=bias)
         if n_types < 1:
             raise ValueError(f"n_types must be at least 1, found {n_types}")
         if shape is not None and pair_scores is not None:
@@ -99,8 +102,11 @@ cdef class PartTrees(BlockProblem):
         self.pairs = pair_scores is not None
         self.pair_scores, self.pair_start = check_pair_scores(pair_scores, pair_start, begins, tree)
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
-        self.by_distance = distance_scale is not None
-        self.distance_scale = of_blocks(distance_scale, n, np.float64)
+        self.by_distance = by_distance
+        unit = of_blocks(unit, n, np.float64)
+        if not (unit > 0).all():
+            raise ValueError("unit must be positive")
+        self.per_unit = 1 / unit
         self.bias = bias and T > 1
         self.model = TreeModel(P, self.n_features, T, bool(bias), bool(self.pairs))
         self.n_edge_features = 4 + self.pairs
@@ -160,13 +166,14 @@ cdef class PartTrees(BlockProblem):
     cdef inline void place(
             self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s, double* x, double* y) noexcept nogil:
         cdef Py_ssize_t width
+        cdef double per_unit = self.per_unit[i]
         if self.maps:
             width = self.shape[i, 1]
             s = s % (self.shape[i, 0] * width)
-            x[0], y[0] = s % width, s // width
+            x[0], y[0] = s % width * per_unit, s // width * per_unit
         else:
-            x[0] = self.positions[self.start[i, p] + s, 0]
-            y[0] = self.positions[self.start[i, p] + s, 1]
+            x[0] = self.positions[self.start[i, p] + s, 0] * per_unit
+            y[0] = self.positions[self.start[i, p] + s, 1] * per_unit
 
     cdef double cost(self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s) noexcept nogil:
         """Loss of one part, before loss_scale."""
@@ -176,7 +183,7 @@ cdef class PartTrees(BlockProblem):
         self.place(i, p, s, &x, &y)
         self.place(i, p, self.labels[i, p], &true_x, &true_y)
         squared = (x - true_x) * (x - true_x) + (y - true_y) * (y - true_y)
-        return min(1.0, squared / (self.distance_scale[i] * self.distance_scale[i]))
+        return min(1.0, squared)
 
     cdef double node_score(
             self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s, const double* w) noexcept nogil:

@@ -133,7 +133,7 @@ cdef class TreeProblem(PartTrees):
         """out[j] = max_s belief[c][s] + edge score; origin its argmax."""
         cdef Py_ssize_t j, s, t, T = self.n_types
         cdef Py_ssize_t S = self.begin[c + 1] - self.begin[c], M = S // T
-        cdef double x, y, dx, dy, together
+        cdef double x, y, dx, dy, together, per_unit = self.per_unit[i]
         cdef const double* weight
         cdef const double* pair = NULL
         cdef const double* at = &self.positions[self.start[i, c], 0]
@@ -147,7 +147,7 @@ cdef class TreeProblem(PartTrees):
                 together = 0 if T == 1 else self.edge_weights[
                     self.type_at - self.edge_at + (c * T + self.type_of(i, p, j)) * T + t]
                 for s in range(t * M, (t + 1) * M):
-                    dx, dy = at[2 * s] - x, at[2 * s + 1] - y
+                    dx, dy = at[2 * s] * per_unit - x, at[2 * s + 1] * per_unit - y
                     row[s] = together - dx * (weight[0] * dx + weight[1]) - dy * (
                         weight[2] * dy + weight[3])
                 if pair != NULL:
@@ -165,6 +165,7 @@ cdef class TreeProblem(PartTrees):
         cdef const double* weight = &self.edge_weights[
             (c * self.n_types + t) * self.n_edge_features]
         cdef Py_ssize_t s, height = self.shape[i, 0], width = self.shape[i, 1], M = height * width
+        cdef double per_unit = self.per_unit[i]
         cdef double* costs = &self.scratch[0]
         cdef Parabola down, right
         if weight[0] < 0 or weight[2] < 0:
@@ -172,8 +173,10 @@ cdef class TreeProblem(PartTrees):
                 raise ValueError(
                     f"part {c}: distance transforms want quadratic weights >= 0, found "
                     f"{weight[0]:g} and {weight[2]:g}")
-        right.quadratic, right.linear = weight[0], sign * weight[1]
-        down.quadratic, down.linear = weight[2], sign * weight[3]
+        right.quadratic = weight[0] * per_unit * per_unit
+        right.linear = sign * weight[1] * per_unit
+        down.quadratic = weight[2] * per_unit * per_unit
+        down.linear = sign * weight[3] * per_unit
         for s in range(M):
             costs[s] = -scores[s]
         transform_grid(

@@ -3,6 +3,13 @@
 from ._conll2000 import fetch_conll2000
 from ._digit_dates import load_digit_dates
 from ._ocr_letters import fetch_ocr_letters
+from ._stick_figures import make_stick_figures
 from ._synthetic import make_sequences
 
-__all__ = ["fetch_conll2000", "fetch_ocr_letters", "load_digit_dates", "make_sequences"]
+__all__ = [
+    "fetch_conll2000",
+    "fetch_ocr_letters",
+    "load_digit_dates",
+    "make_sequences",
+    "make_stick_figures",
+]

@@ -20,7 +20,7 @@ def test_maps_are_candidates_at_every_place(rng, n_types):
     labels = np.array([rng.integers(0, size, P) for size in sizes])
     labels[0, 2] = labels[1, 0] = -1
     for given in (labels, None):
-        options = dict(n_types=n_types, distance_scale=[3.0, 2.0, 1.0])
+        options = dict(n_types=n_types, unit=[3.0, 2.0, 1.0], by_distance=True)
         maps = TreeProblem(X, start, parents, given, shape=shape, **options)
         listed = TreeProblem(X, start, parents, given, positions=positions, **options)
         for scale in (0.01, 1.0):
@@ -130,6 +130,8 @@ def test_the_doors_check_what_comes_in():
         ({"pair_scores": np.zeros(8), "pair_start": [[0, -1]]}, "points outside"),
         ({"pair_scores": np.zeros(8), "pair_start": [0, 0]}, "pair_start have shape"),
         ({"loss_scale": [1.0, 1.0]}, "one for each of 1 blocks"),
+        ({"unit": [1.0, 1.0]}, "one for each of 1 blocks"),
+        ({"unit": [0.0]}, "unit must be positive"),
     ],
 )
 def test_bad_arguments_are_refused(change, message):

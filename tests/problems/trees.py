@@ -12,7 +12,7 @@ from sstruct._problems.node_arguments import join_views
 FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])
 
 
-def joint_feature(model, parents, x, places, pair, y):
+def joint_feature(model, parents, x, places, pair, y, unit=1.0):
     """phi(x, y) by its definition, as one vector in the order of ``w_``.
 
     x : P arrays (S_p, F)    places : P arrays (S_p, 2)    pair : None or P tables
@@ -31,7 +31,7 @@ def joint_feature(model, parents, x, places, pair, y):
         q = parents[p]
         if q < 0 or y[q] < 0:
             continue
-        dx, dy = places[p][s] - places[q][y[q]]
+        dx, dy = (places[p][s] - places[q][y[q]]) / unit
         edge[p, kind[p], :4] -= [dx**2, dx, dy**2, dy]
         if pair is not None:
             edge[p, kind[p], 4] += pair[p][y[q]][s]
@@ -68,6 +68,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
     ends = np.cumsum([len(rows) for parts in x for rows in parts]).reshape(n_blocks, P)
     start = np.column_stack([np.r_[0, ends[:-1, -1]], ends])
     scale = rng.choice([0.25, 0.5, 1.0, 2.0], n_blocks)
+    unit = rng.choice([0.5, 1.0, 2.0], n_blocks)
     arguments = dict(
         X=sparse.csr_matrix(rows) if storage == "csr" else rows,
         start=start,
@@ -75,6 +76,8 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         labels=labels if labelled else None,
         n_types=n_types,
         loss_scale=scale,
+        unit=unit,
+        by_distance=loss == "distance",
         bias=bias,
     )
     if form == "maps":
@@ -86,14 +89,12 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         size = np.array([len(t) for t in flat])
         arguments["pair_scores"] = np.concatenate(flat).astype(float)
         arguments["pair_start"] = (np.cumsum(size) - size).reshape(n_blocks, P)
-    distance = rng.choice([1.0, 2.0, 4.0], n_blocks)
-    if loss == "distance":
-        arguments["distance_scale"] = distance
     problem = TreeProblem(**arguments)
     model = problem.model
 
     def phi(i, y):
-        return joint_feature(model, parents, x[i], places[i], tables[i] if pairs else None, y)
+        pair = tables[i] if pairs else None
+        return joint_feature(model, parents, x[i], places[i], pair, y, unit[i])
 
     def cost(i, p, s):
         truth = labels[i, p]
@@ -102,7 +103,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         if loss != "distance":
             return float(s != truth)
         offset = places[i][p][s] - places[i][p][truth]
-        return min(1.0, offset @ offset / distance[i] ** 2)
+        return min(1.0, offset @ offset / unit[i] ** 2)
 
     choices = [
         list(product(*(
