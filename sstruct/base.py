@@ -5,7 +5,6 @@ import os
 import warnings
 from dataclasses import asdict
 from hashlib import blake2b
-from typing import ClassVar
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -56,9 +55,6 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
     ``_predict_codes(X)`` returns the packed nodes and the index of each one's label.
     """
-
-    # What "auto" stands for.
-    _auto: ClassVar = {"solver": "mp-bcfw", "step": "pairwise", "sampling": "permutation"}
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
 from sstruct import plotting
-from sstruct.plotting import ConvergenceDisplay, TransitionDisplay
+from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -60,12 +60,16 @@ def without_dual():
 
 
 def test_public_names():
-    assert plotting.__all__ == ["ConvergenceDisplay", "TransitionDisplay"]
+    assert plotting.__all__ == ["ConvergenceDisplay", "SegmentationDisplay", "TransitionDisplay"]
 
 
 @pytest.mark.parametrize(
     "display",
-    [ConvergenceDisplay({}), TransitionDisplay(np.eye(2), ["a", "b"])],
+    [
+        ConvergenceDisplay({}),
+        SegmentationDisplay({"truth": [[0, 1]]}, [0, 1]),
+        TransitionDisplay(np.eye(2), ["a", "b"]),
+    ],
     ids=lambda display: type(display).__name__,
 )
 def test_without_matplotlib_the_error_says_what_to_install(display, monkeypatch):
@@ -226,3 +230,40 @@ def test_transition_shapes_and_unfitted():
         TransitionDisplay(np.eye(2), ["a", "b", "c"]).plot()
     with pytest.raises(NotFittedError):
         TransitionDisplay.from_estimator(fitted())
+
+
+# Segmentations
+
+
+def test_segmentations_beside_the_image():
+    truth, wrong = np.array([["a", "b"], ["b", "?"]]), np.array([["a", "a"], ["b", "b"]])
+    display = SegmentationDisplay.from_predictions(
+        truth, {"right": truth, "wrong": wrong}, image=np.zeros((2, 2, 3)), classes=["b", "a"]
+    )
+    titles = [axes.get_title() for axes in display.axes_]
+    # The pixel whose label is none of the classes is not counted.
+    assert titles == ["image", "truth", "right, 100.0 %", "wrong, 66.7 %"]
+    shown = display.images_[1].get_array()
+    assert shown.mask.tolist() == [[False, False], [False, True]]
+    assert shown[~shown.mask].tolist() == [1, 0, 0]
+    assert display.images_[3].get_array().tolist() == [[1, 1], [0, 0]]
+
+
+def test_segmentations_say_that_they_are_approximate():
+    labels = np.array([[3, 5]])
+    display = SegmentationDisplay.from_predictions(None, labels, approximate=True)
+    assert [axes.get_title() for axes in display.axes_] == ["prediction (approximate)"]
+    assert display.images_[0].get_array().tolist() == [[0, 1]]
+
+
+def test_segmentation_shapes_and_axes():
+    labels = np.zeros((2, 3), dtype=int)
+    with pytest.raises(ValueError, match=r"'prediction' have shape \(3, 2\).* here \(2, 3\)"):
+        SegmentationDisplay.from_predictions(labels, labels.T)
+    with pytest.raises(ValueError, match=r"'truth' have shape \(6,\)"):
+        SegmentationDisplay.from_predictions(labels.ravel(), labels)
+    _, axes = plt.subplots(1, 2)
+    display = SegmentationDisplay.from_predictions(labels, labels, axes=axes)
+    assert display.axes_[1] is axes[1]
+    with pytest.raises(ValueError, match="1 axes for 2 panels"):
+        SegmentationDisplay.from_predictions(labels, labels, axes=axes[:1])

@@ -1,6 +1,7 @@
 # Design:
-# (a) Makes the oracle of any problem slow without changing an answer: what solvers do where oracles
-#     are dear can then be measured on data where they are cheap. For tests and benchmarks.
+# (a) Makes the oracle of any problem slow, and times it, without changing an answer: what solvers do
+#     where oracles are dear can then be measured on data where they are cheap. For tests and
+#     benchmarks.
 # (b) The wait spins on the clock, the GIL released: it takes a core, as an oracle would.
 # (c) The work it declares is a fixed number of units per second, not measured: a fit stays
 #     reproducible to the bit.
@@ -39,6 +40,8 @@ cdef class CostlyProblem(BlockProblem):
     problem, seconds
     n_calls : int
         Oracle calls so far, those of forks included.
+    oracle_seconds : float
+        Time in them, by the wall clock of each thread, waits included.
     """
 
     def __init__(self, BlockProblem problem not None, double seconds, *, batch_size=None):
@@ -54,6 +57,10 @@ cdef class CostlyProblem(BlockProblem):
     def n_calls(self):
         return self.own_calls + sum(fork.n_calls for fork in self.forks)
 
+    @property
+    def oracle_seconds(self):
+        return self.own_seconds + sum(fork.oracle_seconds for fork in self.forks)
+
     cpdef BlockProblem fork(self):
         other = CostlyProblem(self.problem.fork(), self.seconds, batch_size=self.batch_size)
         self.forks.append(other)
@@ -62,11 +69,13 @@ cdef class CostlyProblem(BlockProblem):
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
-        cdef double end
+        cdef double now, end, begin = sstruct_seconds()
         self.problem.maximize(i, w, loss_weight, code, answer)
-        end = sstruct_seconds() + self.seconds
-        while sstruct_seconds() < end:
-            pass
+        now = sstruct_seconds()
+        end = now + self.seconds
+        while now < end:
+            now = sstruct_seconds()
+        self.own_seconds += now - begin
         answer.work += self.seconds * _WORK_PER_SECOND
         self.own_calls += 1
         return 0

@@ -10,6 +10,11 @@ ctypedef int (*Task)(
     void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil
 
 
+cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
+    """How many blocks to hand out at a time: few cost tickets, many leave threads idle at the end."""
+    return max(1, min(16, n_blocks // 64))
+
+
 cdef class Crew:
     cdef readonly Py_ssize_t n_threads
     cdef BlockProblem problem        # the caller's

@@ -5,12 +5,9 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems._crew cimport Crew
+from sstruct._problems._crew cimport Crew, blocks_a_ticket
 
 import numpy as np
-
-# Blocks are handed out by so many, or fewer where there are few.
-cdef Py_ssize_t CHUNK = 16
 
 
 cdef struct Decoding:
@@ -47,7 +44,7 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     """
     problem._check_weights(w)
     cdef Crew crew = Crew(problem, n_threads)
-    cdef Py_ssize_t i, n = problem.n_blocks, chunk = max(1, min(CHUNK, n // 64))
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
     cdef Decoding decoding

@@ -43,11 +43,6 @@ cdef class RunningAverage:
         """Return the average, where v is the present iterate."""
         return np.asarray(v) + self.scale * np.asarray(self.offset)
 
-    @property
-    def mean_loss(self):
-        """The average of sum_i q_i sum_y alpha_i(y) L_i(y)."""
-        return self.linear
-
     def snapshot(self):
         """Return the state as arrays."""
         return {"offset": np.array(self.offset),

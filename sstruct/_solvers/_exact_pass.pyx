@@ -17,7 +17,7 @@ from sstruct._solvers._scores cimport above_rounding, gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport CORRECTIVE, StepKind, take_visit_step
-from sstruct._solvers._watch cimport Watch, look, sstruct_seconds, start_watch
+from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert
 
 import numpy as np
@@ -34,11 +34,6 @@ cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
     UNIFORM       # n draws with replacement
     GAP           # n draws in proportion to the block gaps as last seen
-
-
-def seconds():
-    """The clock that deadlines refer to."""
-    return sstruct_seconds()
 
 
 cdef struct Visit:

@@ -1,22 +1,21 @@
 # Design:
 # (a) One oracle call a block at one w, in threads; nothing moves. The hinge losses are the primal's,
 #     the gaps between them and the working sets are what sampling and caching go by.
-# (b) Threads write to their blocks' places, sums run in the order of the blocks.
+# (b) An approximate oracle may miss a labeling that the working set has: with a state at hand, the
+#     better one counts. Gap and primal are then estimates still, but no known labeling's are larger.
+# (c) Threads write to their blocks' places, sums run in the order of the blocks.
 """A pass that measures: hinge losses and block gaps."""
 
 from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems._crew cimport Crew
+from sstruct._problems._crew cimport Crew, blocks_a_ticket
 from sstruct._solvers._scores cimport gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._working_set cimport WorkingSet
 
 import numpy as np
-
-# Blocks are handed out by so many, or fewer where there are few.
-cdef Py_ssize_t CHUNK = 16
 
 
 cdef struct Evaluation:
@@ -34,7 +33,7 @@ cdef int evaluate(
         void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
     """Task of a full pass: the hinge losses, and gaps where asked for, of a chunk of blocks."""
     cdef Evaluation* evaluation = <Evaluation*> context
-    cdef Py_ssize_t i, width = problem.max_code_size, count
+    cdef Py_ssize_t i, width = problem.max_code_size, count, best
     cdef int32_t* code = evaluation.codes + 2 * width * thread
     cdef int32_t* truth = code + width
     cdef const int32_t* codes[1]
@@ -46,16 +45,18 @@ cdef int evaluate(
         problem.maximize(i, evaluation.weights, 1.0, code, &answer)
         problem.truth(i, truth)
         problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
-        evaluation.hinge[i] = max(answer.value - score, 0)
         if not answer.exact:
             evaluation.exact[thread] = False
         if evaluation.working_sets != NULL:
             scratch = &evaluation.scratches[thread]
             reserve(scratch, evaluation.working_sets[i].size)
-            count = gather(&evaluation.working_sets[i], scratch, False, -1)
+            count = gather(&evaluation.working_sets[i], scratch, not answer.exact, -1)
             problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &work)
-            summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
+            best = summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
+            if not answer.exact:
+                answer.value = max(answer.value, scratch.score[best])
             evaluation.gap[i] = answer.value - mean
+        evaluation.hinge[i] = max(answer.value - score, 0)
     return 0
 
 
@@ -79,7 +80,7 @@ def full_pass(
         Whether every oracle call was.
     """
     cdef BlockProblem problem = crew.problem
-    cdef Py_ssize_t i, n = problem.n_blocks, chunk = max(1, min(CHUNK, n // 64))
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef double total = 0
     cdef Evaluation evaluation

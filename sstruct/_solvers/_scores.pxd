@@ -13,7 +13,7 @@ cdef inline bint above_rounding(double gap, double size) noexcept nogil:
 cdef inline Py_ssize_t gather(
         const WorkingSet* working_set, Scratch* scratch, bint idle, Py_ssize_t extra) noexcept nogil:
     """List the entries to score: the active ones and `extra`; idle ones too where asked for."""
-    cdef inline Py_ssize_t k, count = 0
+    cdef Py_ssize_t k, count = 0
     for k in range(working_set.size):
         if idle or working_set.alpha[k] > 0 or k == extra:
             scratch.member[count] = k
@@ -26,7 +26,7 @@ cdef inline Py_ssize_t summarize(
         const WorkingSet* working_set, const Scratch* scratch, Py_ssize_t count, double* mean,
         double* size) noexcept nogil:
     """Return the place of the best score; mean under alpha and largest magnitude of the scores."""
-    cdef inline Py_ssize_t k, best = 0
+    cdef Py_ssize_t k, best = 0
     mean[0] = size[0] = 0
     for k in range(count):
         if scratch.score[k] > scratch.score[best]:

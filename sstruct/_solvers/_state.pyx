@@ -9,7 +9,7 @@
 # (c) There is one array for v and w. At bounded weights it holds w and v lies in `hidden`;
 #     `uncover` puts v there while a visit moves it, `cover` clips again and adds to the dual what
 #     the quadratic minoriser, which steps use, has left out (paper 001, appendix H).
-# (d) `export` and `restore` hand working sets from fit to fit (_warm.py); `snapshot` and `resume`
+# (d) `export` and `restore` hand working sets from fit to fit (warm_start.py); `snapshot` and `resume`
 #     keep every bit, for checkpoints.
 """The dual state that steps and passes work on."""
 
@@ -111,15 +111,16 @@ cdef class DualState:
         self.n_labelings, self.n_shared = self.problem.n_blocks, -1
 
     def _set_bounds(self, bounds):
-        lower, upper = np.full((2, self.problem.n_weights), [[-np.inf], [np.inf]])
-        if bounds is not None:
+        if bounds is None:
+            bounds = np.empty((2, 0))
+        else:
             bounds = np.asarray(bounds, dtype=np.float64)
             if bounds.shape != (2, self.problem.n_weights):
                 raise ValueError(f"bounds of shape {bounds.shape}, expected "
                                  f"{(2, self.problem.n_weights)}")
-            lower, upper = bounds
-            if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
-                raise ValueError("bounds must have lower <= upper with a finite weight between")
+        lower, upper = bounds
+        if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
+            raise ValueError("bounds must have lower <= upper with a finite weight between")
         boxed = np.flatnonzero((lower > -np.inf) | (upper < np.inf))
         self.n_boxed = len(boxed)
         self.boxed = boxed

@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._solvers._batch_pass import Plane
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from sstruct._solvers._state import squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 
 FORMAT = 1
 # Writing may take this share of the time of a fit.

@@ -7,7 +7,8 @@ import math
 from dataclasses import dataclass
 
 from sstruct._solvers._approximate_pass import approximate_pass
-from sstruct._solvers._exact_pass import Sampling, exact_pass, seconds
+from sstruct._solvers._clock import seconds
+from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind

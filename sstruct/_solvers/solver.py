@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sstruct._problems._crew import Crew
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import squared_norm
 from sstruct._solvers.history import History

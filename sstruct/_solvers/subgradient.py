@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.solver import Solver
 from sstruct._solvers.status import Status

@@ -7,7 +7,7 @@ from sstruct._problems import _costly
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from tests.problems.test_contract import make_chains, make_enumerated
 
 GOOD = dict(
@@ -99,6 +99,8 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     assert (fork.n_calls, costly.n_calls) == (1, 2)
     decode(costly, chains.padded)
     assert (fork.n_calls, costly.n_calls) == (1, 4)
+    assert fork.oracle_seconds >= pause
+    assert costly.oracle_seconds >= 3 * pause + fork.oracle_seconds
     costly.py_scores(0, chains.padded, costly.py_truth(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain

@@ -18,7 +18,7 @@ from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems.node_arguments import join_views, padded_bounds
 from sstruct._solvers import cutting_plane, solver
 from sstruct._solvers._batch_pass import Plane
-from sstruct._solvers._exact_pass import seconds
+from sstruct._solvers._clock import seconds
 from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.cutting_plane import CuttingPlane

@@ -13,7 +13,8 @@ from sstruct._problems._crew import Crew
 from sstruct._problems.node_arguments import join_views
 from sstruct._solvers import _exact_pass, _full_pass
 from sstruct._solvers._approximate_pass import approximate_pass
-from sstruct._solvers._exact_pass import Sampling, seconds
+from sstruct._solvers._clock import seconds
+from sstruct._solvers._exact_pass import Sampling
 from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import STEPS
 from tests.reference import brute_force

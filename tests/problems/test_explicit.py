@@ -1,0 +1,82 @@
+"""Explicit planes in place of compact labelings: the same problem under other names."""
+
+import numpy as np
+import pytest
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._explicit import ExplicitProblem, explicit_where_smaller
+from sstruct._problems.node_arguments import join_views
+from tests.problems.test_contract import code, make_chains, make_enumerated
+
+
+def plane_of(made, i, y):
+    """phi(x_i, y) - phi(x_i, y_i) and L_i(y), by the definition."""
+    truth = tuple(made.problem.py_truth(i).tolist())
+    return np.r_[made.phi(i, y) - made.phi(i, truth), made.loss(i, y)]
+
+
+@pytest.mark.parametrize("make", [make_chains, make_enumerated])
+def test_every_method_against_the_definition(rng, make):
+    made = make(rng, 3, (4, 1, 3)) if make is make_chains else make(rng, (4, 1, 3), 6)
+    explicit = ExplicitProblem(made.problem)
+    fork = explicit.fork()
+    for i, allowed in enumerate(made.allowed):
+        truth = explicit.py_truth(i)
+        assert not truth.any()
+        planes = np.array([plane_of(made, i, y) for y in allowed])
+        for weight in (1.0, 0.0, 0.25):
+            scores = planes @ np.r_[made.w, weight]
+            found, value, work, exact = explicit.py_maximize(i, made.padded, weight)
+            assert value == scores.max()
+            assert exact
+            assert work > 0
+            plane = np.r_[made.public(found.view(np.float64)[:-1]), found.view(np.float64)[-1]]
+            assert (planes == plane).all(axis=1).any()
+            assert plane @ np.r_[made.w, weight] == value
+            np.testing.assert_array_equal(fork.py_maximize(i, made.padded, weight)[0], found)
+            both = np.vstack([found, truth])
+            np.testing.assert_array_equal(explicit.py_scores(i, None, both, weight), [value, 0])
+            np.testing.assert_array_equal(
+                explicit.py_scores(i, made.padded, both, weight), [value, 0]
+            )
+            assert explicit.py_loss(i, found) == plane[-1]
+            assert explicit.py_squared_distance(i, found, truth) == plane[:-1] @ plane[:-1]
+            out = np.zeros(explicit.n_weights)
+            explicit.py_scatter(i, [found, truth], [0.5, -0.5], out)
+            np.testing.assert_array_equal(made.public(out), 0.5 * plane[:-1])
+
+
+def test_labelings_with_the_same_plane_have_the_same_code():
+    # Two nodes with equal features: which of them errs is all the same.
+    X, labels = np.ones((2, 1)), np.zeros(2, dtype=np.int32)
+    problem = ChainProblem(X, [0], [2], 2, labels, boundaries=False, transitions=False)
+    explicit, found = ExplicitProblem(problem), set()
+    for w in ([0.0, 0.0, 0.0, 5.0], [0.0, -1.0, 0.0, 5.0], [-0.0, 2.0, -0.0, 2.0]):
+        found.add(explicit.py_maximize(0, problem.padded_weights(w))[0].tobytes())
+    assert len(found) == 1
+
+
+def test_planes_that_are_no_numbers_are_refused(rng):
+    explicit = ExplicitProblem(make_enumerated(rng, (3, 2), 2).problem)
+    bad = np.array([0.0, np.nan, 1.0]).view(np.int32)
+    with pytest.raises(ValueError, match="block 1: entry 1 of a plane is nan"):
+        explicit.py_loss(1, bad)
+    with pytest.raises(ValueError, match="block 1: labeling code of 1 entries, expected 6"):
+        explicit.py_loss(1, code([1]))
+
+
+def test_planes_are_taken_where_labelings_are_long(rng):
+    X, labels = rng.standard_normal((100, 3)), np.zeros(100, dtype=np.int32)
+    long = ChainProblem(X, [0], [100], 2, labels)
+    assert isinstance(explicit_where_smaller(long), ExplicitProblem)
+    short = ChainProblem(X, np.arange(0, 100, 4), np.full(25, 4), 2, labels)
+    assert explicit_where_smaller(short) is short
+
+
+def test_weights_keep_their_names(rng):
+    problem = make_chains(rng, 3, (4, 1, 3)).problem
+    explicit = ExplicitProblem(problem)
+    public = rng.standard_normal(len(join_views(problem.weight_views(np.zeros(problem.n_weights)))))
+    padded = explicit.padded_weights(public)
+    np.testing.assert_array_equal(padded, problem.padded_weights(public))
+    np.testing.assert_array_equal(join_views(explicit.weight_views(padded)), public)
