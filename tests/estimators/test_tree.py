@@ -160,6 +160,9 @@ def test_stick_figures_are_recovered_where_parts_alone_fail(figures, fitted):
     assert fitted.score(X, y) > 0.95
     # In tenths of the image: a twentieth of a limb.
     assert mean_joint_distance(X, y, fitted.predict(X)) < 0.1
+    # Each joint where its own detectors respond most; and the model without edges.
+    highest = [x["features"].mean(axis=-1).reshape(11, -1).argmax(axis=1) for x in X]
+    assert mean_joint_distance(X, y, highest) > 2
     alone = TreeSSVM(parents=np.full(11, -1), lam=1e-3, random_state=0).fit(
         figures.data[:60], figures.target[:60]
     )
