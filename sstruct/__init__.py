@@ -6,6 +6,7 @@ from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.sequences import Sequences
+from sstruct.tree import TreeSSVM
 
 __version__ = "0.1.0.dev0"
 
@@ -16,6 +17,7 @@ __all__ = [
     "GridCRFSSVM",
     "MulticlassSSVM",
     "Sequences",
+    "TreeSSVM",
     "__version__",
     "show_versions",
 ]

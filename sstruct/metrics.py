@@ -14,6 +14,7 @@ from sklearn.metrics import (
 
 from sstruct._chunks import chunks_of
 from sstruct._flat_labels import FlatLabels, matched
+from sstruct._joint_distance import mean_joint_distance
 from sstruct._validation import check_weights
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "flat_precision_score",
     "flat_recall_score",
     "make_flat_scorer",
+    "mean_joint_distance",
     "sequence_accuracy_score",
     "sequence_accuracy_scorer",
 ]

@@ -1,9 +1,20 @@
 """MAP inference on plain arrays: the decoders that training and prediction use."""
 
 from sstruct._oracles._binary_energy import graph_cut
+from sstruct._oracles._distance_transform import distance_transform
 from sstruct._oracles._maxflow import maxflow
 from sstruct._oracles._top_k import top_k
+from sstruct._oracles._tree import tree_max_sum
 from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 
-__all__ = ["alpha_expansion", "graph_cut", "max_marginals", "maxflow", "top_k", "viterbi"]
+__all__ = [
+    "alpha_expansion",
+    "distance_transform",
+    "graph_cut",
+    "max_marginals",
+    "maxflow",
+    "top_k",
+    "tree_max_sum",
+    "viterbi",
+]

@@ -1,7 +1,7 @@
 """The contract of BlockProblem: every method against the definition, enumerated.
 
-Here for chains, for graphs of every pairwise model and for problems given by their planes, also
-behind a costly oracle.
+Here for chains, for trees of parts, for graphs of every pairwise model and for problems given by
+their planes; some also behind a costly oracle.
 
 Features, weights and costs are small integers, so that sums are exact in any order, in single
 precision too, and results must agree to the bit.
@@ -26,6 +26,7 @@ from sstruct._problems._pairwise import PairwiseModel
 from sstruct._problems.graph_arguments import PAIRWISE
 from sstruct._problems.grid_edges import grid_edges
 from sstruct._problems.node_arguments import join_views
+from tests.problems.trees import FORESTS, make_trees
 from tests.reference import brute_force, graphs
 
 SWITCHES = list(product([True, False], repeat=3))
@@ -411,6 +412,21 @@ def test_blocks_may_share_edges(rng):
     for i in range(2):
         for a, b in zip(one.py_maximize(i, w), other.py_maximize(i, w), strict=True):
             np.testing.assert_array_equal(a, b)
+@pytest.mark.parametrize("loss", ["distance", "hamming"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize(
+    "form, pairs", [("maps", False), ("candidates", False), ("candidates", True)]
+)
+@pytest.mark.parametrize("n_types", [1, 2])
+@pytest.mark.parametrize("parents", FORESTS, ids=str)
+def test_trees(rng, parents, n_types, form, pairs, storage, dtype, loss):
+    P = len(parents)
+    for bias in (True, False) if n_types > 1 and P < 4 else (True,):
+        trees = make_trees(
+            rng, parents, form, n_types=n_types, pairs=pairs, loss=loss, bias=bias, storage=storage,
+            dtype=dtype, missing=0.3 if P > 3 else rng.choice([0, 0.5]),
+        )  # fmt: skip
+        check_against_definition(trees, rng)
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])

@@ -1,0 +1,121 @@
+"""What a TreeProblem is given, checked; and names for its weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class TreeModel:
+    """Which weights there are: all that gives a weight vector its layout.
+
+    The parts of a weight vector, one after another: coef (P, T, F); intercept (P, T), a constant
+    unless there are types; edge (P, T, 4), or 5 with pair scores, by the child and its type;
+    type (P, T, T), by the child: rows the parent's type, columns its own. The axis of types is
+    left away where there is one. A root has no edge: its entries are never used.
+    """
+
+    n_parts: int
+    n_features: int
+    n_types: int = 1
+    fit_intercept: bool = True
+    pair_scores: bool = False
+
+    @property
+    def shapes(self):
+        """Shape of each part of the weights, by name."""
+        P, T = self.n_parts, self.n_types
+        types = (P,) if T == 1 else (P, T)
+        out = {"coef": (*types, self.n_features)}
+        if self.fit_intercept and T > 1:
+            out["intercept"] = types
+        out["edge"] = (*types, 4 + self.pair_scores)
+        if T > 1:
+            out["type"] = (P, T, T)
+        return out
+
+    def views(self, w):
+        """Name the parts of a weight vector, without a copy."""
+        out, at = {}, 0
+        for name, shape in self.shapes.items():
+            size = int(np.prod(shape))
+            out[name] = w[at : at + size].reshape(shape)
+            at += size
+        return out
+
+    def attractive_bounds(self):
+        """Bounds (2, d) under which places far from the expected one never score better."""
+        out = np.full((2, sum(int(np.prod(shape)) for shape in self.shapes.values())), np.inf)
+        out[0] = -np.inf
+        self.views(out[0])["edge"][..., [0, 2]] = 0
+        return out
+
+
+def check_start(start, n_parts, n_rows, n_types):
+    """Return the first row of each part of each block, and the end of its last, as int64."""
+    start = np.ascontiguousarray(start, dtype=np.int64)
+    if start.ndim != 2 or len(start) == 0 or start.shape[1] != n_parts + 1:
+        raise ValueError(
+            f"start must have shape (n_blocks, {n_parts + 1}), found shape {start.shape}"
+        )
+    sizes = np.diff(start, axis=1)
+    if (sizes < 1).any() or start[:, 0].min() < 0 or start[:, -1].max() > n_rows:
+        raise ValueError("every part must have at least one state, all of them rows of X")
+    if sizes.max() > np.iinfo(np.int32).max or (sizes % n_types).any():
+        raise ValueError(f"the states of a part must be so many for each of {n_types} types")
+    return start
+
+
+def check_labels(labels, start):
+    """Return int32 states, -1 where a part is not annotated; each block has one that is."""
+    sizes = np.diff(start, axis=1)
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    if labels.shape != sizes.shape:
+        raise ValueError(f"labels of shape {labels.shape}, expected {sizes.shape}")
+    if (labels < -1).any() or (labels >= sizes).any():
+        raise ValueError("labels must be states of their parts, or -1")
+    if (labels < 0).all(axis=1).any():
+        raise ValueError("every block must have an annotated part")
+    return labels
+
+
+def check_places(shape, positions, start, n_rows, n_types):
+    """Return sizes of maps (n_blocks, 2) and positions (n_rows, 2), one of them empty."""
+    if (shape is None) == (positions is None):
+        raise ValueError("expected either the shape of maps or the positions of candidates")
+    if positions is not None:
+        positions = np.ascontiguousarray(positions, dtype=np.float64)
+        if positions.shape != (n_rows, 2):
+            raise ValueError(f"positions of shape {positions.shape}, expected {(n_rows, 2)}")
+        return np.empty((0, 2), dtype=np.int64), positions
+    shape = np.ascontiguousarray(shape, dtype=np.int64)
+    if shape.shape != (len(start), 2) or (shape < 1).any():
+        raise ValueError(f"shape must hold height and width for each of {len(start)} blocks")
+    if (np.diff(start, axis=1) != n_types * shape.prod(axis=1)[:, np.newaxis]).any():
+        raise ValueError("a part must have as many states as its maps have places")
+    return shape, np.empty((0, 2))
+
+
+def check_pair_scores(scores, begin, start, parents):
+    """Return pair scores and where those of each block's edges begin, (n_blocks, n_parts)."""
+    if scores is None:
+        return np.empty(0), np.zeros((1, 1), dtype=np.int64)
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    begin = np.ascontiguousarray(begin, dtype=np.int64)
+    sizes = np.diff(start, axis=1)
+    if scores.ndim != 1 or begin.shape != sizes.shape:
+        raise ValueError(
+            f"pair_scores must be 1-D and pair_start have shape {sizes.shape}; found shapes "
+            f"{scores.shape} and {begin.shape}"
+        )
+    children = np.flatnonzero(parents >= 0)
+    here, pairs = begin[:, children], sizes[:, children] * sizes[:, parents[children]]
+    if (here < 0).any() or (here + pairs > len(scores)).any():
+        raise ValueError("pair_start points outside of pair_scores")
+    return scores, begin
+
+
+def n_origins(start, parents):
+    """Return the most states that the parents of a block's parts have, added up."""
+    sizes = np.diff(start, axis=1)
+    return max(1, int(sizes[:, parents[parents >= 0]].sum(axis=1).max()))

@@ -1,0 +1,371 @@
+"""TreeSSVM: max-margin pictorial structures."""
+
+from itertools import pairwise
+
+import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._documentation import shares_documentation
+from sstruct._oracles._tree import parents_first
+from sstruct._problems._decode import decode
+from sstruct._problems._tree import max_marginals
+from sstruct._problems.node_arguments import join_views, padded_bounds
+from sstruct._problems.tree_arguments import TreeModel
+from sstruct._tree_data import pack_states, pack_trees
+from sstruct._validation import check_choice, check_weights
+from sstruct.base import BaseSSVM
+from sstruct.chain import ChainSSVM
+
+
+@shares_documentation(ChainSSVM)
+class TreeSSVM(BaseSSVM):
+    r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
+
+    A state of part p is one of its candidates s, or a place of its score map, with features
+    f_{p,s} and a place (x, y). The score of states y is
+
+    .. math::
+
+        \sum_p \langle w_p, f_{p, y_p} \rangle - \sum_{p, \mathrm{parent}}
+        \left( a_p\, dx^2 + b_p\, dx + c_p\, dy^2 + d_p\, dy \right)
+
+    with (dx, dy) the offset of the part's place from its parent's, over the sample's scale, and
+    learned a_p, c_p >= 0.
+
+    Parameters
+    ----------
+    parents : array-like of int of shape (P,)
+        Parent of each part, -1 at a root; several roots make a forest.
+    <lam>
+    loss : {"distance", "hamming", "hamming-count"}, default="distance"
+        Cost of wrong states. ``"distance"``: mean over annotated parts of
+        min(1, squared distance from the true place over scale^2), whatever the type;
+        ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
+        number.
+    <solver>
+    <step>
+    <sampling>
+    <cache>
+    <schedule>
+    <average>
+    fit_intercept : bool, default=True
+        Whether each type of a part has a bias. Where there are no types a bias would be the same
+        for all states of a part, which changes nothing: there is none then.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
+        quadratic weights are nonnegative in any case.
+    ignore_label : int or None, default=-1
+        State of parts that are not annotated: they leave training with their edges, so that a
+        child of such a part is a root in that sample, and the loss and ``score``; they are still
+        predicted. None: every part is annotated.
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    <warm_start>
+    <checkpoint>
+    <n_jobs>
+    <random_state>
+    <verbose>
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, ``type_coef_``, as far as they
+        exist, one after another; put together when asked for.
+    coef_ : ndarray of shape (P, n_features), or (P, T, n_features) for T > 1 types
+        A view, as the others: nothing is stored twice.
+    intercept_ : ndarray of shape (P,), or (P, T)
+        Zero where there is none.
+    edge_coef_ : ndarray of shape (P, 4), or (P, T, 4)
+        a, b, c and d of the edge from each part, of each type, to its parent; zero at a root. With
+        ``pair_scores`` a fifth column, their weight.
+    type_coef_ : ndarray of shape (P, T, T), or None
+        Score of each pair of types, rows the parent's, columns the part's; None without types.
+    n_features_in_, n_types_ : int
+    parents_ : ndarray of shape (P,)
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+    <objective_>
+    <status_>
+    <converged_>
+    inference_ : str
+        The decoder: ``"distance transform (exact)"`` for score maps, ``"max-sum (exact)"`` for
+        candidates.
+    <history_>
+
+    See Also
+    --------
+    sstruct.inference.tree_max_sum, sstruct.inference.distance_transform : The decoders.
+    sstruct.metrics.mean_joint_distance : How far predicted places are from the true ones.
+
+    Notes
+    -----
+    Decoding costs O(n_features) a state, and then O(S_parent S_p) an edge of candidates or O(T S_p)
+    one of score maps with T types.
+
+    Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
+    about the length of an edge keeps offsets near 1 and training fast.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
+       IJCV 61, 2005.
+    .. [4] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
+       CVPR 2011.
+
+    Examples
+    --------
+    >>> from sstruct import TreeSSVM
+    >>> from sstruct.datasets import make_stick_figures
+    >>> figures = make_stick_figures(60, random_state=0)
+    >>> X, y = figures.data, figures.target
+    >>> model = TreeSSVM(parents=figures.parents, lam=0.001, random_state=0).fit(X[:40], y[:40])
+    >>> model.inference_
+    'distance transform (exact)'
+    >>> bool(model.score(X[40:], y[40:]) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        parents,
+        lam="auto",
+        loss="distance",
+        solver="auto",
+        step="auto",
+        sampling="auto",
+        cache="auto",
+        schedule="work",
+        average="auto",
+        fit_intercept=True,
+        bounds=None,
+        ignore_label=-1,
+        tol=1e-2,
+        certificate_every=10,
+        max_iter=1000,
+        max_time=None,
+        warm_start=False,
+        checkpoint=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.parents = parents
+        self.lam = lam
+        self.loss = loss
+        self.solver = solver
+        self.step = step
+        self.sampling = sampling
+        self.cache = cache
+        self.schedule = schedule
+        self.average = average
+        self.fit_intercept = fit_intercept
+        self.bounds = bounds
+        self.ignore_label = ignore_label
+        self.tol = tol
+        self.certificate_every = certificate_every
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from annotated samples.
+
+        Parameters
+        ----------
+        X : list of n dicts
+            The keys of a sample:
+
+            features : list of P arrays (S_p, n_features), or array
+                Features of the candidates of each part; or score maps, one array
+                (P, H, W, n_features) or, with T types, (P, T, H, W, n_features). Every sample may
+                have its own numbers of candidates, or H and W.
+            positions : list of P arrays (S_p, 2)
+                (x, y) of each candidate. For maps left away: x is the column, y the row.
+            scale : float, default=1
+                Unit of distances, in the loss and in the deformation: say, the length of a limb.
+            pair_scores : list of P arrays (S_parent, S_p), optional
+                Image-dependent scores of pairs of states of a part and its parent, which get a
+                learned weight an edge; a root's is ignored and may be None. In all samples or in
+                none. Maps then take O(S_parent S_p) an edge.
+        y : list of n int arrays of shape (P,)
+            State of each part: index of the candidate, or ``row * W + column`` of a map, plus
+            ``type * H * W``.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative; weight 0 is absence, weight k is k copies.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data or a parameter are not as expected; the message names the sample. The
+            estimator is then unchanged.
+        """
+        self._check_parameters()
+        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+        parents, _ = parents_first(self.parents)
+        trees = pack_trees(X, parents)
+        states = pack_states(y, trees, self.ignore_label)
+        weights = check_weights(sample_weight, len(trees))
+        n_annotated = (states >= 0).sum(axis=1)
+        used = (weights > 0) & (n_annotated > 0)
+        if not used.any():
+            raise ValueError("y has no annotated part in a sample of positive weight")
+        total = float(weights[used].sum())
+        problem = trees.problem(
+            parents,
+            bool(self.fit_intercept),
+            states[used],
+            used,
+            loss_scale=None if self.loss == "hamming-count" else 1 / n_annotated[used],
+            by_distance=self.loss == "distance",
+        )
+        model = problem.model
+        return self._fit_problem(
+            problem,
+            weights[used] / total,
+            1 / total if isinstance(self.lam, str) else float(self.lam),
+            data=[*trees.arrays(), states[used], used, parents],
+            training=(X, y, sample_weight),
+            attributes={
+                "n_features_in_": model.n_features,
+                "n_types_": model.n_types,
+                "parents_": parents,
+                "inference_": (
+                    "distance transform (exact)" if trees.positions is None else "max-sum (exact)"
+                ),
+                # What w_ means must not change when a parameter is set after the fit.
+                "_terms": (model.fit_intercept, model.pair_scores),
+            },
+        )
+
+    def _bounds(self, problem):
+        bounds = problem.model.attractive_bounds()
+        if self.bounds is not None:
+            given = padded_bounds(problem, self.bounds)
+            bounds = np.array([np.maximum(bounds[0], given[0]), given[1]])
+        return padded_bounds(problem, bounds)
+
+    def _model(self):
+        check_is_fitted(self)
+        return TreeModel(len(self.parents_), self.n_features_in_, self.n_types_, *self._terms)
+
+    def _views(self):
+        return self._model().views(self._w)
+
+    @property
+    def w_(self):
+        """All weights one after another."""
+        return join_views(self._views())
+
+    @property
+    def coef_(self):
+        """Weights of the features of each part and type."""
+        return self._views()["coef"]
+
+    @property
+    def intercept_(self):
+        """Bias of each part and type."""
+        views = self._views()
+        return views.get("intercept", np.zeros(views["coef"].shape[:-1]))
+
+    @property
+    def edge_coef_(self):
+        """Weights of the deformation, and the pair score, of each part's edge."""
+        return self._views()["edge"]
+
+    @property
+    def type_coef_(self):
+        """Weights of pairs of types."""
+        return self._views().get("type")
+
+    def _decoder(self, X):
+        """Return the packed samples and the problem of decoding them."""
+        fit_intercept, pairs = self._model().fit_intercept, self._terms[1]
+        trees = pack_trees(
+            X, self.parents_, n_features=self.n_features_in_, n_types=self.n_types_, pairs=pairs
+        )
+        return trees, trees.problem(self.parents_, fit_intercept)
+
+    def _predict_states(self, X):
+        trees, problem = self._decoder(X)
+        codes = decode(problem, self._w, effective_n_jobs(self.n_jobs))
+        return trees, codes.reshape(len(trees), -1)
+
+    def predict(self, X):
+        """Find the best states of each sample.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample an int array (P,).
+        """
+        return _items(self._predict_states(X)[1].astype(np.intp))
+
+    def decision_function(self, X):
+        """Compute max-marginals: the best score of states that include a given one.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample a list of P arrays (S_p,), in the order of states. The states of
+            ``predict`` have the highest score of their part, up to ties.
+        """
+        trees, problem = self._decoder(X)
+        scores = max_marginals(problem, self._w)
+        return _items([scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start)
+
+    def score(self, X, y, sample_weight=None):
+        """Compute the accuracy over all annotated parts.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sample's parts.
+
+        Returns
+        -------
+        float
+            Share of parts whose state is the true one; for how far off the others are see
+            :func:`sstruct.metrics.mean_joint_distance`.
+        """
+        trees, states = self._predict_states(X)
+        truth = pack_states(y, trees, self.ignore_label)
+        weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
+        if not weights.any():
+            raise ValueError("y has no annotated part in a sample of positive weight")
+        return float(np.average(states == truth, weights=weights))
+
+
+def _items(values):
+    """Return a 1-D object array of the items, whatever their shapes."""
+    values = list(values)
+    out = np.empty(len(values), dtype=object)
+    for i, value in enumerate(values):
+        out[i] = value
+    return out

@@ -1,0 +1,377 @@
+"""TreeSSVM: synthetic figures, optima by an independent QP, forms of input, what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import TreeSSVM
+from sstruct.datasets import make_stick_figures
+from sstruct.inference import tree_max_sum
+from sstruct.metrics import mean_joint_distance
+from tests.problems.trees import joint_feature
+from tests.reference import boxed_qp, brute_force
+
+
+def candidates(rng, parents, n=6, F=2, pairs=False):
+    """Random samples with 1 to 3 candidates a part, half of the states right by their features."""
+    X, y = [], []
+    for _ in range(n):
+        sizes = rng.integers(2, 4, len(parents))
+        X.append({
+            "features": [rng.standard_normal((size, F)) for size in sizes],
+            "positions": [rng.standard_normal((size, 2)) for size in sizes],
+            "scale": rng.uniform(0.5, 2),
+        })  # fmt: skip
+        if pairs:
+            X[-1]["pair_scores"] = [
+                None if q < 0 else rng.standard_normal((sizes[q], sizes[p]))
+                for p, q in enumerate(parents)
+            ]
+        y.append(np.array([rng.integers(size) for size in sizes]))
+    return X, y
+
+
+def maps(rng, n_parts, n_types, n=5, F=2):
+    X, y = [], []
+    for _ in range(n):
+        height, width = rng.integers(1, 3, 2)
+        shape = (n_parts, n_types, height, width, F)[: 5 if n_types > 1 else None]
+        if n_types == 1:
+            shape = (n_parts, height, width, F)
+        X.append({"features": rng.standard_normal(shape), "scale": rng.uniform(0.5, 2)})
+        y.append(rng.integers(0, n_types * height * width, n_parts))
+    return X, y
+
+
+def listed(sample):
+    """Features and places of a sample of either form, as lists."""
+    f = sample["features"]
+    if isinstance(f, list):
+        return f, sample["positions"]
+    y, x = np.indices(f.shape[-3:-1]).reshape(2, -1)
+    n_types = f.shape[1] if f.ndim == 5 else 1
+    return list(f.reshape(len(f), -1, f.shape[-1])), [np.tile(np.c_[x, y], (n_types, 1))] * len(f)
+
+
+def cost(loss, places, state, truth, scale):
+    """What one part costs."""
+    if loss != "distance":
+        return float(state != truth)
+    move = np.subtract(places[state], places[truth]) / scale
+    return min(1.0, float(move @ move))
+
+
+def terms_of(model, X, y, loss, weights):
+    """The objective's hinge terms, enumerated."""
+    out = []
+    for sample, truth, weight in zip(X, y, weights, strict=True):
+        x, places = listed(sample)
+        known = [p for p, s in enumerate(truth) if s >= 0]
+        if not known or weight == 0:
+            continue
+        grids = np.meshgrid(*(range(len(x[p])) if p in known else [-1] for p in range(len(x))))
+        labelings = [tuple(int(g) for g in row) for row in np.stack(grids, -1).reshape(-1, len(x))]
+
+        phi = [
+            joint_feature(
+                model._model(), model.parents_, x, places, sample.get("pair_scores"), z,
+                sample["scale"],
+            )
+            for z in labelings
+        ]  # fmt: skip
+        divided = 1 if loss == "hamming-count" else len(known)
+        out.append(brute_force.Block(
+            sample=0,
+            labelings=labelings,
+            phi=np.array(phi),
+            loss=np.array([
+                sum(cost(loss, places[p], z[p], truth[p], sample["scale"]) for p in known) / divided
+                for z in labelings
+            ]),
+            truth=labelings.index(tuple(int(s) for s in truth)),
+            weight=weight,
+        ))  # fmt: skip
+    total = sum(block.weight for block in out)
+    for block in out:
+        block.weight /= total
+    return out
+
+
+@pytest.mark.parametrize("loss", ["distance", "hamming", "hamming-count"])
+@pytest.mark.parametrize("form", ["candidates", "pairs", "maps", "types"])
+def test_the_optimum_is_that_of_an_independent_qp(rng, form, loss):
+    parents = np.array([-1, 0, 0])
+    if form in ("candidates", "pairs"):
+        X, y = candidates(rng, parents, pairs=form == "pairs")
+    else:
+        X, y = maps(rng, 3, 2 if form == "types" else 1)
+    y[1][0] = y[2][2] = -1  # a root and a leaf
+    weights = rng.integers(1, 4, len(X)).astype(float)
+    weights[0] = 0
+    lam = 0.05
+    model = TreeSSVM(parents=parents, lam=lam, loss=loss, tol=1e-7, max_iter=20000, random_state=0)
+    model.fit(X, y, sample_weight=weights)
+    assert model.converged_
+    terms = terms_of(model, X, y, loss, weights)
+    bounds = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
+    model._model().views(bounds[0])["edge"][..., [0, 2]] = 0
+    value, w = boxed_qp.optimum(terms, lam, bounds)
+    assert model.objective_ == pytest.approx(value, rel=2e-7)
+    assert model.dual_objective_ <= value * (1 + 1e-9)
+    assert brute_force.primal(model.w_, lam, terms) == pytest.approx(model.objective_, rel=1e-12)
+    np.testing.assert_allclose(model.w_, w, rtol=0, atol=2e-3)
+    assert (model.edge_coef_[..., [0, 2]] >= 0).all()
+    free = boxed_qp.optimum(terms, lam, [np.full(len(w), -np.inf), np.full(len(w), np.inf)])
+    if form == "candidates" and loss == "hamming":
+        assert value > free[0] * (1 + 1e-6)  # the bounds cost something here
+
+
+def test_own_bounds_meet_the_automatic_ones(rng):
+    X, y = candidates(rng, [-1, 0], n=10)
+    model = TreeSSVM(parents=[-1, 0], lam=0.01, random_state=0).fit(X, y)
+    lower, upper = np.full((2, len(model.w_)), [[-np.inf], [0.1]])
+    model.set_params(bounds=np.array([lower, upper])).fit(X, y)
+    assert model.w_.max() <= 0.1
+    assert (model.edge_coef_[:, [0, 2]] >= 0).all()
+    before = model.w_
+    with pytest.raises(ValueError, match="bounds of weight 4 are 0 and -1"):
+        model.set_params(bounds=np.array([lower, np.full(len(lower), -1.0)])).fit(X, y)
+    np.testing.assert_array_equal(model.w_, before)
+
+
+@pytest.fixture(scope="module")
+def figures():
+    return make_stick_figures(100, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def fitted(figures):
+    return TreeSSVM(parents=figures.parents, lam=1e-3, random_state=0).fit(
+        figures.data[:60], figures.target[:60]
+    )
+
+
+def test_stick_figures_are_recovered_where_parts_alone_fail(figures, fitted):
+    X, y = figures.data[60:], figures.target[60:]
+    assert fitted.converged_
+    assert fitted.inference_ == "distance transform (exact)"
+    assert fitted.score(X, y) > 0.95
+    # In tenths of the image: a twentieth of a limb.
+    assert mean_joint_distance(X, y, fitted.predict(X)) < 0.1
+    # Each joint where its own detectors respond most; and the model without edges.
+    highest = [x["features"].mean(axis=-1).reshape(11, -1).argmax(axis=1) for x in X]
+    assert mean_joint_distance(X, y, highest) > 2
+    alone = TreeSSVM(parents=np.full(11, -1), lam=1e-3, random_state=0).fit(
+        figures.data[:60], figures.target[:60]
+    )
+    assert alone.score(X, y) < 0.4
+    assert mean_joint_distance(X, y, alone.predict(X)) > 2
+
+
+def test_predictions_are_those_of_max_sum(figures, fitted):
+    # Crops, so that tables of all pairs of places are small.
+    for size in ((6, 8), (9, 5)):
+        f = figures.data[0]["features"][:, 8 : 8 + size[0], 8 : 8 + size[1]]
+        sample = {"features": f, "scale": 3.2}
+        y, x = np.indices(size).reshape(2, -1)
+        edge = []
+        for p, q in enumerate(figures.parents):
+            dx, dy = np.subtract.outer(x, x).T / 3.2, np.subtract.outer(y, y).T / 3.2
+            a, b, c, d = fitted.edge_coef_[p]
+            edge.append(None if q < 0 else -(a * dx**2 + b * dx + c * dy**2 + d * dy))
+        node = [part.reshape(-1, 2) @ w for part, w in zip(f, fitted.coef_, strict=True)]
+        labels, value = tree_max_sum(node, figures.parents, edge)
+        np.testing.assert_array_equal(fitted.predict([sample])[0], labels)
+        for part, label in zip(fitted.decision_function([sample])[0], labels, strict=True):
+            assert part.max() == pytest.approx(value, rel=1e-12)
+            assert part.argmax() == label
+
+
+def test_forms_of_input_agree(figures, fitted):
+    """Maps, maps with a useless pair score, and the same as candidates."""
+    X = [{"features": f["features"][:, 10:16, 10:16], "scale": 3.2} for f in figures.data[:12]]
+    y = np.random.default_rng(0).integers(0, 36, (12, 11))
+    rows, columns = np.indices((6, 6)).reshape(2, -1)
+    as_lists = [
+        {**x, "features": list(x["features"].reshape(11, 36, 2)),
+         "positions": [np.c_[columns, rows]] * 11}
+        for x in X
+    ]  # fmt: skip
+    nothing = [None if q < 0 else np.zeros((36, 36)) for q in figures.parents]
+    with_pairs = [{**x, "pair_scores": nothing} for x in X]
+    models = [
+        TreeSSVM(parents=figures.parents, lam=0.1, tol=1e-5, random_state=0).fit(data, y)
+        for data in (X, as_lists, with_pairs)
+    ]
+    assert models[0].inference_ == "distance transform (exact)"
+    assert models[1].inference_ == models[2].inference_ == "max-sum (exact)"
+    assert models[2].edge_coef_.shape == (11, 5)
+    assert not models[2].edge_coef_[:, 4].any()
+    for model in models[1:]:
+        assert model.objective_ == pytest.approx(models[0].objective_, rel=1e-5)
+
+
+def test_sample_weights_are_copies_and_unannotated_samples_are_absent(rng):
+    X, y = candidates(rng, [-1, 0, 1], n=5)
+    options = dict(parents=[-1, 0, 1], tol=1e-9, max_iter=20000, random_state=0)
+    weighted = TreeSSVM(**options).fit(X, y, sample_weight=[2, 1, 0, 1, 3])
+    order = [0, 0, 1, 3, 4, 4, 4]
+    empty = [np.full(3, -1)]
+    copies = TreeSSVM(**options).fit([X[i] for i in order] + X[2:3], [y[i] for i in order] + empty)
+    assert weighted.lam_ == copies.lam_ == 1 / 7
+    assert weighted.objective_ == pytest.approx(copies.objective_, rel=1e-7)
+    partly = [s.copy() for s in y]
+    partly[0][1] = -1
+    # Only what is annotated counts in the score.
+    predicted = weighted.predict(X)
+    right = [s == t for s, t in zip(predicted, partly, strict=True)]
+    known = np.ones((5, 3), dtype=bool)
+    known[0, 1] = False
+    assert weighted.score(X, partly) == pytest.approx(np.mean(np.array(right)[known]))
+    with pytest.raises(ValueError, match=r"y\[0\] has state -1 of part 1, expected 0 to"):
+        TreeSSVM(**options, ignore_label=None).fit(X, partly)
+
+
+def test_the_protocol(figures, fitted):
+    model = clone(fitted)
+    assert repr(model) == repr(fitted)
+    assert model.parents is not fitted.parents
+    before = [x["features"].copy() for x in figures.data[:60]]
+    model.fit(figures.data[:60], figures.target[:60])
+    np.testing.assert_array_equal(model.w_, fitted.w_)  # to the bit
+    for x, features in zip(figures.data, before):
+        np.testing.assert_array_equal(x["features"], features)
+        assert set(x) == {"features", "scale"}
+    again = pickle.loads(pickle.dumps(model))
+    predicted = again.predict(figures.data[60:])
+    assert predicted.shape == (40,)
+    assert predicted.dtype == object
+    for a, b in zip(predicted, fitted.predict(figures.data[60:]), strict=True):
+        np.testing.assert_array_equal(a, b)
+    parallel = clone(fitted).set_params(n_jobs=2).fit(figures.data[:60], figures.target[:60])
+    np.testing.assert_array_equal(parallel.w_, fitted.w_)
+    parts = [fitted.coef_, fitted.edge_coef_]
+    np.testing.assert_array_equal(fitted.w_, np.concatenate([p.ravel() for p in parts]))
+    assert fitted.intercept_.shape == (11,)
+    assert fitted.type_coef_ is None
+
+
+def test_types_find_what_kind_a_part_is(rng):
+    # A part of two kinds: each kind has its feature and its side of the root.
+    X, y = [], []
+    for _ in range(60):
+        f = 0.1 * rng.standard_normal((2, 2, 3, 9, 2))
+        kind, row = rng.integers(2), rng.integers(3)
+        f[0, :, row, 4, 0] += 1
+        x = 4 + (2 if kind else -2)
+        f[1, kind, row, x, kind] += 1
+        f[1, :, row, 8 - x, :] += 0.7
+        X.append({"features": f, "scale": 2.0})
+        y.append([row * 9 + 4, kind * 27 + row * 9 + x])
+    model = TreeSSVM(parents=[-1, 0], lam=1e-3, random_state=0, loss="hamming").fit(X[:30], y[:30])
+    assert model.n_types_ == 2
+    assert model.coef_.shape == (2, 2, 2)
+    assert model.intercept_.shape == (2, 2)
+    assert model.edge_coef_.shape == (2, 2, 4)
+    assert model.type_coef_.shape == (2, 2, 2)
+    predicted = np.stack(model.predict(X[30:]))
+    assert np.mean(predicted[:, 1] == np.array(y[30:])[:, 1]) > 0.9
+
+
+def sample(**change):
+    out = {
+        "features": [np.ones((2, 3)), np.ones((4, 3))],
+        "positions": [np.zeros((2, 2)), np.ones((4, 2))],
+        "scale": 1.0,
+        "pair_scores": [None, np.zeros((2, 4))],
+    }
+    return {key: value for key, value in {**out, **change}.items() if value is not None}
+
+
+@pytest.mark.parametrize(
+    "X, y, message",
+    [
+        ([], [], "X is empty"),
+        ({"features": 1}, [[0, 0]], "X must be a list of dicts"),
+        ([sample(), 3], [[0, 0]] * 2, r"X\[1\] must be a dict"),
+        ([sample(), {}], [[0, 0]] * 2, r"X\[1\] has no 'features'"),
+        ([sample(scales=2)], [[0, 0]], r"X\[0\] has unknown keys \['scales'\]"),
+        ([sample(scale=0.0)], [[0, 0]], r"'scale' of X\[0\] must be a positive number, found 0.0"),
+        ([sample(scale=np.nan)], [[0, 0]], r"'scale' of X\[0\] must be a positive number"),
+        ([sample(features=[np.ones((2, 3))])], [[0, 0]], r"X\[0\] has 1 parts, expected 2"),
+        ([sample(features=[[[1.0], [1.0, 2.0]], [[1.0]]])], [[0, 0]],
+         r"part 0 of X\[0\] is ragged"),
+        ([sample(features=[np.ones((2, 3)), np.ones((4, 2))])], [[0, 0]],
+         r"part 1 of X\[0\] has 2 features, expected 3"),
+        ([sample(features=[np.ones((2, 3)), np.ones((0, 3))])], [[0, 0]],
+         r"part 1 of X\[0\] has features of shape \(0, 3\)"),
+        ([sample(features=[np.ones((2, 3)), np.full((4, 3), "a")])], [[0, 0]],
+         r"part 1 of X\[0\] has dtype <U1, expected real numbers"),
+        ([sample(), sample(features=[np.ones((2, 3)), np.full((4, 3), np.nan)])], [[0, 0]] * 2,
+         r"part 1 of X\[1\] contains NaN or infinity"),
+        ([sample(positions=None)], [[0, 0]], r"X\[0\] has no 'positions'"),
+        ([sample(positions=[np.zeros((2, 2))])], [[0, 0]], r"X\[0\] has positions of 1 parts"),
+        ([sample(positions=[np.zeros((2, 2)), np.zeros((4, 3))])], [[0, 0]],
+         r"positions of part 1 of X\[0\] have shape \(4, 3\), expected \(4, 2\)"),
+        ([sample(positions=[np.zeros((2, 2)), np.full((4, 2), np.inf)])], [[0, 0]],
+         r"positions of part 1 of X\[0\] contain NaN or infinity"),
+        ([sample(features=np.ones((2, 2, 2, 3)))], [[0, 0]], "those of score maps are implied"),
+        ([sample(features=np.ones((2, 0, 2, 3)))], [[0, 0]], "nothing in it"),
+        ([sample(), sample(pair_scores=None)], [[0, 0]] * 2, r"X\[1\] has no pair_scores"),
+        ([sample(pair_scores=None), sample()], [[0, 0]] * 2, r"X\[1\] has unexpected pair_scores"),
+        ([sample(pair_scores=[None, np.zeros((4, 2))])], [[0, 0]],
+         r"pair_scores of part 1 of X\[0\] have shape \(4, 2\), expected \(2, 4\)"),
+        ([sample(pair_scores=[None, np.full((2, 4), np.nan)])], [[0, 0]],
+         r"pair_scores of part 1 of X\[0\] contain NaN"),
+        ([sample(pair_scores=None), {"features": np.ones((2, 1, 1, 3))}], [[0, 0]] * 2,
+         r"X\[1\] and X\[0\] are not alike"),
+        ([{"features": np.ones((2, 1, 1, 1, 3))}, {"features": np.ones((2, 2, 1, 1, 3))}],
+         [[0, 0]] * 2, r"X\[1\] has 2 types, expected 1"),
+        ([sample()], None, "y to be passed"),
+        ([sample()], [[0, 0]] * 2, "X has 1 samples but y has 2"),
+        ([sample()], [[0]], r"y\[0\] has shape \(1,\), expected \(2,\)"),
+        ([sample()], [[0.0, 0.0]], r"y\[0\] has dtype float64, expected integers"),
+        ([sample()], [[0, 4]], r"y\[0\] has state 4 of part 1, expected 0 to 3, or -1"),
+        ([sample()], [[-2, 0]], r"y\[0\] has state -2 of part 0"),
+        ([sample()], [[-1, -1]], "no annotated part"),
+    ],
+)  # fmt: skip
+def test_bad_data_are_refused(X, y, message):
+    model = TreeSSVM(parents=[-1, 0])
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y)
+    assert set(vars(model)) == set(model.get_params())
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"parents": [1, 0]}, "cycle"),
+        ({"parents": [-1, 2]}, r"parents\[1\] is 2"),
+        ({"parents": [-1, 0, 0]}, r"X\[0\] has 2 parts, expected 3"),
+        ({"parents": None}, "1-D array of integers"),
+        ({"loss": "balanced"}, "loss must be one of"),
+        ({"lam": -1.0}, "lam must be"),
+        ({"bounds": np.zeros((2, 3))}, r"bounds of shape \(2, 3\), expected \(2, 16\)"),
+    ],
+)
+def test_bad_parameters_are_refused(change, message):
+    model = TreeSSVM(**{"parents": [-1, 0], **change})
+    with pytest.raises(ValueError, match=message):
+        model.fit([sample()], [[0, 0]])
+
+
+def test_prediction_wants_what_the_fit_had(rng):
+    X, y = candidates(rng, [-1, 0], n=3)
+    model = TreeSSVM(parents=[-1, 0]).fit(X, y)
+    wide, _ = candidates(rng, [-1, 0], n=1, F=3)
+    paired, _ = candidates(rng, [-1, 0], n=1, pairs=True)
+    for other, message in (
+        (wide, "has 3 features, expected 2"),
+        (paired, "unexpected pair_scores"),
+        (candidates(rng, [-1, 0, 0], n=1)[0], "has 3 parts, expected 2"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            model.predict(other)

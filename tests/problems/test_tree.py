@@ -1,0 +1,146 @@
+"""Trees of parts, beyond the contract: maps against candidates, max-marginals, bad arguments."""
+
+import numpy as np
+import pytest
+
+from sstruct._problems._tree import TreeProblem, max_marginals
+from tests.problems.trees import FORESTS, make_trees
+
+
+@pytest.mark.parametrize("n_types", [1, 3])
+def test_maps_are_candidates_at_every_place(rng, n_types):
+    parents, shape = [2, 2, -1, 0], np.array([[7, 9], [1, 6], [5, 1]])
+    P, sizes = len(parents), n_types * shape.prod(axis=1)
+    ends = np.cumsum(np.repeat(sizes, P)).reshape(3, P)
+    start = np.column_stack([np.r_[0, ends[:-1, -1]], ends])
+    X = rng.standard_normal((start[-1, -1], 4))
+    positions = np.concatenate([
+        np.tile(np.indices(s).reshape(2, -1)[::-1].T, (n_types * P, 1)) for s in shape
+    ])  # fmt: skip
+    labels = np.array([rng.integers(0, size, P) for size in sizes])
+    labels[0, 2] = labels[1, 0] = -1
+    for given in (labels, None):
+        options = dict(n_types=n_types, unit=[3.0, 2.0, 1.0], by_distance=True)
+        maps = TreeProblem(X, start, parents, given, shape=shape, **options)
+        listed = TreeProblem(X, start, parents, given, positions=positions, **options)
+        for scale in (0.01, 1.0):
+            w = scale * rng.standard_normal(maps.n_weights)
+            edge = maps.model.views(w)["edge"][..., [0, 2]]
+            maps.model.views(w)["edge"][..., [0, 2]] = np.abs(edge)
+            for i in range(3):
+                weight = 0.0 if given is None else 1.0
+                code, value, *_ = maps.py_maximize(i, w, weight)
+                expected, best, *_ = listed.py_maximize(i, w, weight)
+                assert value == pytest.approx(best, rel=1e-12)
+                np.testing.assert_array_equal(code, expected)
+            if given is None:
+                np.testing.assert_allclose(
+                    max_marginals(maps, w), max_marginals(listed, w), rtol=0, atol=1e-11
+                )
+
+
+@pytest.mark.parametrize("form, pairs", [("maps", False), ("candidates", True)])
+@pytest.mark.parametrize("n_types", [1, 2])
+@pytest.mark.parametrize("parents", FORESTS, ids=str)
+def test_max_marginals_equal_enumeration(rng, parents, n_types, form, pairs):
+    trees = make_trees(rng, parents, form, n_types=n_types, pairs=pairs, labelled=False)
+    expected = []
+    for i, allowed in enumerate(trees.allowed):
+        through = [np.full(len(rows), -np.inf) for rows in trees.x[i]]
+        for y in allowed:
+            value = trees.phi(i, y) @ trees.w
+            for p, s in enumerate(y):
+                through[p][s] = max(through[p][s], value)
+        expected += through
+    np.testing.assert_array_equal(max_marginals(trees.problem, trees.w), np.concatenate(expected))
+
+
+def test_distances_of_real_features(rng):
+    trees = make_trees(rng, [-1, 0, 0, 1], "candidates", n_types=2, missing=0)
+    X = rng.standard_normal(trees.arguments["X"].shape)
+    problem = TreeProblem(**{**trees.arguments, "X": X})
+    for i, allowed in enumerate(trees.allowed):
+        for _ in range(30):
+            a, b = (np.array(allowed[k], dtype=np.int32) for k in rng.integers(0, len(allowed), 2))
+            out = np.zeros(problem.n_weights)
+            problem.py_scatter(i, [a, b], [1.0, -1.0], out)
+            distance = problem.py_squared_distance(i, a, b)
+            assert distance == pytest.approx(out @ out, rel=1e-12, abs=1e-13)
+            # To the bit: a fit that a checkpoint resumes asks in another order.
+            assert problem.py_squared_distance(i, b, a) == distance
+
+
+def test_a_part_that_rewards_distance_has_no_transform(rng):
+    trees = make_trees(rng, [-1, 0], "maps", missing=0)
+    trees.model.views(trees.w)["edge"][1, 2] = -1e-3
+    with pytest.raises(ValueError, match="part 1: distance transforms want quadratic weights >= 0"):
+        trees.problem.py_maximize(0, trees.w)
+
+
+def test_a_problem_without_labels_only_decodes(rng):
+    trees = make_trees(rng, [-1, 0], labelled=False)
+    problem, y = trees.problem, np.zeros(2, dtype=np.int32)
+    problem.py_maximize(0, trees.w, 0.0)
+    for call in (
+        lambda: problem.py_maximize(0, trees.w, 1.0),
+        lambda: problem.py_loss(0, y),
+        lambda: problem.py_truth(0),
+        lambda: problem.py_scores(0, trees.w, np.array([y, y]), 1.0),
+    ):
+        with pytest.raises(ValueError, match="a problem without labels has no"):
+            call()
+    with pytest.raises(ValueError, match="a problem without labels"):
+        max_marginals(make_trees(rng, [-1, 0]).problem, trees.w)
+
+
+def test_the_doors_check_what_comes_in():
+    problem = TreeProblem(
+        np.ones((5, 2)), [[0, 2, 5]], [-1, 0], [[1, -1]], positions=np.zeros((5, 2))
+    )
+    assert problem.py_loss(0, np.array([1, -1], dtype=np.int32)) == 0
+    for wrong in ([2, -1], [-1, -1], [0, 0], [0, 1]):
+        with pytest.raises(ValueError, match=r"block 0: state .* of part . in a labeling code"):
+            problem.py_loss(0, np.array(wrong, dtype=np.int32))
+    with pytest.raises(ValueError, match="code of 1 entries, expected 2"):
+        problem.py_loss(0, np.zeros(1, dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"start": [[0, 2]]}, r"start must have shape \(n_blocks, 3\)"),
+        ({"start": [[0, 2, 7]]}, "all of them rows of X"),
+        ({"start": [[-1, 2, 6]]}, "all of them rows of X"),
+        ({"start": [[0, 0, 6]]}, "at least one state"),
+        ({"start": np.zeros((0, 3))}, r"start must have shape"),
+        ({"parents": [1, 0]}, "cycle"),
+        ({"labels": [[0, 4]]}, "labels must be states"),
+        ({"labels": [[-2, 0]]}, "labels must be states"),
+        ({"labels": [[-1, -1]]}, "an annotated part"),
+        ({"labels": [0, 0]}, "labels of shape"),
+        ({"positions": np.zeros((5, 2))}, "positions of shape"),
+        ({"positions": None}, "either the shape of maps or the positions"),
+        ({"shape": [[1, 3]]}, "either the shape of maps or the positions"),
+        ({"positions": None, "shape": [[1, 3]]}, "as many states as its maps have places"),
+        ({"positions": None, "shape": [[0, 3]]}, "height and width"),
+        ({"n_types": 0}, "n_types must be at least 1"),
+        ({"n_types": 3}, "3 types"),
+        ({"pair_scores": np.zeros(7), "pair_start": [[0, 0]]}, "points outside"),
+        ({"pair_scores": np.zeros(8), "pair_start": [[0, 1]]}, "points outside"),
+        ({"pair_scores": np.zeros(8), "pair_start": [[0, -1]]}, "points outside"),
+        ({"pair_scores": np.zeros(8), "pair_start": [0, 0]}, "pair_start have shape"),
+        ({"loss_scale": [1.0, 1.0]}, "one for each of 1 blocks"),
+        ({"unit": [1.0, 1.0]}, "one for each of 1 blocks"),
+        ({"unit": [0.0]}, "unit must be positive"),
+    ],
+)
+def test_bad_arguments_are_refused(change, message):
+    arguments = dict(
+        X=np.ones((6, 2)), start=[[0, 2, 6]], parents=[-1, 0], labels=[[0, 3]],
+        positions=np.zeros((6, 2)), pair_scores=np.zeros(8), pair_start=[[0, 0]],
+    )  # fmt: skip
+    TreeProblem(**arguments)
+    if "shape" in change:
+        arguments |= {"pair_scores": None, "pair_start": None}
+    with pytest.raises(ValueError, match=message):
+        TreeProblem(**{**arguments, **change})

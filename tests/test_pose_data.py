@@ -1,0 +1,93 @@
+"""make_stick_figures and the photographs of joints."""
+
+import numpy as np
+import pytest
+
+from sstruct.datasets import fetch_lspet_pose, make_stick_figures
+
+
+def test_stick_figures_layout():
+    figures = make_stick_figures(5, size=24, random_state=3)
+    assert len(figures.data) == len(figures.target) == len(figures.images) == 5
+    for sample, states, image, joints in zip(
+        figures.data, figures.target, figures.images, figures.positions, strict=True
+    ):
+        assert sample["features"].shape == (11, 24, 24, 2)
+        np.testing.assert_array_equal(np.column_stack([states % 24, states // 24]), joints)
+        assert joints.min() >= 0
+        assert joints.max() < 24
+        # Drawn where the joints are.
+        assert (image[joints[:, 1].astype(int), joints[:, 0].astype(int)] == 1).all()
+        assert image.min() == 0
+    assert len(figures.joint_names) == len(figures.parents) == 11
+
+
+def test_a_detector_without_noise_responds_at_its_joint():
+    figures = make_stick_figures(20, noise=0, n_distractors=0, random_state=0)
+    for sample, states in zip(figures.data, figures.target, strict=True):
+        maps = sample["features"].reshape(11, -1, 2)
+        at = maps[np.arange(11), states]
+        # Both detectors see the same; at another place at most 1.2.
+        np.testing.assert_array_equal(at[:, 0], at[:, 1])
+        assert (at >= 0.8).all()
+        assert (maps[:3].argmax(axis=1) == states[:3, np.newaxis]).all()  # no side
+
+
+def test_stick_figures_are_reproducible():
+    X, y = make_stick_figures(4, random_state=1, return_X_y=True)
+    figures = make_stick_figures(4, random_state=1)
+    for k in range(4):
+        np.testing.assert_array_equal(X[k]["features"], figures.data[k]["features"])
+        np.testing.assert_array_equal(y[k], figures.target[k])
+    assert (make_stick_figures(4, random_state=2).positions != figures.positions).any()
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"n_samples": 0}, "n_samples must be an integer, at least 1"),
+        ({"size": 8}, "size must be an integer, at least 16"),
+        ({"n_distractors": -1}, "n_distractors must be"),
+        ({"noise": -0.5}, "noise must be >= 0"),
+        ({"noise": np.nan}, "noise must be >= 0"),
+    ],
+)
+def test_stick_figures_errors(change, message):
+    with pytest.raises(ValueError, match=message):
+        make_stick_figures(**change)
+
+
+def write_people(folder):
+    rng = np.random.default_rng(0)
+    arrays = {
+        "shape": np.array([[2, 3], [4, 2]], dtype=np.int32),
+        "orig_shape": np.array([[4, 6], [4, 4]], dtype=np.int32),
+        "gray": np.arange(14, dtype=np.uint8),
+        "joints_xy": rng.uniform(0, 4, (2, 14, 2)).astype(np.float32),
+        "flag": np.ones((2, 14), dtype=np.uint8),
+    }
+    arrays["flag"][1, 3] = 0
+    np.savez_compressed(folder / "lspet400_pose.npz", **arrays)
+    return arrays
+
+
+def test_people_come_from_the_file(tmp_path):
+    arrays = write_people(tmp_path)
+    people = fetch_lspet_pose(data_home=tmp_path)
+    np.testing.assert_array_equal(people.data[0], [[0, 1, 2], [3, 4, 5]])
+    np.testing.assert_array_equal(people.data[1], np.arange(6, 14).reshape(4, 2))
+    np.testing.assert_allclose(people.target[0], arrays["joints_xy"][0] / 2)
+    # x by the widths' ratio, y by the heights'.
+    np.testing.assert_allclose(people.target[1, :3], arrays["joints_xy"][1, :3] * [0.5, 1])
+    assert np.isnan(people.target[1, 3]).all()
+    assert np.isnan(people.target).sum() == 2
+    data, target = fetch_lspet_pose(data_home=tmp_path, return_X_y=True)
+    np.testing.assert_array_equal(target, people.target)
+    assert len(data) == 2
+    assert people.joint_names[people.parents[13]] == "neck"
+    assert (people.parents == -1).sum() == 1
+
+
+def test_people_without_the_file(tmp_path):
+    with pytest.raises(OSError, match=r"lspet400_pose\.npz not found"):
+        fetch_lspet_pose(data_home=tmp_path)
