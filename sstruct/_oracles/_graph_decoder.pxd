@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, uint64_t
 
 from sstruct._oracles._alpha_expansion cimport AlphaExpansion
 from sstruct._oracles._forest cimport Forest
+from sstruct._oracles._forest_moves cimport ForestMoves
 from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts
 from sstruct._oracles._partial_optimality cimport PartialOptimality
 
@@ -13,6 +14,7 @@ cdef class GraphDecoder:
     cdef AlphaExpansion moves           # of "cut" and "expansion"
     cdef PartialOptimality partial      # of "expansion"
     cdef bint has_partial
+    cdef ForestMoves trees              # of "expansion"
     cdef Forest forest                  # of "max-sum"
 
     cdef int decode(

@@ -3,7 +3,9 @@
 #     are those of the other files; here one is chosen, and its workspace kept from call to call.
 #     "expansion" of Potts costs first asks which labels all minima share (_partial_optimality): on
 #     images of few labels that halves the time, and costs a twentieth where it finds none.
-# (b) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
+# (b) Where neighbours repel each other moves of single labels are weak, and moves of forests
+#     (_forest_moves) follow them.
+# (c) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
 #     call. So it does not matter which fork decodes what.
 """Decoders of labelled graphs by name."""
 
@@ -49,6 +51,7 @@ cdef class GraphDecoder:
         if self.kind < 2:
             self.moves = AlphaExpansion()
             self.partial = PartialOptimality()
+            self.trees = ForestMoves()
         else:
             self.forest = Forest()
 
@@ -97,6 +100,17 @@ cdef class GraphDecoder:
                     answer.cost = cost
                 return 0
         self.moves.minimize(costs, self.random_state, labels, answer)
+        # Roof duality has left nodes undecided: both kinds of moves in turn, until neither gains.
+        while self.moves.is_energy_set and not answer.exact:
+            cost = answer.cost
+            self.trees.minimize(costs, self.random_state, labels, answer)
+            if answer.cost >= cost:
+                break
+            work += answer.work
+            cost = answer.cost
+            self.moves.minimize(costs, self.random_state, labels, answer)
+            if answer.cost >= cost:
+                break
         answer.work += work
         return 0
 

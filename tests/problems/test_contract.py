@@ -412,6 +412,8 @@ def test_blocks_may_share_edges(rng):
     for i in range(2):
         for a, b in zip(one.py_maximize(i, w), other.py_maximize(i, w), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
 @pytest.mark.parametrize("loss", ["distance", "hamming"])
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize(

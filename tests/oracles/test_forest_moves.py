@@ -1,0 +1,58 @@
+"""Exact moves of forests, where neighbours repel each other and fusion moves are weak."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct._oracles._graph_decoder import GraphDecoder
+from tests.oracles.test_alpha_expansion import random_edges
+from tests.oracles.test_graph_decoder import FEW, random_costs
+from tests.reference.energies import energy, minimum
+
+
+@given(
+    shape=FEW, n_features=st.integers(0, 3), seed=st.integers(0, 5), key=st.integers(0, 2**32 - 1)
+)
+def test_costs_of_any_sign_are_never_made_worse(new_rng, shape, n_features, seed, key):
+    rng = new_rng(key)
+    n_nodes, n_labels = shape
+    edges = random_edges(rng, n_nodes, 2 * n_nodes).astype(np.int32)
+    node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, True)
+    start = rng.integers(0, n_labels, n_nodes).astype(np.int32)
+    decoder = GraphDecoder("expansion", seed)
+    labels, cost, _, exact = decoder.py_decode(node, edges, weights, tables, start)
+    assert cost == pytest.approx(energy(labels, node, edges, full), abs=1e-12)
+    least = minimum(node, edges, full)[0]
+    assert least - 1e-12 <= cost <= energy(start, node, edges, full) + 1e-12
+    if exact:
+        assert cost == pytest.approx(least, abs=1e-12)
+    again = decoder.py_decode(node, edges, weights, tables, start)
+    np.testing.assert_array_equal(again[0], labels)
+
+
+def test_trees_of_repelling_neighbours_are_decoded_exactly(rng):
+    # One move frees all nodes of a tree.
+    for n_nodes in (2, 5, 9):
+        for _ in range(20):
+            parents = [rng.integers(0, v) for v in range(1, n_nodes)]
+            edges = np.array([(p, v + 1) for v, p in enumerate(parents)], dtype=np.int32)
+            node, weights, tables, full = random_costs(rng, n_nodes, 3, edges, 2, True)
+            start = np.zeros(n_nodes, dtype=np.int32)
+            cost = GraphDecoder("expansion", 0).py_decode(node, edges, weights, tables, start)[1]
+            assert cost == pytest.approx(minimum(node, edges, full)[0], abs=1e-12)
+
+
+def test_a_cycle_that_fusion_moves_cannot_mend(rng):
+    # Neighbours must follow each other 0, 1, 2, 0, ... round a cycle: no single label helps, and
+    # all labels of one node and its neighbours must change at once.
+    n = 9
+    edges = np.array([(v, (v + 1) % n) for v in range(n)], dtype=np.int32)
+    table = 1.0 - np.roll(np.eye(3), 1, axis=1)
+    node = np.zeros((n, 3))
+    node[0, 1:] = 0.1
+    found = GraphDecoder("expansion", 0).py_decode(
+        node, edges, np.ones((n, 1)), table[None], np.zeros(n, dtype=np.int32)
+    )
+    np.testing.assert_array_equal(found[0], np.arange(n) % 3)
+    assert found[1] == 0
