@@ -168,26 +168,6 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     return 0;
 }
 
-/* The first arc whose ends an earlier arc of its tail joins too, or -1. O(V + E). */
-SSTRUCT_FLOW_PART int64_t sstruct_flow_repeated_arc(sstruct_flow *g)
-{
-    int32_t *seen_from = g->orphan;
-    int64_t v, a;
-    for (v = 0; v < g->n_nodes; ++v) {
-        seen_from[v] = -1;
-    }
-    for (v = 0; v < g->n_nodes; ++v) {
-        for (a = g->first[v]; a < g->first[v + 1]; ++a) {
-            int32_t *seen = seen_from + g->arc[a].head;
-            if (*seen == v) {
-                return a;
-            }
-            *seen = (int32_t)v;
-        }
-    }
-    return -1;
-}
-
 /* Slots of a row: one of padding, then its nodes. */
 #define SSTRUCT_STRIDE(g) ((g)->width + 1)
 #define SSTRUCT_SLOT(g, row, column) (((row) + 1) * SSTRUCT_STRIDE(g) + (column) + 1)

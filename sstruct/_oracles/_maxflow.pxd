@@ -18,5 +18,4 @@ cdef class MaxFlow:
     cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil
     cdef int solve(self, double* flow, double* work) except -1 nogil
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil
-    cdef bint has_repeated_edges(self) noexcept nogil
     cdef void sides(self, int32_t* side) noexcept nogil

@@ -15,6 +15,8 @@ import operator
 
 import numpy as np
 
+from sstruct._oracles._edges import checked_edges
+
 cdef extern from "_oracles/_maxflow.h":
     int64_t sstruct_flow_set_graph(
         sstruct_flow* g, int64_t n_nodes, int64_t n_edges, const int32_t* edges) noexcept nogil
@@ -23,7 +25,6 @@ cdef extern from "_oracles/_maxflow.h":
     void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
-    int64_t sstruct_flow_repeated_arc(sstruct_flow* g) noexcept nogil
     void sstruct_flow_free(sstruct_flow* g) noexcept nogil
 
 # Arcs are counted in int32: two for each edge, up to eight for each pixel and its padding.
@@ -80,10 +81,6 @@ cdef class MaxFlow:
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
         return sstruct_flow_on_sink_side(&self.graph, node)
 
-    cdef bint has_repeated_edges(self) noexcept nogil:
-        """Whether some edges of a graph (not a grid) join the same nodes. O(V + E)."""
-        return sstruct_flow_repeated_arc(&self.graph) >= 0
-
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
         sstruct_flow_sides(&self.graph, side)
@@ -121,25 +118,6 @@ cdef class MaxFlow:
             if n:
                 self.sides(&out[0])
         return flow, side, work
-
-
-def checked_edges(edges, n_nodes):
-    """Return edges as an int32 array (n_edges, 2) of two different nodes each, or raise ValueError."""
-    edges = np.asarray(edges)
-    if edges.size == 0:
-        edges = np.empty((0, 2), dtype=np.int32)
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges must have shape (n_edges, 2); found {edges.shape}")
-    if edges.dtype.kind not in "iu":
-        raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
-    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
-        e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
-        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
-    loops = edges[:, 0] == edges[:, 1]
-    if loops.any():
-        e = int(loops.argmax())
-        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is a self-loop")
-    return np.ascontiguousarray(edges, dtype=np.int32)
 
 
 def maxflow(n, edges, capacities, source, sink):
