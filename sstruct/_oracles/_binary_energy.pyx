@@ -106,7 +106,7 @@ cdef class BinaryEnergy:
         offset[0], offset[1], offset[2], offset[3] = 1, width, width + 1, width - 1
         self.n_nodes = self.n_edges = 0
         self.cut.set_grid(height, width, connectivity)
-        self.reserve(self.cut.graph.n_nodes, self.cut.graph.n_edges)
+        self.reserve(self.cut.n_nodes, self.cut.n_edges)
         for d in range(connectivity // 2):
             for r in range(height if d == 0 else height - 1):
                 for c in range(1 if d == 3 else 0, width - 1 if d == 0 or d == 2 else width):

@@ -9,7 +9,7 @@
 """Maximum flow and minimum cut."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free
 
 import operator
 
@@ -18,6 +18,12 @@ import numpy as np
 from sstruct._oracles._edges import checked_edges
 
 cdef extern from "_oracles/_maxflow.h":
+    ctypedef struct sstruct_flow:
+        int64_t n_nodes, n_edges, work
+        double* terminal
+        double* capacity
+        double flow
+
     int64_t sstruct_flow_set_graph(
         sstruct_flow* g, int64_t n_nodes, int64_t n_edges, const int32_t* edges) noexcept nogil
     int sstruct_flow_set_grid(
@@ -35,10 +41,20 @@ cdef class MaxFlow:
     """A maximum flow after another on one workspace; each thread needs its own."""
 
     def __cinit__(self):
-        memset(&self.graph, 0, sizeof(self.graph))
+        self.workspace = calloc(1, sizeof(sstruct_flow))
+        if self.workspace == NULL:
+            raise MemoryError
 
     def __dealloc__(self):
-        sstruct_flow_free(&self.graph)
+        if self.workspace != NULL:
+            sstruct_flow_free(<sstruct_flow*> self.workspace)
+            free(self.workspace)
+
+    cdef void ready(self) noexcept nogil:
+        """Show the caller where the capacities of the new graph go."""
+        cdef sstruct_flow* g = <sstruct_flow*> self.workspace
+        self.n_nodes, self.n_edges = <Py_ssize_t> g.n_nodes, <Py_ssize_t> g.n_edges
+        self.terminal, self.capacity = g.terminal, g.capacity
 
     cdef int set_graph(
             self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
@@ -47,7 +63,8 @@ cdef class MaxFlow:
         if n_nodes < 0 or n_nodes >= MOST or n_edges < 0 or n_edges > MOST // 2:
             raise ValueError(
                 f"at most {MOST - 1} nodes and {MOST // 2} edges; found {n_nodes} and {n_edges}")
-        status = sstruct_flow_set_graph(&self.graph, n_nodes, n_edges, edges)
+        self.n_nodes = self.n_edges = 0
+        status = sstruct_flow_set_graph(<sstruct_flow*> self.workspace, n_nodes, n_edges, edges)
         if status > 0:
             with gil:
                 u, v = edges[2 * status - 2], edges[2 * status - 1]
@@ -55,7 +72,7 @@ cdef class MaxFlow:
                     f"edges[{status - 1}] = ({u}, {v}): expected two different nodes of 0 ... {n_nodes - 1}")
         if status < 0:
             raise MemoryError
-        self.terminal, self.capacity = self.graph.terminal, self.graph.capacity
+        self.ready()
         return 0
 
     cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil:
@@ -66,24 +83,26 @@ cdef class MaxFlow:
                 f"width {width} and connectivity {connectivity}")
         if height + 2 > MOST // 8 // (width + 2):
             raise ValueError(f"a grid of {height} x {width} pixels is too large")
-        if sstruct_flow_set_grid(&self.graph, height, width, connectivity) != 0:
+        self.n_nodes = self.n_edges = 0
+        if sstruct_flow_set_grid(<sstruct_flow*> self.workspace, height, width, connectivity) != 0:
             raise MemoryError
-        self.terminal, self.capacity = self.graph.terminal, self.graph.capacity
+        self.ready()
         return 0
 
     cdef int solve(self, double* flow, double* work) except -1 nogil:
         """Find a maximum flow; add the number of arcs looked at to `work`."""
-        sstruct_flow_solve(&self.graph)
-        flow[0] = self.graph.flow
-        work[0] += <double> self.graph.work
+        cdef sstruct_flow* g = <sstruct_flow*> self.workspace
+        sstruct_flow_solve(g)
+        flow[0] = g.flow
+        work[0] += <double> g.work
         return 0
 
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
-        return sstruct_flow_on_sink_side(&self.graph, node)
+        return sstruct_flow_on_sink_side(<sstruct_flow*> self.workspace, node)
 
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
-        sstruct_flow_sides(&self.graph, side)
+        sstruct_flow_sides(<sstruct_flow*> self.workspace, side)
 
     def py_solve(self, n_nodes, edges, terminal, capacity, grid=None):
         """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
@@ -103,7 +122,7 @@ cdef class MaxFlow:
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
-        if (self.graph.n_nodes != n or self.graph.n_edges != E or terminals.shape[0] != n
+        if (self.n_nodes != n or self.n_edges != E or terminals.shape[0] != n
                 or capacities.shape[1] != 2):
             raise ValueError("terminals or capacities do not fit the graph")
         side = np.empty(n, dtype=np.int32)
