@@ -11,14 +11,18 @@
 #     left to try: a label is not tried again while nothing has changed since its last try.
 # (d) Two labels: the first move, from all 0 to 1, is the problem itself. It is exact if it is a cut
 #     or if roof duality decides every node.
-# (e) The answer depends on costs, start and seed alone, never on what the workspace did before.
+# (e) A cut of a label goes on from the flow of the label's last one, kept along the edges: any flow
+#     that the capacities allow is a start, and after the first cycle little has changed. Node costs
+#     that are left by rounding alone are taken as 0, else the search would carry them about.
+# (f) The answer depends on costs, start and seed alone, never on what the workspace did before.
 """Approximate minima of energies of many labels: expansion and fusion moves."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
+from sstruct._oracles._graph_workspace cimport grow, set_flow
 
 # Of the sum of the absolute terms: less is no improvement, or no repulsion.
 cdef double ROUNDING = 1e-12
@@ -36,15 +40,6 @@ cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
     z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
     z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
     return z ^ (z >> 31)
-
-
-cdef int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes."""
-    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
-    if memory == NULL:
-        raise MemoryError("no memory left for a graph")
-    items[0] = memory
-    return 0
 
 
 cdef class AlphaExpansion:
@@ -218,10 +213,7 @@ cdef class AlphaExpansion:
         cdef Py_ssize_t repulsive, v
         cdef double flow
         if not self.is_flow_set:
-            if costs.connectivity:
-                self.flow.set_grid(costs.height, costs.width, costs.connectivity)
-            else:
-                self.flow.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
+            set_flow(self.flow, costs)
             self.is_flow_set = True
         repulsive = self.fill_cut(labels, alpha)
         work[0] += <double> (costs.n_nodes + costs.n_edges)

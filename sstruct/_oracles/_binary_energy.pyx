@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from sstruct._oracles._maxflow import checked_edges
+from sstruct._oracles._edges import checked_simple_edges
 
 cdef double ROUNDING = 1e-12
 
@@ -106,7 +106,7 @@ cdef class BinaryEnergy:
         offset[0], offset[1], offset[2], offset[3] = 1, width, width + 1, width - 1
         self.n_nodes = self.n_edges = 0
         self.cut.set_grid(height, width, connectivity)
-        self.reserve(self.cut.graph.n_nodes, self.cut.graph.n_edges)
+        self.reserve(self.cut.n_nodes, self.cut.n_edges)
         for d in range(connectivity // 2):
             for r in range(height if d == 0 else height - 1):
                 for c in range(1 if d == 3 else 0, width - 1 if d == 0 or d == 2 else width):
@@ -227,8 +227,6 @@ cdef class BinaryEnergy:
                 raise ValueError("edges and edge_costs of different lengths")
             with nogil:
                 self.set_graph(V, E, &pairs[0, 0] if E else NULL)
-            if self.cut.has_repeated_edges():
-                refuse_repeated_edges(np.asarray(pairs))
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
@@ -264,9 +262,6 @@ def potts_cut(node_costs, edges, weights):
     cdef int32_t[::1] out = labels
     with nogil:
         cut.set_graph(V, E, &pairs[0, 0] if E else NULL)
-    if cut.has_repeated_edges():
-        refuse_repeated_edges(edges)
-    with nogil:
         for v in range(V):
             cut.terminal[v] = node[v, 1] - node[v, 0]
         for e in range(E):
@@ -293,19 +288,6 @@ def checked_node_costs(node_costs, n_labels=None):
         v = int((~np.isfinite(costs).all(axis=1)).argmax())
         raise ValueError(f"node_costs[{v}] = {costs[v].tolist()} must be finite")
     return costs
-
-
-def refuse_repeated_edges(edges):
-    """Raise ValueError if two edges join the same nodes."""
-    low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
-    keys = low << 32 | high
-    order = np.argsort(keys, kind="stable")
-    again = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(again):
-        first, second = (int(e) for e in order[again[0]:again[0] + 2])
-        raise ValueError(
-            f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
-            "add their costs up")
 
 
 def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
@@ -367,7 +349,7 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     (array([-1, -1], dtype=int32), 0.0)
     """
     node = checked_node_costs(node_costs, 2)
-    edges = checked_edges(edges, len(node))
+    edges = checked_simple_edges(edges, len(node))
     costs = np.ascontiguousarray(edge_costs, dtype=np.float64)
     E = len(edges)
     if costs.shape != (E,) and costs.shape != (E, 2, 2) and (E or costs.size):

@@ -9,18 +9,10 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 from sstruct._oracles._graph_costs cimport edge_table, labelling_cost
-
-
-cdef int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes."""
-    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
-    if memory == NULL:
-        raise MemoryError("no memory left for a graph")
-    items[0] = memory
-    return 0
+from sstruct._oracles._graph_workspace cimport grow
 
 
 cdef class Forest:

@@ -80,7 +80,8 @@ SSTRUCT_FLOW_PART int sstruct_flow_reserve(
 {
     int64_t room;
     int failed = 0;
-    g->n_nodes = g->n_edges = 0;
+    g->n_nodes = g->n_edges = g->n_slots = 0;
+    g->connectivity = 0;
 #define SSTRUCT_GROWS(have, need) \
     ((need) > (have) && (room = (need) > (have) + (have) / 4 ? (need) : (have) + (have) / 4))
     if (SSTRUCT_GROWS(g->node_room, n_nodes)) {
@@ -141,13 +142,12 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
     if (sstruct_flow_reserve(g, n_nodes, n_edges, n_nodes, 0)) {
         return -1;
     }
-    g->connectivity = 0;
     int32_t *first = g->first;
     memset(first, 0, (size_t)(n_nodes + 1) * sizeof(*first));
     for (e = 0; e < n_edges; ++e) {
         int32_t u = edges[2 * e], w = edges[2 * e + 1];
         if (u < 0 || w < 0 || u >= n_nodes || w >= n_nodes || u == w) {
-            g->n_nodes = g->n_edges = 0;
+            g->n_nodes = g->n_edges = g->n_slots = 0;
             return e + 1;
         }
         ++first[u];
@@ -166,26 +166,6 @@ SSTRUCT_FLOW_PART int64_t sstruct_flow_set_graph(
         g->arc_of_edge[e] = forth;
     }
     return 0;
-}
-
-/* The first arc whose ends an earlier arc of its tail joins too, or -1. O(V + E). */
-SSTRUCT_FLOW_PART int64_t sstruct_flow_repeated_arc(sstruct_flow *g)
-{
-    int32_t *seen_from = g->orphan;
-    int64_t v, a;
-    for (v = 0; v < g->n_nodes; ++v) {
-        seen_from[v] = -1;
-    }
-    for (v = 0; v < g->n_nodes; ++v) {
-        for (a = g->first[v]; a < g->first[v + 1]; ++a) {
-            int32_t *seen = seen_from + g->arc[a].head;
-            if (*seen == v) {
-                return a;
-            }
-            *seen = (int32_t)v;
-        }
-    }
-    return -1;
 }
 
 /* Slots of a row: one of padding, then its nodes. */

@@ -9,13 +9,21 @@
 """Maximum flow and minimum cut."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.stdlib cimport calloc, free
 
 import operator
 
 import numpy as np
 
+from sstruct._oracles._edges import checked_edges
+
 cdef extern from "_oracles/_maxflow.h":
+    ctypedef struct sstruct_flow:
+        int64_t n_nodes, n_edges, work
+        double* terminal
+        double* capacity
+        double flow
+
     int64_t sstruct_flow_set_graph(
         sstruct_flow* g, int64_t n_nodes, int64_t n_edges, const int32_t* edges) noexcept nogil
     int sstruct_flow_set_grid(
@@ -23,7 +31,6 @@ cdef extern from "_oracles/_maxflow.h":
     void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
-    int64_t sstruct_flow_repeated_arc(sstruct_flow* g) noexcept nogil
     void sstruct_flow_add_flows(const sstruct_flow* g, double* flow) noexcept nogil
     void sstruct_flow_free(sstruct_flow* g) noexcept nogil
 
@@ -35,10 +42,20 @@ cdef class MaxFlow:
     """A maximum flow after another on one workspace; each thread needs its own."""
 
     def __cinit__(self):
-        memset(&self.graph, 0, sizeof(self.graph))
+        self.workspace = calloc(1, sizeof(sstruct_flow))
+        if self.workspace == NULL:
+            raise MemoryError
 
     def __dealloc__(self):
-        sstruct_flow_free(&self.graph)
+        if self.workspace != NULL:
+            sstruct_flow_free(<sstruct_flow*> self.workspace)
+            free(self.workspace)
+
+    cdef void ready(self) noexcept nogil:
+        """Show the caller where the capacities of the new graph go."""
+        cdef sstruct_flow* g = <sstruct_flow*> self.workspace
+        self.n_nodes, self.n_edges = <Py_ssize_t> g.n_nodes, <Py_ssize_t> g.n_edges
+        self.terminal, self.capacity = g.terminal, g.capacity
 
     cdef int set_graph(
             self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
@@ -47,7 +64,8 @@ cdef class MaxFlow:
         if n_nodes < 0 or n_nodes >= MOST or n_edges < 0 or n_edges > MOST // 2:
             raise ValueError(
                 f"at most {MOST - 1} nodes and {MOST // 2} edges; found {n_nodes} and {n_edges}")
-        status = sstruct_flow_set_graph(&self.graph, n_nodes, n_edges, edges)
+        self.n_nodes = self.n_edges = 0
+        status = sstruct_flow_set_graph(<sstruct_flow*> self.workspace, n_nodes, n_edges, edges)
         if status > 0:
             with gil:
                 u, v = edges[2 * status - 2], edges[2 * status - 1]
@@ -55,7 +73,7 @@ cdef class MaxFlow:
                     f"edges[{status - 1}] = ({u}, {v}): expected two different nodes of 0 ... {n_nodes - 1}")
         if status < 0:
             raise MemoryError
-        self.terminal, self.capacity = self.graph.terminal, self.graph.capacity
+        self.ready()
         return 0
 
     cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil:
@@ -66,32 +84,30 @@ cdef class MaxFlow:
                 f"width {width} and connectivity {connectivity}")
         if height + 2 > MOST // 8 // (width + 2):
             raise ValueError(f"a grid of {height} x {width} pixels is too large")
-        if sstruct_flow_set_grid(&self.graph, height, width, connectivity) != 0:
+        self.n_nodes = self.n_edges = 0
+        if sstruct_flow_set_grid(<sstruct_flow*> self.workspace, height, width, connectivity) != 0:
             raise MemoryError
-        self.terminal, self.capacity = self.graph.terminal, self.graph.capacity
+        self.ready()
         return 0
 
     cdef int solve(self, double* flow, double* work) except -1 nogil:
         """Find a maximum flow; add the number of arcs looked at to `work`."""
-        sstruct_flow_solve(&self.graph)
-        flow[0] = self.graph.flow
-        work[0] += <double> self.graph.work
+        cdef sstruct_flow* g = <sstruct_flow*> self.workspace
+        sstruct_flow_solve(g)
+        flow[0] = g.flow
+        work[0] += <double> g.work
         return 0
 
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
-        return sstruct_flow_on_sink_side(&self.graph, node)
-
-    cdef bint has_repeated_edges(self) noexcept nogil:
-        """Whether some edges of a graph (not a grid) join the same nodes. O(V + E)."""
-        return sstruct_flow_repeated_arc(&self.graph) >= 0
+        return sstruct_flow_on_sink_side(<sstruct_flow*> self.workspace, node)
 
     cdef void sides(self, int32_t* side) noexcept nogil:
         """Write 1 for the nodes on the sink side, else 0."""
-        sstruct_flow_sides(&self.graph, side)
+        sstruct_flow_sides(<sstruct_flow*> self.workspace, side)
 
     cdef void add_flows(self, double* flow) noexcept nogil:
         """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
-        sstruct_flow_add_flows(&self.graph, flow)
+        sstruct_flow_add_flows(<const sstruct_flow*> self.workspace, flow)
 
     def py_solve(self, n_nodes, edges, terminal, capacity, grid=None):
         """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
@@ -111,7 +127,7 @@ cdef class MaxFlow:
         else:
             height, width, connectivity = grid
             self.set_grid(height, width, connectivity)
-        if (self.graph.n_nodes != n or self.graph.n_edges != E or terminals.shape[0] != n
+        if (self.n_nodes != n or self.n_edges != E or terminals.shape[0] != n
                 or capacities.shape[1] != 2):
             raise ValueError("terminals or capacities do not fit the graph")
         side = np.empty(n, dtype=np.int32)
@@ -126,25 +142,6 @@ cdef class MaxFlow:
             if n:
                 self.sides(&out[0])
         return flow, side, work
-
-
-def checked_edges(edges, n_nodes):
-    """Return edges as an int32 array (n_edges, 2) of two different nodes each, or raise ValueError."""
-    edges = np.asarray(edges)
-    if edges.size == 0:
-        edges = np.empty((0, 2), dtype=np.int32)
-    if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"edges must have shape (n_edges, 2); found {edges.shape}")
-    if edges.dtype.kind not in "iu":
-        raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
-    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
-        e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
-        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
-    loops = edges[:, 0] == edges[:, 1]
-    if loops.any():
-        e = int(loops.argmax())
-        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is a self-loop")
-    return np.ascontiguousarray(edges, dtype=np.int32)
 
 
 def maxflow(n, edges, capacities, source, sink):

@@ -10,20 +10,12 @@
 """Partial optimality of Potts energies."""
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 
 import numpy as np
 
 from sstruct._oracles._graph_costs cimport GraphCosts
-
-
-cdef int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes."""
-    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
-    if memory == NULL:
-        raise MemoryError("no memory left for a graph")
-    items[0] = memory
-    return 0
+from sstruct._oracles._graph_workspace cimport grow, set_flow
 
 
 cdef class PartialOptimality:
@@ -78,10 +70,7 @@ cdef class PartialOptimality:
         cdef double other, flow
         cdef bint lacking
         self.reserve(costs)
-        if costs.connectivity:
-            self.flow.set_grid(costs.height, costs.width, costs.connectivity)
-        else:
-            self.flow.set_graph(V, E, costs.edges)
+        set_flow(self.flow, costs)
         for e in range(E):
             self.flow.capacity[2 * e] = self.flow.capacity[2 * e + 1] = costs.edge_weights[e]
         for v in range(V):

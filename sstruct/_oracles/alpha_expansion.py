@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from sstruct._oracles._binary_energy import checked_node_costs, refuse_repeated_edges
+from sstruct._oracles._binary_energy import checked_node_costs
+from sstruct._oracles._edges import checked_simple_edges
 from sstruct._oracles._graph_decoder import GraphDecoder
-from sstruct._oracles._maxflow import checked_edges
 
 
 def alpha_expansion(
@@ -74,10 +74,7 @@ def alpha_expansion(
     """
     node = checked_node_costs(node_costs)
     V, K = node.shape
-    pairs = checked_edges(edges, V)
-    keys = np.sort(pairs.min(axis=1).astype(np.int64) << 32 | pairs.max(axis=1))
-    if (keys[1:] == keys[:-1]).any():
-        refuse_repeated_edges(pairs)
+    pairs = checked_simple_edges(edges, V)
     weights = np.ascontiguousarray(edge_costs, dtype=np.float64)
     if weights.shape != (len(pairs),):
         raise ValueError(

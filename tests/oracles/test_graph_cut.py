@@ -1,5 +1,6 @@
 """Binary energies against enumeration: cuts and roof duality."""
 
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sstruct._oracles._binary_energy import BinaryEnergy
+from sstruct._oracles._edges import checked_simple_edges
 from sstruct.inference import graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 
@@ -185,6 +187,20 @@ def test_costs_of_edges_at_one_node_add_up(partial):
     every, values = energies(node, edges, edge_tables(np.ones(5), 5, 2))
     assert values.min() == value
     assert (every[values == value] == 1).all()
+
+
+@given(n_nodes=st.integers(2, 6), n_edges=st.integers(0, 9), seed=st.integers(0, 10**6))
+def test_repeated_edges_are_refused_and_no_others(n_nodes, n_edges, seed, new_rng):
+    rng = new_rng(seed)
+    edges = np.array([rng.permutation(n_nodes)[:2] for _ in range(n_edges)]).reshape(-1, 2)
+    if len({frozenset(pair) for pair in edges.tolist()}) == n_edges:
+        np.testing.assert_array_equal(checked_simple_edges(edges, n_nodes), edges)
+        return
+    with pytest.raises(ValueError, match="joins the same nodes") as caught:
+        checked_simple_edges(edges, n_nodes)
+    second, _, _, first = map(int, re.findall(r"\d+", str(caught.value)))
+    assert first < second
+    assert set(edges[first].tolist()) == set(edges[second].tolist())
 
 
 REPULSIVE = [[[1.0, 0.0], [0.0, 1.0]]]

@@ -170,6 +170,16 @@ def test_grids_are_graphs(rng, n_labels, connectivity):
                 assert (grid[1], grid[3]) == (graph[1], graph[3])
 
 
+@pytest.mark.parametrize("method, n_labels", [("cut", 2), ("expansion", 2), ("expansion", 3)])
+def test_a_grid_of_other_edges_is_refused(method, n_labels):
+    edges = grid_edges(3, 4, 4)
+    for grid in [(3, 4, 8), (4, 4, 4), (2, 6, 4)]:
+        with pytest.raises(ValueError, match="not those of their grid"):
+            GraphDecoder(method, 0).py_decode(
+                np.zeros((12, n_labels)), edges, np.ones((len(edges), 1)), None, [0] * 12, grid
+            )
+
+
 def test_other_methods_are_refused():
     with pytest.raises(ValueError, match=r"method must be one of .*; found 'swap'"):
         GraphDecoder("swap", 0)

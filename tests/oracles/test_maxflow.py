@@ -227,3 +227,27 @@ def test_the_workspace_itself_refuses_edges_out_of_range():
         MaxFlow().py_solve(1, None, np.zeros(1), np.ones((0, 2)), (1, 1, 6))
     with pytest.raises(ValueError, match="too large"):
         MaxFlow().py_solve(1, None, np.zeros(1), np.ones((0, 2)), (10**6, 10**6, 8))
+
+
+@pytest.mark.parametrize("n_sinks", [0, 1, 3])
+def test_few_nodes_at_the_sink(rng, n_sinks):
+    # Then the sink's tree grows alone.
+    for _ in range(30):
+        n = int(rng.integers(40, 120))
+        edges = np.array([(u, v) for u in range(n) for v in range(u) if rng.random() < 4 / n])
+        edges = edges.reshape(-1, 2).astype(np.int32)
+        capacity = rng.integers(0, 5, edges.shape)
+        terminal = rng.integers(0, 3, n)
+        terminal[rng.permutation(n)[:n_sinks]] = -rng.integers(5, 40, n_sinks)
+        flow, side, _ = MaxFlow().py_solve(n, edges, terminal.astype(float), capacity.astype(float))
+        rows = [*edges[:, 0], *edges[:, 1], *[n] * n, *range(n)]
+        columns = [*edges[:, 1], *edges[:, 0], *range(n), *[n + 1] * n]
+        values = [*capacity[:, 0], *capacity[:, 1], *np.maximum(terminal, 0)]
+        values += [*np.maximum(-terminal, 0)]
+        arcs = csr_matrix((values, (rows, columns)), shape=(n + 2, n + 2), dtype=np.int32)
+        assert flow == maximum_flow(arcs, n, n + 1).flow_value
+        u, v = edges.T
+        cut = capacity[(side[u] == 0) & (side[v] == 1), 0].sum()
+        cut += capacity[(side[v] == 0) & (side[u] == 1), 1].sum()
+        cut += terminal[(side == 1) & (terminal > 0)].sum()
+        assert flow == cut - terminal[(side == 0) & (terminal < 0)].sum()

@@ -1,0 +1,65 @@
+# Design:
+# (a) What the doors of oracles on graphs check of edges: two different nodes each, in range, and
+#     where costs would be ambiguous no two edges between the same nodes.
+# (b) Doors are called with a million edges of an image, so that repeated edges are found by counting
+#     (edges sorted by their lower node, then marks on the higher ones), not by comparing: O(V + E).
+"""Edges of graphs, checked."""
+
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+
+def checked_edges(edges, n_nodes):
+    """Return edges as an int32 array (n_edges, 2) of two different nodes each, or raise ValueError."""
+    edges = np.asarray(edges)
+    if edges.size == 0:
+        edges = np.empty((0, 2), dtype=np.int32)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"edges must have shape (n_edges, 2); found {edges.shape}")
+    if edges.dtype.kind not in "iu":
+        raise ValueError(f"edges must be integers; found dtype {edges.dtype}")
+    if n_nodes >= 2 ** 31 or len(edges) >= 2 ** 30:
+        raise ValueError(
+            f"fewer than {2 ** 31} nodes and {2 ** 30} edges expected; found {n_nodes} and {len(edges)}")
+    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
+        e = int(((edges < 0) | (edges >= n_nodes)).any(axis=1).argmax())
+        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is out of range: {n_nodes} nodes")
+    loops = edges[:, 0] == edges[:, 1]
+    if loops.any():
+        e = int(loops.argmax())
+        raise ValueError(f"edges[{e}] = {tuple(edges[e].tolist())} is a self-loop")
+    return np.ascontiguousarray(edges, dtype=np.int32)
+
+
+def checked_simple_edges(edges, n_nodes):
+    """As `checked_edges`, and refuse edges between the same nodes as an earlier one."""
+    edges = checked_edges(edges, n_nodes)
+    cdef const int32_t[:, ::1] pairs = edges
+    cdef Py_ssize_t E = pairs.shape[0], V = n_nodes, e, k, v
+    cdef int32_t low, high, other, first = -1, second = -1
+    cdef int32_t[::1] place = np.zeros(V + 1, dtype=np.int32)     # of edges with this lower node
+    cdef int32_t[::1] order = np.empty(E, dtype=np.int32)
+    cdef int32_t[::1] last = np.full(V, -1, dtype=np.int32)       # edge seen with this higher node
+    with nogil:
+        for e in range(E):
+            place[min(pairs[e, 0], pairs[e, 1]) + 1] += 1
+        for v in range(V):
+            place[v + 1] += place[v]
+        for e in range(E):
+            low = min(pairs[e, 0], pairs[e, 1])
+            order[place[low]] = <int32_t> e
+            place[low] += 1
+        for k in range(E):
+            e = order[k]
+            low, high = min(pairs[e, 0], pairs[e, 1]), max(pairs[e, 0], pairs[e, 1])
+            other = last[high]
+            if other >= 0 and min(pairs[other, 0], pairs[other, 1]) == low:
+                first, second = other, <int32_t> e
+                break
+            last[high] = <int32_t> e
+    if second >= 0:
+        raise ValueError(
+            f"edges[{second}] = {tuple(edges[second].tolist())} joins the same nodes as edges[{first}]; "
+            "add their costs up")
+    return edges
