@@ -23,6 +23,7 @@ from libc.stdlib cimport free
 
 from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
 from sstruct._oracles._graph_workspace cimport grow, set_flow
+from sstruct._oracles._splitmix cimport next_random
 
 # Of the sum of the absolute terms: less is no improvement, or no repulsion.
 cdef double ROUNDING = 1e-12
@@ -30,16 +31,6 @@ cdef double ROUNDING = 1e-12
 cdef double SATURATED = 1e-14
 # Flows are kept from move to move where they take no more room than this (128 MB).
 cdef Py_ssize_t MOST_FLOWS = 2 ** 24
-
-
-cdef inline uint64_t next_random(uint64_t* state) noexcept nogil:
-    """splitmix64."""
-    cdef uint64_t z
-    state[0] += <uint64_t> 0x9E3779B97F4A7C15
-    z = state[0]
-    z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-    z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-    return z ^ (z >> 31)
 
 
 cdef class AlphaExpansion:

@@ -9,10 +9,11 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from sstruct._oracles._graph_costs cimport edge_cost, labelling_cost
+from sstruct._oracles._graph_workspace cimport grow
 from sstruct._oracles._splitmix cimport next_random
 
 # Of the size of the terms: less is no gain.
@@ -20,15 +21,6 @@ cdef double ROUNDING = 1e-12
 # So many moves in a row without a gain end the search, and so many end it anyway.
 cdef Py_ssize_t MOST_IDLE = 6
 cdef Py_ssize_t MOST_MOVES = 200
-
-
-cdef int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
-    """Make room for `count` items of `size` bytes."""
-    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
-    if memory == NULL:
-        raise MemoryError("no memory left for a graph")
-    items[0] = memory
-    return 0
 
 
 cdef class ForestMoves:
@@ -166,7 +158,7 @@ cdef class ForestMoves:
 
         answer: its cost is set, its work increased, whether it is exact left alone.
         """
-        cdef Py_ssize_t i, n_moves, idle = 0
+        cdef Py_ssize_t i, idle = 0
         cdef double before
         cdef GraphAnswer best
         self.reserve(costs)
@@ -177,7 +169,7 @@ cdef class ForestMoves:
         self.free.edges, self.free.connectivity = self.ends, 0
         for i in range(costs.n_nodes):
             self.order[i] = <int32_t> i
-        for n_moves in range(MOST_MOVES):
+        for _ in range(MOST_MOVES):
             if idle == MOST_IDLE:
                 break
             self.choose(costs, &seed)
