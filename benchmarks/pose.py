@@ -7,10 +7,10 @@ On 400 photographs of the extended Leeds sports pose set (SSTRUCT_DATA), 300 to 
 test, for several splits; training images are mirrored too. Features: histograms of gradients in
 cells of 6 pixels, windows of 9 x 9 cells, and from them one response a joint and cell by ridge
 regression on Gaussian bumps (responses on training images from regressions on the others); and the
-cell's place in the image. The same features go to TreeSSVM with the tree and, "independent", without
-edges. A state is a cell. What counts is the mean distance of annotated joints from the middles of
-the predicted cells, as a share of the image's longest side, and the share of joints nearer than a
-tenth of it. "mean place" puts each joint where it is on average.
+cell's place in the image. The same features go to TreeSSVM with the tree and, "independent",
+without edges. A state is a cell. What counts is the mean distance of annotated joints from the
+middles of the predicted cells, as a share of the image's longest side, and the share of joints
+nearer than a tenth of it. "mean place" puts each joint where it is on average.
 Writes a table to the screen and JSON into --output.
 """
 
