@@ -62,7 +62,7 @@ def test_chunks_of_conll2000():
 def test_a_tree_finds_more_joints_than_their_detectors_alone():
     # A small subset of hard poses: the tree gains little, but it gains.
     pose = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "pose.py"))
-    splits = [pose["run"](fetch_lspet_pose(), seed, lam=1e-3, tol=3e-3) for seed in (0, 3)]
+    splits = [pose["run"](fetch_lspet_pose(), seed, lam=1e-3, tol=3e-3) for seed in (0, 1)]
     for rows in splits:
         assert rows["tree"]["status"] == rows["independent"]["status"] == "CONVERGED"
 
