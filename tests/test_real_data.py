@@ -1,12 +1,14 @@
 """The data sets that benchmarks use: known optima and known scores. Needs SSTRUCT_DATA."""
 
 import os
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct.datasets import fetch_conll2000, fetch_ocr_letters
+from sstruct.datasets import fetch_conll2000, fetch_lspet_pose, fetch_ocr_letters
 from sstruct.masks import bio_transitions
 from sstruct.metrics import chunk_f1_score
 from sstruct.preprocessing import SequenceVectorizer
@@ -55,3 +57,18 @@ def test_chunks_of_conll2000():
     for labels in predicted:
         for before, after in zip([None, *labels], [*labels, None]):
             assert bio_transitions(before, after)
+
+
+def test_a_tree_finds_more_joints_than_their_detectors_alone():
+    # A small subset of hard poses: the tree gains little, but it gains.
+    pose = runpy.run_path(str(Path(__file__).parents[1] / "benchmarks" / "pose.py"))
+    splits = [pose["run"](fetch_lspet_pose(), seed, lam=1e-3, tol=3e-3) for seed in (0, 1)]
+    for rows in splits:
+        assert rows["tree"]["status"] == rows["independent"]["status"] == "CONVERGED"
+
+    def mean(name, what):
+        return np.mean([rows[name][what] for rows in splits])
+
+    assert mean("tree", "mean_distance") < mean("independent", "mean_distance")
+    assert mean("tree", "mean_distance") < mean("mean place", "mean_distance")
+    assert mean("tree", "within_tenth") > mean("independent", "within_tenth")

@@ -15,7 +15,7 @@ from tests.reference import boxed_qp, brute_force
 
 
 def candidates(rng, parents, n=6, F=2, pairs=False):
-    """Random samples with 1 to 3 candidates a part, half of the states right by their features."""
+    """Random samples with 2 or 3 candidates a part."""
     X, y = [], []
     for _ in range(n):
         sizes = rng.integers(2, 4, len(parents))
