@@ -39,7 +39,12 @@ def extensions():
             ".".join(relative.with_suffix("").parts),
             [str(relative)],
             include_dirs=["sstruct"],
-            depends=["sstruct/_kernels.h", "sstruct/_wide_kernels.h", "sstruct/_clock.h"],
+            depends=[
+                "sstruct/_kernels.h",
+                "sstruct/_wide_kernels.h",
+                "sstruct/_clock.h",
+                *sorted(str(header.relative_to(here)) for header in path.parent.glob("*.h")),
+            ],
             extra_compile_args=COMPILE_ARGS,
         )
 

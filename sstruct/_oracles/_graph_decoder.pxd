@@ -1,17 +1,22 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, uint64_t
 
-from sstruct._oracles._graph_costs cimport GraphCosts
-
-
-cdef struct GraphAnswer:
-    double cost
-    double work     # in units of about one scalar multiply-add
-    bint exact      # whether no labelling costs less
+from sstruct._oracles._alpha_expansion cimport AlphaExpansion
+from sstruct._oracles._forest cimport Forest
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts
+from sstruct._oracles._partial_optimality cimport PartialOptimality
 
 
 cdef class GraphDecoder:
     cdef readonly str method
+    cdef readonly uint64_t random_state
+    cdef int kind                       # the method's place in METHODS
+    cdef AlphaExpansion moves           # of "cut" and "expansion"
+    cdef PartialOptimality partial      # of "expansion"
+    cdef bint has_partial
+    cdef Forest forest                  # of "max-sum"
 
     cdef int decode(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int expand(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef GraphDecoder fork(self)

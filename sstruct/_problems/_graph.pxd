@@ -24,14 +24,15 @@ cdef class GraphProblem(BlockProblem):
     cdef bint has_labels
     cdef Py_ssize_t KP, bias_at, edge_at
     # Scratch of this object.
-    cdef PairwiseModel pairwise
+    cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
     cdef double[::1] node_costs, label_score, accumulator
-    cdef int32_t[::1] place, label, start_labels
+    cdef int32_t[::1] place, label, other_labels
     cdef unsigned char[::1] differs
 
     cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
-    cdef double starting_labels(self, Py_ssize_t i) noexcept nogil
+    cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
+    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil

@@ -5,7 +5,7 @@
 # (b) Weights are laid out for the kernels, labels padded to KP: node F x KP, then bias (KP), then
 #     the pairwise part, not padded. `weight_views` names the parts.
 # (c) Scores are maximised here, costs minimised by the decoder: it is given minus the potentials.
-#     Whatever it answers, a labelling is never worse than the truth, and its value is computed
+#     Whatever it answers, what is returned is never worse than the truth, and its value is computed
 #     here, by the same sums as the truth's: a hinge is never negative.
 # (d) A fixed cost f of neighbours that differ is no weight. It stands in every score, and so
 #     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
@@ -15,11 +15,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._oracles._graph_costs cimport GraphCosts
-from sstruct._oracles._graph_decoder cimport GraphAnswer, GraphDecoder
+from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
-from sstruct._problems._pairwise cimport PairwiseModel
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
@@ -50,23 +48,6 @@ cdef extern from "_kernels.h":
 cdef double VECTOR_WORK = 1.0 / 24
 # A guess at a decoder's work per node or edge and cut, for the size of batches alone.
 cdef double CUT_WORK = 50
-
-
-cdef double cost_of(const GraphCosts* costs, const int32_t* y) noexcept nogil:
-    """sum_v node_costs[v, y_v] + sum_e cost_e(y_u, y_v)."""
-    cdef Py_ssize_t v, e, g, K = costs.n_labels, G = costs.n_features
-    cdef int32_t a, b
-    cdef double total = 0
-    for v in range(costs.n_nodes):
-        total += costs.node_costs[v * costs.stride + y[v]]
-    for e in range(costs.n_edges):
-        a, b = y[costs.edges[2 * e]], y[costs.edges[2 * e + 1]]
-        if costs.tables != NULL:
-            for g in range(G):
-                total += costs.edge_weights[e * G + g] * costs.tables[(g * K + a) * K + b]
-        elif a != b:
-            total += costs.edge_weights[e]
-    return total
 
 
 cdef class GraphProblem(BlockProblem):
@@ -159,7 +140,7 @@ cdef class GraphProblem(BlockProblem):
         self.label_score = np.empty(self.KP)
         self.place = np.full(self.KP, -1, dtype=np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
-        self.start_labels = np.empty(n_nodes, dtype=np.int32)
+        self.other_labels = np.empty(n_nodes, dtype=np.int32)
         self.differs = np.empty(n_nodes, dtype=np.uint8)
         self.accumulator = None
 
@@ -214,48 +195,53 @@ cdef class GraphProblem(BlockProblem):
         self.pairwise.price(self.feature_start[i], self.n_edges[i], w + self.edge_at, costs)
         return 0
 
-    cdef double starting_labels(self, Py_ssize_t i) noexcept nogil:
-        """The best labels of the nodes alone or the true ones, whichever cost less; their cost."""
-        cdef Py_ssize_t v, k, KP = self.KP
-        cdef int32_t* y = &self.start_labels[0]
+    cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil:
+        """y = node_costs.argmin(axis=1)"""
+        cdef Py_ssize_t v, k
         cdef const double* node
-        cdef double cost, of_truth
         for v in range(self.length[i]):
-            node = &self.node_costs[v * KP]
+            node = &self.node_costs[v * self.KP]
             y[v] = 0
             for k in range(1, self.n_labels):
                 if node[k] < node[y[v]]:
                     y[v] = <int32_t> k
-        cost = cost_of(&self.costs, y)
-        if self.has_labels:
-            of_truth = cost_of(&self.costs, &self.labels[self.start[i]])
-            if of_truth < cost:
-                memcpy(y, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
-                return of_truth
-        return cost
+
+    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil:
+        """Improve labels by the decoder; return their cost."""
+        cdef GraphAnswer found
+        self.decoder.decode(&self.costs, y, &found)
+        answer.exact = found.exact
+        answer.work += found.work
+        return labelling_cost(&self.costs, y)
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t first = self.start[i], n_nodes = self.length[i]
-        cdef double cost, before
-        cdef GraphAnswer found
+        cdef double cost, of_truth
+        cdef const int32_t* truth = &self.labels[0] + first
+        cdef int32_t* y = &self.other_labels[0]
         self.potentials(i, w, loss_weight)
-        before = self.starting_labels(i)
-        memcpy(code, &self.start_labels[0], n_nodes * sizeof(int32_t))
-        found.work, found.exact = 0, True
-        cost = before
-        if self.costs.n_edges > 0 and self.n_labels > 1:
-            self.decoder.decode(&self.costs, code, &found)
-            cost = cost_of(&self.costs, code)
-            if before < cost:
-                memcpy(code, &self.start_labels[0], n_nodes * sizeof(int32_t))
-                cost = before
+        self.label_nodes_alone(i, code)
+        answer.exact, answer.work = True, 100
+        if self.costs.n_edges == 0 or self.n_labels == 1:
+            cost = labelling_cost(&self.costs, code)
+        else:
+            cost = self.descend(code, answer)
+        of_truth = labelling_cost(&self.costs, truth) if self.has_labels else cost
+        if of_truth < cost:
+            # Only now from the truth: moves that start there find little but its neighbourhood,
+            # and training would end with hinges that are too small.
+            memcpy(y, truth, n_nodes * sizeof(int32_t))
+            cost = of_truth if answer.exact else self.descend(y, answer)
+            if cost > of_truth:    # by rounding
+                memcpy(y, truth, n_nodes * sizeof(int32_t))
+                cost = of_truth
+            memcpy(code, y, n_nodes * sizeof(int32_t))
         answer.value = -cost
-        answer.exact = found.exact
-        answer.work = 100 + found.work + (
-            sstruct_row_start(&self.rows, first + n_nodes) - sstruct_row_start(&self.rows, first)
-        ) * VECTOR_WORK * self.KP + n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
+        answer.work += n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
+        answer.work += VECTOR_WORK * self.KP * (
+            sstruct_row_start(&self.rows, first + n_nodes) - sstruct_row_start(&self.rows, first))
         return 0
 
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:
@@ -274,7 +260,7 @@ cdef class GraphProblem(BlockProblem):
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         if w == NULL:
             for k in range(count):
-                out[k] = -cost_of(&self.costs, codes[k])
+                out[k] = -labelling_cost(&self.costs, codes[k])
             work[0] += spent
             return 0
         if loss_weight != 0:

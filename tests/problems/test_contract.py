@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._oracles._graph_enumeration import GraphEnumeration
+from sstruct._oracles._graph_decoder import GraphDecoder
+from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
 from sstruct._problems._costly import CostlyProblem
@@ -23,6 +24,7 @@ from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems._graph import GraphProblem
 from sstruct._problems._pairwise import PairwiseModel
 from sstruct._problems.graph_arguments import PAIRWISE
+from sstruct._problems.grid_edges import grid_edges
 from sstruct._problems.node_arguments import join_views
 from tests.reference import brute_force, graphs
 
@@ -157,7 +159,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         edge_start=np.cumsum(n_edges) - n_edges,
         n_edges=n_edges,
         pairwise=model,
-        decoder=GraphEnumeration() if decoder is None else decoder,
+        decoder=graph_enumeration() if decoder is None else decoder,
         cost=cost,
         node_weight=node_weight,
         bias=bias,
@@ -268,6 +270,147 @@ def test_enumerated_planes(rng, n_weights):
 def test_graphs(rng, pairwise, K, sizes, storage, dtype, bias):
     made = make_graphs(rng, pairwise, K, sizes, storage=storage, dtype=dtype, bias=bias)
     check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
+    # Large weights of any sign, so that moves often end where they should not.
+    made = make_graphs(rng, pairwise, 3, (6, 5) * 6, decoder=GraphDecoder("expansion", 0))
+    problem, n_worse = made.problem, 0
+    for weight in (1.0, 0.0):
+        for i, allowed in enumerate(made.allowed):
+            y, value, work, exact = problem.py_maximize(i, made.padded, weight)
+            truth = problem.py_truth(i)
+            score = problem.py_scores(i, None, np.array([y, truth, *allowed[:60]]), weight)
+            assert value == score[0]
+            assert value >= score[1]
+            best = max(
+                made.phi(i, z) @ made.w + made.constant(i, z) + weight * made.loss(i, z)
+                for z in allowed
+            )
+            assert value <= best
+            assert not exact or value == best
+            assert work > 0
+            n_worse += value < best
+    assert n_worse < len(made.allowed)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, storage):
+    X = rng.standard_normal((60, 5))
+    edges = graphs.random_edges(rng, 60, 0.1)
+    features = rng.random((len(edges), 2))
+    problem = GraphProblem(
+        sparse.csr_matrix(X * (X > 0)) if storage == "csr" else X,
+        [0],
+        [60],
+        3,
+        edges=edges,
+        edge_start=[0],
+        n_edges=[len(edges)],
+        pairwise=PairwiseModel(pairwise, 3, features, 0.0),
+        decoder=graph_enumeration(),
+    )
+    x = X * (X > 0) if storage == "csr" else X
+    for differing in (1, 10, 60):
+        a = rng.integers(0, 3, 60)
+        b = a.copy()
+        where = rng.permutation(60)[:differing]
+        b[where] = (a[where] + rng.integers(1, 3, differing)) % 3
+        move = graphs.joint_feature(x, a, edges, features, pairwise, 3)
+        move -= graphs.joint_feature(x, b, edges, features, pairwise, 3)
+        for _ in range(2):
+            distance = problem.py_squared_distance(0, code(a), code(b))
+            assert distance == pytest.approx(move @ move, rel=1e-12)
+            assert problem.py_squared_distance(0, code(b), code(a)) == distance
+
+
+def graph_arguments(**change):
+    """Two graphs, a path of three nodes and a grid of 2 x 2."""
+    return {
+        "X": np.ones((7, 2)),
+        "start": [0, 3],
+        "length": [3, 4],
+        "n_labels": 2,
+        "labels": [0, 1, 0, 1, 1, 0, 0],
+        "edges": np.r_[[[0, 1], [1, 2]], grid_edges(2, 2)],
+        "edge_start": [0, 2],
+        "n_edges": [2, 4],
+        "pairwise": PairwiseModel("contrast", 2, np.ones((6, 1))),
+        "decoder": graph_enumeration(),
+        "grids": [[0, 0, 0], [2, 2, 4]],
+        **change,
+    }
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"edges": np.r_[[[0, 3], [1, 2]], grid_edges(2, 2)]}, "block 0: an edge has an end"),
+        ({"edges": np.r_[[[0, -1], [1, 2]], grid_edges(2, 2)]}, "two different nodes, numbered"),
+        ({"edges": np.r_[[[0, 1], [2, 2]], grid_edges(2, 2)]}, "two different nodes, numbered"),
+        ({"edges": np.zeros((2, 3))}, r"edges of shape \(2, 3\)"),
+        ({"edge_start": [0, 3]}, "every block's edges must be among the 6"),
+        ({"edge_start": [-1, 2]}, "every block's edges must be among the 6"),
+        ({"n_edges": [2, 2**62]}, "every block's edges must be among the 6"),
+        ({"n_edges": [2]}, "are needed for each of 2 blocks"),
+        ({"edge_start": [2, 2]}, "block 0: an edge has an end outside of its 3 nodes"),
+        ({"feature_start": [0, 3]}, "every block's edge features must be among the 6"),
+        ({"grids": [[0, 0, 0], [2, 2, 8]]}, "block 1: the edges are not those of a grid"),
+        ({"grids": [[0, 0, 0], [2, 3, 4]]}, "block 1 is no grid"),
+        ({"grids": [[0, 0, 0], [2, 2, 5]]}, "block 1 is no grid"),
+        ({"grids": [[1, 3, 4], [2, 2, 4]], "edges": np.r_[[[0, 2], [1, 2]], grid_edges(2, 2)]},
+         "block 0: the edges are not those"),
+        ({"grids": [[0, 0, 0]]}, r"grids of shape \(1, 3\)"),
+        ({"pairwise": PairwiseModel("potts", 3)}, "n_labels is 2, of the pairwise model 3"),
+        ({"pairwise": PairwiseModel("directed", 2, np.ones((5, 1)))}, "among the 5 given"),
+        ({"labels": [0, 1, 2, 1, 1, 0, 0]}, "labels must lie between 0 and 1"),
+        ({"node_weight": np.ones(6)}, "node_weight must be 7 finite numbers"),
+        ({"node_weight": -np.ones(7)}, "node_weight must be 7 finite numbers"),
+        ({"cost": np.zeros((3, 3))}, r"cost must have shape \(2, 2\)"),
+        ({"length": [3, 5]}, "all of them rows of X"),
+    ],
+    ids=lambda v: v if isinstance(v, str) else next(iter(v)),
+)  # fmt: skip
+def test_bad_graphs_are_refused(change, message):
+    assert GraphProblem(**graph_arguments()).n_blocks == 2
+    with pytest.raises(ValueError, match=message):
+        GraphProblem(**graph_arguments(**change))
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("ising", 2), "pairwise must be one of"),
+        (("contrast", 2), "needs edge features"),
+        (("contrast", 2, [[-1.0]]), "those of contrast not negative"),
+        (("directed", 2, [[np.nan]]), "must be finite"),
+        (("directed", 2, [1.0]), r"edge features of shape \(1,\)"),
+        (("fixed", 2, None, -1.0), "strength must be finite and not negative"),
+    ],
+)
+def test_bad_pairwise_models_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        PairwiseModel(*arguments)
+
+
+def test_blocks_may_share_edges(rng):
+    # Two images of one size: the second graph's edges are the first's.
+    X = rng.integers(-3, 4, (8, 2)).astype(float)
+    arguments = graph_arguments(X=X, start=[0, 4], length=[4, 4], labels=np.zeros(8, dtype=int),
+                                grids=[[2, 2, 4]] * 2)  # fmt: skip
+    shared = {"edges": grid_edges(2, 2), "edge_start": [0, 0], "n_edges": [4, 4],
+              "feature_start": [0, 4]}  # fmt: skip
+    own = {"edges": np.r_[grid_edges(2, 2), grid_edges(2, 2)], "edge_start": [0, 4],
+           "n_edges": [4, 4]}  # fmt: skip
+    pairwise = PairwiseModel("contrast", 2, rng.random((8, 1)))
+    one = GraphProblem(**{**arguments, **shared, "pairwise": pairwise})
+    other = GraphProblem(**{**arguments, **own, "pairwise": pairwise})
+    w = rng.standard_normal(one.n_weights)
+    for i in range(2):
+        for a, b in zip(one.py_maximize(i, w), other.py_maximize(i, w), strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])

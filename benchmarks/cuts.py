@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""How long does a binary cut of a pixel grid take, beside PyMaxflow?
+
+    python benchmarks/cuts.py [--sizes 64 128 256 512] [--repeats 7] [--json FILE]
+
+CPU milliseconds of one thread from numpy arrays (node costs, contrast weights) to labels, building
+the graph included, each package called as its users call it; medians of interleaved repeats.
+Problems: random costs, the same with strong neighbours, and foreground against background by colour
+on scikit-learn's two sample images with contrast-sensitive neighbours. PyMaxflow (a peer under the
+GPL, never a dependency) is left out where it is not installed. Energies must agree.
+"""
+
+import argparse
+import json
+import statistics
+import time
+
+import numpy as np
+from sklearn.datasets import load_sample_image
+
+from sstruct._oracles._binary_energy import BinaryEnergy
+from sstruct.inference import graph_cut
+
+try:
+    import maxflow as pymaxflow
+except ImportError:
+    pymaxflow = None
+
+
+def neighbours(height, width, connectivity):
+    """Slices of both ends of the edges, direction by direction: right, down, and the diagonals."""
+    every, but_last, but_first = slice(None), slice(None, -1), slice(1, None)
+    out = [((every, but_last), (every, but_first)), ((but_last, every), (but_first, every))]
+    if connectivity == 8:
+        out.append(((but_last, but_last), (but_first, but_first)))
+        out.append(((but_last, but_first), (but_first, but_last)))
+    return out
+
+
+def grid_edges(height, width, connectivity):
+    node = np.arange(height * width, dtype=np.int32).reshape(height, width)
+    pairs = [(node[u].ravel(), node[v].ravel()) for u, v in neighbours(height, width, connectivity)]
+    return np.concatenate([np.stack(pair, axis=1) for pair in pairs])
+
+
+def random_problem(size, connectivity, strength):
+    rng = np.random.default_rng(0)
+    node = rng.normal(size=(size, size, 2))
+    weights = [
+        strength * rng.random(node[u].shape[:2]) for u, _ in neighbours(size, size, connectivity)
+    ]
+    return node, weights
+
+
+def image_problem(name, size, connectivity):
+    """Distances of colours to those of the image's middle and rim; neighbours by contrast."""
+    image = load_sample_image(name).astype(np.float64) / 255
+    rows = np.linspace(0, image.shape[0] - 1, size).astype(int)
+    columns = np.linspace(0, image.shape[1] - 1, size).astype(int)
+    image = image[rows][:, columns]
+    middle = image[size // 3 : 2 * size // 3, size // 3 : 2 * size // 3].reshape(-1, 3)
+    rim = np.concatenate([image[: size // 8].reshape(-1, 3), image[:, : size // 8].reshape(-1, 3)])
+    node = np.empty((size, size, 2))
+    for label, sample in enumerate((rim, middle)):
+        centre, covariance = sample.mean(axis=0), np.cov(sample.T) + 1e-3 * np.eye(3)
+        away = image - centre
+        node[..., label] = 0.5 * np.einsum(
+            "hwi,ij,hwj->hw", away, np.linalg.inv(covariance), away
+        ) + 0.5 * np.log(np.linalg.det(covariance))
+    pairs = neighbours(size, size, connectivity)
+    contrast = [((image[u] - image[v]) ** 2).sum(axis=2) for u, v in pairs]
+    mean = np.concatenate([squares.ravel() for squares in contrast]).mean()
+    return node, [0.2 + 3 * np.exp(-squares / (2 * mean)) for squares in contrast]
+
+
+def energy(labels, node, weights, connectivity):
+    pairs = neighbours(*labels.shape, connectivity)
+    total = np.take_along_axis(node, labels[..., None], axis=2).sum()
+    return total + sum(w[labels[u] != labels[v]].sum() for w, (u, v) in zip(weights, pairs))
+
+
+def general_cut(node, weights, edges, connectivity):
+    """`graph_cut` from the edges as an image's user has them."""
+    costs = np.concatenate([weight.ravel() for weight in weights])
+    return graph_cut(node.reshape(-1, 2), edges, costs)[0].reshape(node.shape[:2])
+
+
+def grid_cut(node, weights, edges, connectivity):
+    """The private door to the implicit grid, which the grid's estimator and decoder use."""
+    costs = np.zeros((len(edges), 4))
+    costs[:, 1] = costs[:, 2] = np.concatenate([weight.ravel() for weight in weights])
+    labels = BinaryEnergy().py_minimize(
+        node.reshape(-1, 2), None, costs, False, (*node.shape[:2], connectivity)
+    )[0]
+    return labels.reshape(node.shape[:2])
+
+
+STRUCTURES = [
+    [[0, 0, 0], [0, 0, 1], [0, 0, 0]],
+    [[0, 0, 0], [0, 0, 0], [0, 1, 0]],
+    [[0, 0, 0], [0, 0, 0], [0, 0, 1]],
+    [[0, 0, 0], [0, 0, 0], [1, 0, 0]],
+]
+
+
+def peer_cut(node, weights, edges, connectivity):
+    """PyMaxflow's grid functions: one array of weights, of the grid's size, for each direction."""
+    height, width = node.shape[:2]
+    graph = pymaxflow.Graph[float](height * width, len(edges))
+    nodes = graph.add_grid_nodes((height, width))
+    pairs = neighbours(height, width, connectivity)
+    for weight, structure, (u, _) in zip(weights, STRUCTURES, pairs):
+        padded = np.zeros((height, width))
+        padded[u] = weight
+        graph.add_grid_edges(nodes, padded, structure=np.array(structure), symmetric=True)
+    graph.add_grid_tedges(nodes, node[..., 1], node[..., 0])
+    graph.maxflow()
+    return graph.get_grid_segments(nodes).astype(np.int32)
+
+
+def measure(problem, connectivity, repeats):
+    """Milliseconds and energies of each way, interleaved."""
+    node, weights = problem
+    edges = grid_edges(*node.shape[:2], connectivity)
+    ways = {"graph_cut": general_cut, "grid": grid_cut}
+    if pymaxflow is not None:
+        ways["PyMaxflow"] = peer_cut
+    seconds, energies = {name: [] for name in ways}, {}
+    for repeat in range(repeats + 1):
+        for name, way in ways.items():
+            begin = time.thread_time()
+            labels = way(node, weights, edges, connectivity)
+            if repeat:
+                seconds[name].append(time.thread_time() - begin)
+            energies[name] = energy(labels, node, weights, connectivity)
+    spread = max(energies.values()) - min(energies.values())
+    assert spread <= 1e-9 * abs(energies["grid"]), energies
+    return {name: 1e3 * statistics.median(values) for name, values in seconds.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", type=int, nargs="+", default=[64, 128, 256, 512])
+    parser.add_argument("--repeats", type=int, default=7)
+    parser.add_argument("--json", help="write the figures there")
+    arguments = parser.parse_args()
+    kinds = {
+        "random": lambda size, connectivity: random_problem(size, connectivity, 1.0),
+        "random, strong": lambda size, connectivity: random_problem(size, connectivity, 3.0),
+        "china": lambda size, connectivity: image_problem("china.jpg", size, connectivity),
+        "flower": lambda size, connectivity: image_problem("flower.jpg", size, connectivity),
+    }
+    rows = []
+    print("problem           size links  graph_cut     grid  PyMaxflow  ratios")
+    for kind, make in kinds.items():
+        for size in arguments.sizes:
+            for connectivity in (4, 8):
+                figures = measure(make(size, connectivity), connectivity, arguments.repeats)
+                rows.append(
+                    {"problem": kind, "size": size, "connectivity": connectivity, **figures}
+                )
+                peer = figures.get("PyMaxflow", np.nan)
+                print(
+                    f"{kind:16}{size:6}{connectivity:6}{figures['graph_cut']:11.2f}"
+                    f"{figures['grid']:9.2f}{peer:11.2f}  "
+                    f"{figures['graph_cut'] / peer:.2f} {figures['grid'] / peer:.2f}",
+                    flush=True,
+                )
+    if arguments.json:
+        with open(arguments.json, "w") as file:
+            json.dump({"unit": "CPU milliseconds", "rows": rows}, file, indent=1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,214 @@
+"""Binary energies against enumeration: cuts and roof duality."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from sstruct._oracles._binary_energy import BinaryEnergy
+from sstruct.inference import graph_cut
+from tests.reference.energies import edge_tables, energies, energy, minimum
+
+SIGNS = ("attractive", "any", "mixed")
+
+
+def attractive(tables):
+    """Make random tables attractive by exchanging their columns where they are not."""
+    repulsive = tables[:, 0, 0] + tables[:, 1, 1] > tables[:, 0, 1] + tables[:, 1, 0]
+    tables[repulsive] = tables[repulsive][:, :, ::-1]
+    return tables
+
+
+def grid_edges(height, width, connectivity):
+    node = np.arange(height * width).reshape(height, width)
+    pairs = [(node[:, :-1], node[:, 1:]), (node[:-1], node[1:])]
+    if connectivity == 8:
+        pairs += [(node[:-1, :-1], node[1:, 1:]), (node[:-1, 1:], node[1:, :-1])]
+    return np.concatenate([np.stack([u.ravel(), v.ravel()], axis=1) for u, v in pairs]).astype(
+        np.int32
+    )
+
+
+def random_energy(rng, n_nodes, density, kind, ties):
+    """A random graph's costs: integers add up without rounding, so that minima agree to the bit."""
+    pairs = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
+    pairs = pairs.reshape(-1, 2)[rng.random(len(pairs)) < density]
+    turned = rng.random(len(pairs)) < 0.5
+    pairs[turned] = pairs[turned][:, ::-1]
+    pairs = rng.permutation(pairs)
+    high = 2 if ties else 10**6
+    node = rng.integers(-high, high + 1, (n_nodes, 2)).astype(float)
+    tables = rng.integers(-high, high + 1, (len(pairs), 2, 2)).astype(float)
+    if kind == "attractive":
+        tables = attractive(tables)
+    elif kind == "mixed":
+        keep = rng.random(len(pairs)) < 0.7
+        tables[keep] = attractive(tables[keep])
+    return node, np.ascontiguousarray(pairs), tables
+
+
+ENERGIES = dict(
+    n_nodes=st.integers(1, 9),
+    density=st.sampled_from([0.2, 0.5, 1.0]),
+    ties=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+
+
+@given(**ENERGIES)
+def test_cut_equals_enumeration(n_nodes, density, ties, seed, new_rng):
+    node, edges, tables = random_energy(new_rng(seed), n_nodes, density, "attractive", ties)
+    labels, value = graph_cut(node, edges, tables)
+    least, best = minimum(node, edges, tables)
+    assert labels.dtype == np.int32
+    assert value == least == energy(labels, node, edges, tables)
+    # Minima of an attractive energy form a lattice; the documented one is its least element.
+    assert labels.tolist() == best.min(axis=0).tolist()
+
+
+@given(**ENERGIES)
+def test_potts_costs_equal_their_tables(n_nodes, density, ties, seed, new_rng):
+    rng = new_rng(seed)
+    node, edges, _ = random_energy(rng, n_nodes, density, "any", ties)
+    weights = rng.integers(0, 5, len(edges)).astype(float)
+    labels, value = graph_cut(node, edges, weights)
+    tables = edge_tables(weights, len(edges), 2)
+    again, same = graph_cut(node, edges, tables)
+    assert value == same == minimum(node, edges, tables)[0]
+    np.testing.assert_array_equal(labels, again)
+
+
+@given(kind=st.sampled_from(SIGNS), **ENERGIES)
+@example(kind="any", n_nodes=3, density=1.0, ties=True, seed=0)
+def test_roof_duality_is_a_bound_and_persistent(n_nodes, density, kind, ties, seed, new_rng):
+    node, edges, tables = random_energy(new_rng(seed), n_nodes, density, kind, ties)
+    labels, bound = graph_cut(node, edges, tables, roof_duality=True)
+    least, best = minimum(node, edges, tables)
+    assert bound <= least
+    decided = labels >= 0
+    # Strong persistency: every minimum has the decided labels.
+    assert (best[:, decided] == labels[decided]).all()
+    if decided.all():
+        assert bound == least
+    if kind == "attractive":
+        assert bound == least
+        fixed = (best == best[0]).all(axis=0)
+        np.testing.assert_array_equal(labels, np.where(fixed, best[0], -1))
+
+
+@given(
+    height=st.integers(1, 5),
+    width=st.integers(1, 5),
+    connectivity=st.sampled_from([4, 8]),
+    kind=st.sampled_from(SIGNS),
+    seed=st.integers(0, 10**6),
+)
+def test_grid_equals_general_graph(height, width, connectivity, kind, seed, new_rng):
+    rng = new_rng(seed)
+    edges = grid_edges(height, width, connectivity)
+    node = rng.normal(size=(height * width, 2))
+    tables = rng.normal(size=(len(edges), 2, 2))
+    if kind == "attractive":
+        tables = attractive(tables)
+    partial = kind != "attractive"
+    grid = (height, width, connectivity)
+    on_graph = BinaryEnergy().py_minimize(node, edges, tables.reshape(-1, 4), partial)
+    on_grid = BinaryEnergy().py_minimize(node, None, tables.reshape(-1, 4), partial, grid)
+    np.testing.assert_array_equal(on_grid[0], on_graph[0])
+    assert on_grid[1] == pytest.approx(on_graph[1], rel=1e-12, abs=1e-12)
+
+
+def test_real_costs_equal_enumeration(rng):
+    for _ in range(50):
+        node, edges, _ = random_energy(rng, 8, 0.5, "any", False)
+        node = rng.normal(size=node.shape)
+        tables = attractive(rng.normal(size=(len(edges), 2, 2)))
+        labels, value = graph_cut(node, edges, tables)
+        _, best = minimum(node, edges, tables)
+        assert best.tolist() == [labels.tolist()]
+        assert value == pytest.approx(energy(labels, node, edges, tables), rel=1e-12)
+
+
+def test_one_workspace_for_energies_of_any_size(rng):
+    workspace = BinaryEnergy()
+    for _ in range(60):
+        kind = SIGNS[rng.integers(3)]
+        node, edges, tables = random_energy(rng, int(rng.integers(1, 40)), 0.3, kind, False)
+        partial = kind != "attractive"
+        labels, value, work = workspace.py_minimize(node, edges, tables.reshape(-1, 4), partial)
+        fresh = BinaryEnergy().py_minimize(node, edges, tables.reshape(-1, 4), partial)
+        np.testing.assert_array_equal(labels, fresh[0])
+        assert (value, work) == fresh[1:]
+
+
+def test_threads_with_workspaces_of_their_own(rng):
+    height, width = 40, 40
+    edges = grid_edges(height, width, 8)
+    jobs = []
+    for k in range(16):
+        tables = edge_tables(rng.random(len(edges)), len(edges), 2).reshape(-1, 4)
+        grid = (height, width, 8) if k % 2 else None
+        jobs.append((rng.normal(size=(height * width, 2)), edges, tables, k % 3 == 0, grid))
+    alone = [BinaryEnergy().py_minimize(*job) for job in jobs]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda job: BinaryEnergy().py_minimize(*job), jobs))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1:] == other[1:]
+
+
+def test_repulsion_of_rounding_size_is_tolerated():
+    node = [[0.0, 1.0], [1.0, 0.0]]
+    barely = [[[0.1 + 0.2, 0.3], [0.3, 0.3]]]
+    assert barely[0][0][0] + barely[0][1][1] > 0.6
+    labels, value = graph_cut(node, [[0, 1]], barely)
+    assert labels.tolist() == [0, 1]
+    assert value == 0.3
+
+
+def test_a_graph_without_edges():
+    labels, value = graph_cut([[1.0, 0.0], [0.0, 0.0], [2.0, 3.0]], [], [])
+    assert labels.tolist() == [1, 0, 0]
+    assert value == 2.0
+
+
+@pytest.mark.parametrize("partial", [False, True])
+def test_costs_of_edges_at_one_node_add_up(partial):
+    # A star of which every leaf pulls the centre to label 1.
+    edges = [[0, leaf] for leaf in range(1, 6)]
+    node = [[0.0, 4.5]] + [[3.0, 0.0]] * 5
+    labels, value = graph_cut(node, edges, np.ones(5), roof_duality=partial)
+    assert labels.tolist() == [1] * 6
+    assert value == 4.5
+    every, values = energies(node, edges, edge_tables(np.ones(5), 5, 2))
+    assert values.min() == value
+    assert (every[values == value] == 1).all()
+
+
+REPULSIVE = [[[1.0, 0.0], [0.0, 1.0]]]
+NODES = [[0.0, 1.0]] * 3
+
+
+@pytest.mark.parametrize(
+    "node, edges, costs, message",
+    [
+        (NODES, [[0, 3]], [1.0], r"edges\[0\] = \(0, 3\) is out of range: 3 nodes"),
+        (NODES, [[-1, 0]], [1.0], r"edges\[0\] = \(-1, 0\) is out of range"),
+        (NODES, [[0, 1], [1, 1]], [1.0, 1.0], r"edges\[1\] = \(1, 1\) is a self-loop"),
+        (NODES, [[0, 1], [2, 1], [1, 0]], np.ones(3), r"edges\[2\] = \(1, 0\) .* edges\[0\]"),
+        (NODES, [[0, 1, 1]], [1.0], r"edges must have shape \(n_edges, 2\)"),
+        (NODES, [[0.0, 1.0]], [1.0], "edges must be integers"),
+        ([[0.0, np.nan]], [], [], r"node_costs\[0\] = \[0.0, nan\] must be finite"),
+        ([[0.0, 1.0, 2.0]], [], [], r"node_costs must have shape \(n_nodes, 2\)"),
+        ([], [], [], "n_nodes at least 1"),
+        (NODES, [[0, 1]], [np.inf], r"edge_costs\[0\] = \[inf\] must be finite"),
+        (NODES, [[0, 1]], [1.0, 2.0], r"edge_costs must have shape \(1,\) or \(1, 2, 2\)"),
+        (NODES, [[0, 1]], [-1.0], r"edge_costs\[0\] = -1 of edge \(0, 1\).*roof_duality=True"),
+        (NODES, [[0, 1]], REPULSIVE, r"edge 0 = \(0, 1\) is repulsive.*roof_duality=True"),
+    ],
+)
+def test_bad_input_is_named(node, edges, costs, message):
+    with pytest.raises(ValueError, match=message):
+        graph_cut(node, edges, costs)
