@@ -26,9 +26,6 @@ cdef class ChainProblem(BlockProblem):
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge
 
-    cdef int32_t labels_at(
-        self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil
-    cdef void forget(self, int32_t n_labels) noexcept nogil
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil

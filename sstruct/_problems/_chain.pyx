@@ -15,6 +15,7 @@ from libc.string cimport memcpy, memset
 
 from sstruct._oracles._viterbi cimport viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._label_sets cimport collect_labels, forget_labels
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 import numpy as np
@@ -215,13 +216,13 @@ cdef class ChainProblem(BlockProblem):
         edge = w + self.edge_at if self.transitions else NULL
         memset(out, 0, count * sizeof(double))
         for l in range(L):
-            n_labels = self.labels_at(codes, count, l)
+            n_labels = collect_labels(codes, count, l, place, label)
             differ = n_labels > 1
             if differ:
                 self.node_scores(i, l, w, scale, label, n_labels, label_score)
                 for k in range(count):
                     out[k] += label_score[place[codes[k][l]]]
-                self.forget(n_labels)
+                forget_labels(place, label, n_labels)
                 spent += n_labels * sstruct_row_size(&self.rows, first + l)
                 spent += 2 * count
             if edge != NULL and l > 0 and (differ or before):
@@ -231,32 +232,6 @@ cdef class ChainProblem(BlockProblem):
             before = differ
         work[0] += spent
         return 0
-
-    cdef int32_t labels_at(
-            self, const int32_t** codes, Py_ssize_t count, Py_ssize_t l) noexcept nogil:
-        """Number of labels at position l; `label` lists them and `place` finds them until `forget`.
-
-        One alone is not listed.
-        """
-        cdef Py_ssize_t k
-        cdef int32_t y = codes[0][l], n_labels = 0
-        for k in range(1, count):
-            if codes[k][l] != y:
-                break
-        else:
-            return 1
-        for k in range(count):
-            y = codes[k][l]
-            if self.place[y] < 0:
-                self.place[y] = n_labels
-                self.label[n_labels] = y
-                n_labels += 1
-        return n_labels
-
-    cdef void forget(self, int32_t n_labels) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(n_labels):
-            self.place[self.label[k]] = -1
 
     cdef void node_scores(
             self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
@@ -363,7 +338,7 @@ cdef class ChainProblem(BlockProblem):
         cdef double* change = &self.label_score[0]
         cdef int32_t y, n_labels
         for l in range(L):
-            n_labels = self.labels_at(codes, count, l)
+            n_labels = collect_labels(codes, count, l, place, label)
             differ = n_labels > 1
             if differ:
                 memset(change, 0, n_labels * sizeof(double))
@@ -378,7 +353,7 @@ cdef class ChainProblem(BlockProblem):
                         out[self.start_at + y] += change[k]
                     if self.boundaries and l == L - 1 and self.ends_here[i]:
                         out[self.end_at + y] += change[k]
-                self.forget(n_labels)
+                forget_labels(place, label, n_labels)
             if self.transitions and l > 0 and (differ or before):
                 for k in range(count):
                     out[self.edge_at + codes[k][l - 1] * KP + codes[k][l]] += coefficient[k]
