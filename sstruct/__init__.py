@@ -2,6 +2,8 @@
 
 from sstruct._callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
+from sstruct.graph import GraphCRFSSVM
+from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.sequences import Sequences
 
@@ -10,6 +12,8 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "ChainSSVM",
     "GapMonitor",
+    "GraphCRFSSVM",
+    "GridCRFSSVM",
     "MulticlassSSVM",
     "Sequences",
     "__version__",

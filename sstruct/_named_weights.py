@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._problems.graph_arguments import graph_weight_views
 from sstruct._problems.node_arguments import join_views, weight_views
 
 
@@ -51,3 +52,18 @@ class ChainWeights(NodeWeights):
         """Weight of each transition, rows from, columns to."""
         K = len(self.classes_)
         return self._views().get("edge", np.zeros((K, K)))
+
+
+class GraphWeights(NodeWeights):
+    """The same with pairwise weights, of shape ``_edge_shape``: () where there are none."""
+
+    def _views(self):
+        check_is_fitted(self)
+        return graph_weight_views(
+            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
+        )
+
+    @property
+    def edge_coef_(self):
+        """Pairwise weights; None where they are fixed."""
+        return self._views().get("edge")

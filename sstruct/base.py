@@ -130,7 +130,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver)
-        bounds = None if self.bounds is None else padded_bounds(problem, self.bounds)
+        bounds = self._bounds(problem)
         bar = progress(self.verbose, self.tol, self.max_iter)
 
         def as_fitted(solution):
@@ -182,6 +182,14 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             }
         return self._finish(task, solution, {**as_fitted(solution), "_warm_state": warm})
 
+    def _bounds(self, problem):
+        """Return bounds of the weights in the problem's layout, or None."""
+        return None if self.bounds is None else padded_bounds(problem, self.bounds)
+
+    def _labels(self, y, nodes):
+        """Return all labels as one array with an entry a node."""
+        return flat_labels(y, nodes, type(self).__name__)
+
     def _finish(self, task, solution, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""
         # At once, so that an interruption leaves the attributes of one fit.
@@ -195,10 +203,13 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         task.end(solution)
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
+            # A certificate is as good as the decoder that it rests on.
+            approximate = " (approximate)" if "(approximate)" in self.inference_ else ""
             warnings.warn(
                 f"{type(self).__name__} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e} after {solution.n_passes} passes, "
-                f"before tol={self.tol:g}. Increase max_iter or max_time, or tol.",
+                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
+                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
+                "max_time, or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -271,7 +282,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         float
         """
         nodes, codes = self._predict_codes(X)
-        labels = flat_labels(y, nodes, type(self).__name__)
+        labels = self._labels(y, nodes)
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
         weights[is_label(labels, getattr(self, "ignore_label", None))] = 0
         if not weights.any():

@@ -107,7 +107,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimators : dict of str to estimator
-            Fitted estimators by the name that the legend shows.
+            Fitted estimators by the name that the legend shows; it adds ``(approximate)`` where
+            the certificate rests on an approximate decoder.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -134,6 +135,9 @@ class ConvergenceDisplay:
         histories = {}
         for name, estimator in estimators.items():
             check_is_fitted(estimator, "history_")
+            # A certificate is as good as the decoder that it rests on.
+            if "(approximate)" in getattr(estimator, "inference_", ""):
+                name = f"{name} (approximate)"
             histories[name] = estimator.history_
         return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)
 

@@ -3,10 +3,15 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sstruct import ChainSSVM, MulticlassSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM
 
 # Weight equivalence is asked at rtol 1e-7, so fits must be tight.
-ESTIMATORS = [ChainSSVM(tol=1e-10), MulticlassSSVM(tol=1e-10)]
+ESTIMATORS = [
+    ChainSSVM(tol=1e-10),
+    GraphCRFSSVM(tol=1e-10),
+    GridCRFSSVM(tol=1e-10),
+    MulticlassSSVM(tol=1e-10),
+]
 # Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
 # warns of.
 CHECKS = [

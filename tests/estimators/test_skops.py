@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, Sequences
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
@@ -15,6 +15,8 @@ io = pytest.importorskip("skops.io")
 
 TRUSTED = (
     "sstruct.chain.ChainSSVM",
+    "sstruct.graph.GraphCRFSSVM",
+    "sstruct.grid.GridCRFSSVM",
     "sstruct.masks.bio_transitions",
     "sstruct.preprocessing._per_node.PerNode",
     "sstruct.preprocessing._sequence_vectorizer.SequenceVectorizer",
@@ -128,3 +130,16 @@ def test_another_format_is_refused(tiny_chains, monkeypatch):
     monkeypatch.undo()
     with pytest.raises(ValueError, match="in format 99; this version"):
         io.loads(data, trusted=io.get_untrusted_types(data=data))
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", 0.5])
+def test_graphs_and_images(rng, pairwise):
+    image = rng.standard_normal((2, 2, 1))
+    graph = (image.reshape(4, 1), [[0, 1], [1, 2]], [[1.0], [0.5]])
+    grid = GridCRFSSVM(pairwise=pairwise).fit([image], [[["a", "b"], ["b", "a"]]])
+    assert equal(grid.predict([image]), round_trip(grid).predict([image]))
+    model = GraphCRFSSVM(pairwise=pairwise).fit([graph], [["a", "b", "a", "a"]])
+    again = round_trip(model)
+    assert equal(model.predict([graph]), again.predict([graph]))
+    for name, value in vars(model).items():
+        assert equal(value, vars(again)[name]), name

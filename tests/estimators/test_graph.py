@@ -1,0 +1,437 @@
+"""GraphCRFSSVM: optimum, boxes, what leaves training, and what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV
+
+import sstruct._graph_base
+from sstruct import GraphCRFSSVM
+from sstruct._oracles._graph_enumeration import graph_enumeration
+from sstruct.plotting import ConvergenceDisplay
+from tests.reference import boxed_qp, brute_force, graphs
+
+MODELS = ["potts", "contrast", "full", "directed", 0.3]
+LAM = 0.05
+
+
+def make(rng, K=3, n=8, pairwise="potts", most=4, sizes=False, storage="dense"):
+    """Noisy graphs of 1 to `most` nodes, not separable; every label occurs."""
+    X, y = [], []
+    for i in range(n):
+        V = rng.integers(1, most + 1) if i else K
+        edges = graphs.random_edges(rng, V, 0.8)
+        features = rng.standard_normal((len(edges), 2))
+        features = abs(features) if pairwise == "contrast" else features
+        x = rng.standard_normal((V, 2))
+        x = sparse.csr_matrix(x * (rng.random(x.shape) < 0.7)) if storage == "csr" else x
+        X.append((x, edges, features, rng.uniform(0.5, 3, V) if sizes else None))
+        y.append(np.arange(K) if i == 0 else rng.integers(0, K, V))
+    return X, y
+
+
+def dense(X):
+    return [(x.toarray() if sparse.issparse(x) else x, *rest) for x, *rest in X]
+
+
+def box(model, K, F, pairwise, bias=True, submodular=False):
+    """Bounds as the public interface states them."""
+    parts = [np.full((2, (F + bias) * K), [[-np.inf], [np.inf]])]
+    shape = {"potts": (1,), "contrast": (2,), "full": (K, K), "directed": (2, K, K)}.get(pairwise)
+    if shape is not None:
+        edge = np.full((2, *shape), np.inf)
+        edge[0] = -np.inf
+        if pairwise in ("potts", "contrast"):
+            edge[1] = 0
+        elif submodular:
+            for a in range(K):
+                for b in range(K):
+                    edge[0 if a == b else 1, ..., a, b] = 0
+        parts.append(edge.reshape(2, -1))
+    return np.concatenate(parts, axis=1)
+
+
+def terms_of(X, y, pairwise, K, **keywords):
+    fixed = isinstance(pairwise, float)
+    return graphs.blocks(
+        dense(X),
+        y,
+        "fixed" if fixed else pairwise,
+        K,
+        strength=pairwise if fixed else 0.0,
+        **keywords,
+    )
+
+
+@pytest.fixture
+def enumerated(monkeypatch):
+    """Decoding by enumeration, whatever the model: every certificate is exact."""
+    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_: graph_enumeration())
+
+
+def tight(**parameters):
+    return GraphCRFSSVM(**{"lam": LAM, "tol": 1e-8, "max_iter": 20_000, "random_state": 0,
+                           **parameters})  # fmt: skip
+
+
+def compare(model, terms, bounds):
+    """The certificate by its definition, and the optimum by the independent QP."""
+    assert model.status_ == "CONVERGED"
+    assert model.objective_ == pytest.approx(
+        brute_force.primal(model.w_, model.lam_, terms), rel=1e-9
+    )
+    assert (model.w_ >= bounds[0]).all()
+    assert (model.w_ <= bounds[1]).all()
+    best, _ = boxed_qp.optimum(terms, model.lam_, bounds)
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= model.objective_ * (1 + 1e-8)
+    assert model.dual_objective_ == pytest.approx(best, rel=1e-7)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+@pytest.mark.parametrize("sizes", [False, True], ids=["", "sizes"])
+@pytest.mark.parametrize("pairwise", MODELS)
+def test_optimum_equals_the_independent_qp(rng, enumerated, pairwise, sizes, weighted):
+    X, y = make(rng, pairwise=pairwise, sizes=sizes)
+    weights = rng.integers(1, 4, len(X)).astype(float) if weighted else None
+    model = tight(pairwise=pairwise).fit(X, y, sample_weight=weights)
+    compare(model, terms_of(X, y, pairwise, 3, weights=weights), box(model, 3, 2, pairwise))
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("loss", ["hamming-count", "balanced", "weights", "table"])
+def test_optimum_of_other_losses(rng, enumerated, loss, bias, storage):
+    X, y = make(rng, pairwise="full", sizes=True, storage=storage)
+    table = np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])
+    values = {"weights": np.array([0.5, 2, 1]), "table": table}
+    cost = 1 - np.eye(3)
+    if loss == "balanced":
+        count = np.zeros(3)
+        for graph, labels in zip(X, y, strict=True):
+            np.add.at(count, labels, graph[3])
+        cost *= (count.sum() / (3 * count))[:, np.newaxis]
+    elif loss == "weights":
+        cost *= values[loss][:, np.newaxis]
+    elif loss == "table":
+        cost = values[loss]
+    model = tight(pairwise="full", loss=values.get(loss, loss), fit_intercept=bias).fit(X, y)
+    terms = terms_of(X, y, "full", 3, cost=cost, bias=bias, divided=loss != "hamming-count")
+    compare(model, terms, box(model, 3, 2, "full", bias))
+
+
+@pytest.mark.parametrize("pairwise", MODELS)
+def test_cuts_reach_the_boxed_optimum(rng, pairwise):
+    X, y = make(rng, K=2, pairwise="contrast" if pairwise == "directed" else pairwise, most=5)
+    model = tight(pairwise=pairwise, bounds="submodular", inference="cut").fit(X, y)
+    assert model.inference_ == "graph cut (exact)"
+    bounds = box(model, 2, 2, pairwise, submodular=True)
+    terms = terms_of(X, y, pairwise, 2)
+    compare(model, terms, bounds)
+    for block, labels in zip(terms, model.predict([X[block.sample] for block in terms])):
+        # At loss 0 a fixed cost stands in the score too.
+        edges = X[block.sample][1]
+        strength = pairwise if isinstance(pairwise, float) else 0.0
+        score = [
+            phi @ model.w_ - strength * graphs.disagreements(y, edges)
+            for phi, y in zip(block.phi, block.labelings, strict=True)
+        ]
+        assert score[block.labelings.index(tuple(labels.tolist()))] == pytest.approx(max(score))
+
+
+@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"])
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", "full", "directed"])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solver):
+    # Labels that differ at every edge: free weights would repel.
+    X, _ = make(rng, K=2, pairwise="contrast", most=2, n=20)
+    y = [np.arange(len(x)) for x, *_ in X]
+    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_: graph_enumeration(True))
+    bounds = "submodular" if pairwise in ("full", "directed") else None
+    more = {"average": True, "step": "fw"} if "bcfw" in solver else {}
+    model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30, **more).fit(X, y)
+    model.predict(X)
+    if bounds is not None:
+        with pytest.raises(ValueError, match="is repulsive"):
+            clone(model).set_params(bounds=None).fit(X, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("pairwise", ["potts", "full", "directed"])
+def test_approximate_decoders_keep_what_they_can(rng, pairwise):
+    # The dual is a lower bound whatever the decoder; the objective at w_ is not above the primal.
+    X, y = make(rng, K=3, n=12, pairwise=pairwise, most=5)
+    X[1], y[1] = (rng.standard_normal((3, 2)), CYCLE, rng.standard_normal((3, 2)), None), [0, 1, 2]
+    model = tight(pairwise=pairwise, tol=1e-3, max_iter=300).fit(X, y)
+    terms = terms_of(X, y, pairwise, 3)
+    best, _ = boxed_qp.optimum(terms, LAM, box(model, 3, 2, pairwise))
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert model.objective_ <= brute_force.primal(model.w_, LAM, terms) * (1 + 1e-9)
+    assert model.inference_.endswith("(approximate)")
+    display = ConvergenceDisplay.from_estimators({"a": model})
+    assert list(display.histories) == ["a (approximate)"]
+
+
+CYCLE = np.array([[0, 1], [1, 2], [2, 0]])
+
+
+def test_names_of_decoders(rng):
+    X = [(rng.standard_normal((3, 2)), CYCLE, rng.random((3, 1))) for _ in range(3)]
+    y, three = [[0, 1, 1]] * 3, [[0, 1, 2]] * 3
+    for labels, pairwise, bounds, expected in [
+        (y, "potts", None, "graph cut (exact)"),
+        (y, "contrast", "submodular", "graph cut (exact)"),
+        (y, 0.5, None, "graph cut (exact)"),
+        (y, "full", "submodular", "graph cut (exact)"),
+        (y, "full", None, "fusion moves (approximate)"),
+        (y, "directed", None, "fusion moves (approximate)"),
+        (three, "potts", None, "alpha-expansion (approximate)"),
+        (three, "full", "submodular", "fusion moves (approximate)"),
+    ]:
+        model = GraphCRFSSVM(pairwise=pairwise, bounds=bounds, max_iter=1, tol=10)
+        assert model.fit(X, labels).inference_ == expected
+    model = GraphCRFSSVM(inference="expansion", max_iter=1, tol=10).fit(X, y)
+    assert model.inference_ == "alpha-expansion (approximate)"
+    alone = [(x, np.zeros((0, 2))) for x, *_ in X]
+    assert GraphCRFSSVM().fit(alone, y).inference_ == "node by node (exact)"
+
+
+@pytest.mark.parametrize("pairwise", MODELS)
+def test_forests_are_decoded_exactly(rng, pairwise):
+    # Two trees of a forest, and single nodes; some nodes leave training.
+    edges = [[2, 0], [3, 2], [2, 4], [6, 5]]
+    X, y = [], []
+    for V in (7, 8, 7, 1, 2):
+        own = [edge for edge in edges if max(edge) < V]
+        features = abs(rng.standard_normal((len(own), 2)))
+        X.append((rng.standard_normal((V, 2)), np.array(own).reshape(-1, 2), features, None))
+        y.append(rng.integers(0, 3, V))
+    y[0][:3], y[1][3:6] = [0, 1, 2], -1
+    model = tight(pairwise=pairwise).fit(X, y)
+    assert model.inference_ == "max-sum (exact)"
+    compare(model, terms_of(X, y, pairwise, 3), box(model, 3, 2, pairwise))
+
+
+def test_where_a_forest_is_needed(rng):
+    path = (rng.standard_normal((3, 2)), CYCLE[:2])
+    cycle = (rng.standard_normal((4, 2)), CYCLE)  # no more edges than a tree would have
+    y = [[0, 1, 2], [0, 1, 2, 0]]
+    model = GraphCRFSSVM(inference="max-sum", lam=0.1)
+    with pytest.raises(ValueError, match=r"is for forests, but X\[1\] has a cycle"):
+        model.fit([path, cycle], y)
+    assert not hasattr(model, "w_")
+    # Without node 2 the cycle is a path.
+    model.fit([path, cycle], [y[0], [0, 1, -1, 0]])
+    assert model.inference_ == "max-sum (exact)"
+    with pytest.raises(ValueError, match=r"is for forests, but X\[0\] has a cycle"):
+        model.predict([cycle])
+    auto = GraphCRFSSVM(lam=0.1).fit([path, path], [y[0], y[0]])
+    assert auto.inference_ == "max-sum (exact)"
+    assert len(auto.predict([cycle, path])[0]) == 4  # moves take over
+    assert GraphCRFSSVM().fit([path, cycle], y).inference_ == "alpha-expansion (approximate)"
+
+
+@pytest.mark.parametrize("sizes", [False, True])
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", "directed"])
+def test_ignored_nodes_are_as_if_removed(rng, enumerated, pairwise, sizes):
+    X, y = make(rng, pairwise=pairwise, n=12, sizes=sizes)
+    y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
+    y[0], y[1] = np.arange(3), np.full(len(y[1]), -1)
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    weights[:2] = 2, 5
+    model = tight(pairwise=pairwise, lam="auto", loss="balanced").fit(X, y, weights)
+    parts = [graphs.without(*pair) for pair in zip(X, y, strict=True)]
+    kept = [i for i, part in enumerate(parts) if part is not None]
+    assert len(kept) < len(X)
+    removed = clone(model).fit([parts[i][0] for i in kept], [parts[i][1] for i in kept],
+                               weights[kept])  # fmt: skip
+    np.testing.assert_array_equal(model.w_, removed.w_)
+    assert model.lam_ == removed.lam_ == 1 / weights[kept].sum()
+    assert [len(labels) for labels in model.predict(X)] == [len(labels) for labels in y]
+    correct = total = 0
+    for predicted, labels, weight in zip(model.predict(X), y, weights):
+        correct += weight * ((predicted == labels) & (labels >= 0)).sum()
+        total += weight * (labels >= 0).sum()
+    assert model.score(X, y, weights) == pytest.approx(correct / total)
+
+
+def test_balanced_counts_sizes(rng, enumerated):
+    X, y = make(rng, sizes=True)
+    X = [(x, edges, features, np.ceil(sizes)) for x, edges, features, sizes in X]
+    copies = np.bincount(np.concatenate([np.repeat(k, g[3].astype(int)) for g, k in zip(X, y)]))
+    explicit = tight(loss=copies.sum() / (3 * copies)).fit(X, y)
+    np.testing.assert_allclose(tight(loss="balanced").fit(X, y).w_, explicit.w_, atol=1e-9)
+
+
+def test_a_weight_is_so_many_copies(rng, enumerated):
+    X, y = make(rng, n=6)
+    weights = np.array([1, 2, 0, 3, 1, 2])
+    repeated = np.repeat(np.arange(6), weights)
+    one = tight(lam="auto", tol=1e-11).fit(X, y, weights)
+    other = clone(one).fit([X[i] for i in repeated], [y[i] for i in repeated])
+    assert one.lam_ == other.lam_
+    np.testing.assert_allclose(one.w_, other.w_, atol=1e-5)
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-9)
+
+
+def test_the_same_bits_for_every_n_jobs(rng):
+    X, y = make(rng, K=2, n=140, most=40)
+    one = GraphCRFSSVM(lam=0.01, max_iter=5, tol=0, random_state=0)
+    with pytest.warns(Warning, match="stopped at relative duality gap"):
+        models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.w_, models[0].w_)
+        assert model.objective_ == models[0].objective_
+        for a, b in zip(model.predict(X), models[0].predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_pickles_searches_and_forms(rng):
+    X, y = make(rng, K=2, n=12)
+    names = np.array(["a", "b"])
+    y = [names[labels] for labels in y]
+    model = GraphCRFSSVM(pairwise="contrast", lam=0.1, random_state=0)
+    with pytest.raises(NotFittedError):
+        _ = model.edge_coef_
+    X = [(x, edges, abs(features)) for x, edges, features, _ in X]
+    model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    for a, b in zip(model.predict(X), again.predict(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert model.coef_.shape == (2, 2)
+    assert model.edge_coef_.shape == (2,)
+    assert (model.edge_coef_ <= 0).all()
+    assert len(model.w_) == 2 * 2 + 2 + 2
+    assert GraphCRFSSVM(pairwise=0.1).fit(X, y).edge_coef_ is None
+    search = GridSearchCV(GraphCRFSSVM(random_state=0), {"lam": [0.01, 0.1]}, cv=3).fit(X, y)
+    assert 0 <= search.best_score_ <= 1
+    held = np.empty(len(X), dtype=object)
+    held[:] = X
+    for form in (held, tuple(X), [list(item) for item in X]):
+        for a, b in zip(model.predict(form), model.predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_what_the_model_means_does_not_change_after_the_fit(rng):
+    X, y = make(rng, K=2)
+    model = GraphCRFSSVM(lam=0.1, random_state=0).fit(X, y)
+    before, w = model.predict(X), model.w_
+    model.set_params(pairwise="full", inference="expansion", fit_intercept=False)
+    np.testing.assert_array_equal(model.w_, w)
+    for a, b in zip(model.predict(X), before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("kind", ["dual", "primal"])
+def test_warm_start(rng, enumerated, kind):
+    X, y = make(rng)
+    model = tight(warm_start=kind, lam=0.2).fit(X, y)
+    model.set_params(lam=LAM).fit(X, y)
+    best, _ = boxed_qp.optimum(terms_of(X, y, "potts", 3), LAM, box(model, 3, 2, "potts"))
+    assert model.objective_ == pytest.approx(best, rel=1e-7)
+    with pytest.raises(ValueError, match="warm_start goes on"):
+        model.set_params(pairwise="full").fit(X, y)
+
+
+def test_contiguous_features_are_not_copied():
+    x = np.random.default_rng(0).standard_normal((6, 2))
+    model = GraphCRFSSVM().fit(x, [0, 1, 0, 1, 0, 1])
+    from sstruct._graph_input import pack_graphs
+
+    packed = pack_graphs(model, x, "potts", None, fitted=True)
+    assert np.shares_memory(packed.nodes.flat, x)
+
+
+# One change to (X, y) each: what must be named.
+EDGE = np.array([[0, 1]])
+
+
+@pytest.mark.parametrize(
+    "graph, message",
+    [
+        ((np.ones((2, 2)), [[0, 2]]), r"edge 0 of X\[1\] is \[0, 2\], expected nodes 0 to 1"),
+        ((np.ones((2, 2)), [[-1, 0]]), r"edge 0 of X\[1\] is \[-1, 0\], expected nodes 0 to 1"),
+        ((np.ones((2, 2)), [[0, 1], [1, 1]]), r"edge 1 of X\[1\] is \[1, 1\], a self-loop"),
+        ((np.ones((2, 2)), [[0, 1], [1, 0]]), r"edge 1 of X\[1\] is \[1, 0\], which is there"),
+        ((np.ones((2, 2)), [[0, 1, 1]]), r"the edges of X\[1\] have shape \(1, 3\), expected"),
+        ((np.ones((2, 2)), [[0.0, 1.0]]), r"the edges of X\[1\] have dtype float64"),
+        ((np.ones((2, 3)), EDGE), r"X\[1\] has 3 features, expected 2"),
+        ((np.full((2, 2), np.nan), EDGE), r"X\[1\] contains NaN or infinity at node 0"),
+        ((np.ones((0, 2)), EDGE), r"X\[1\] has length 0"),
+        ((np.ones(2), EDGE), r"X\[1\] has 1 dimensions, expected 2"),
+        ((np.ones((2, 2)),), r"X\[1\] is 1 parts, expected a tuple of 2 to 4 parts"),
+        (np.ones((2, 2)), r"X\[1\] is ndarray, expected a tuple"),
+        ((np.ones((2, 2)), EDGE, np.ones((2, 1))), r"X\[1\] have shape \(2, 1\), expected one row"),
+        ((np.ones((2, 2)), EDGE, np.ones(1)), r"X\[1\] have shape \(1,\), expected one row"),
+        ((np.ones((2, 2)), EDGE, np.ones((1, 3))), r"X\[1\] has 3 edge features, expected 1"),
+        ((np.ones((2, 2)), EDGE, [[np.nan]]), r"the edge features of X\[1\] contain NaN"),
+        ((np.ones((2, 2)), EDGE, [["a"]]), r"the edge features of X\[1\] are no numeric"),
+        ((np.ones((2, 2)), EDGE, [[-1.0]]), r"the edge features of X\[1\] are negative"),
+        ((np.ones((2, 2)), EDGE), r"X\[1\] has no edge features, which pairwise=\"contrast\""),
+        ((np.ones((2, 2)), EDGE, [[1.0]], np.ones(3)), r"node sizes of X\[1\] have shape \(3,\)"),
+        ((np.ones((2, 2)), EDGE, [[1.0]], [1.0, 0.0]), r"the node sizes of X\[1\] must be finite"),
+        ((np.ones((2, 2)), EDGE, [[1.0]], ["a", "b"]), r"the node sizes of X\[1\] have"),
+    ],
+)  # fmt: skip
+def test_bad_graphs_are_named(graph, message):
+    good = (np.array([[1.0, 0], [0, 1]]), EDGE, np.ones((1, 1)))
+    model = GraphCRFSSVM(pairwise="contrast")
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit([good, graph], [[0, 1], [0, 1]])
+    assert not hasattr(model, "w_")
+    model.fit([good, good], [[0, 1], [0, 1]])
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict([good, graph])
+
+
+@pytest.mark.parametrize(
+    "parameters, y, message",
+    [
+        ({}, [[0, 1], [0]], r"X\[1\] has 2 nodes but y\[1\] has 1 labels"),
+        ({}, [[0, 1]], "X has 2 samples but y has 1"),
+        ({"classes": [0, 1]}, [[0, 1], [0, 2]], r"y\[1\] contains 2, which is not in classes"),
+        ({}, [[-1, -1], [-1, -1]], "no labelled node"),
+        ({"pairwise": "ising"}, None, "pairwise must be one of"),
+        ({"pairwise": -0.5}, None, "pairwise must be at least 0"),
+        ({"pairwise": np.nan}, None, "pairwise must be finite"),
+        ({"pairwise": True}, None, "pairwise must be a number"),
+        ({"inference": "lp"}, None, "inference must be one of"),
+        ({"bounds": "attractive"}, None, "bounds must be one of"),
+        ({"pairwise": "full", "inference": "cut"}, None, 'needs bounds="submodular"'),
+        ({"inference": "cut"}, [[0, 1], [2, 1]], "is for two labels, found 3"),
+        ({"pairwise": "directed", "bounds": "submodular"}, None, "that are not negative"),
+        ({"bounds": np.full((2, 7), [[-1.0], [1.0]])}, None, "expected upper bounds of at most 0"),
+        ({"bounds": np.zeros((2, 6))}, None, r"bounds of shape \(2, 6\), expected \(2, 7\)"),
+    ],
+)
+def test_bad_labels_and_parameters_are_named(parameters, y, message):
+    graph = (np.array([[1.0, 0], [0, 1]]), EDGE, -np.ones((1, 1)))
+    model = GraphCRFSSVM(**parameters)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit([graph, graph], [[0, 1], [0, 1]] if y is None else y)
+    assert not hasattr(model, "w_")
+
+
+def test_other_input_is_refused(rng):
+    X, y = make(rng)
+    for wrong in ([x for x, *_ in X], np.ones((3, 2, 2)), iter(X), {}):
+        with pytest.raises((ValueError, TypeError), match="X must be a list of"):
+            GraphCRFSSVM().fit(wrong, y)
+    with pytest.raises(ValueError, match="needs edge features"):
+        GraphCRFSSVM(pairwise="directed").fit(np.ones((2, 2)), [0, 1])
+    assert GraphCRFSSVM(pairwise="full").fit(np.eye(2), [0, 1]).predict(np.eye(2)).tolist() == [
+        0,
+        1,
+    ]
+
+
+def test_bounds_within_the_box_are_taken(rng):
+    X, y = make(rng, K=2)
+    bounds = np.full((2, 7), [[-np.inf], [np.inf]])
+    bounds[:, 6] = -0.25, -0.25
+    model = GraphCRFSSVM(bounds=bounds, lam=0.1).fit(X, y)
+    assert model.edge_coef_.tolist() == [-0.25]
