@@ -109,6 +109,11 @@ class GraphCRFSSVM(GraphSSVM):
 
     Notes
     -----
+    Features add up over the V nodes of a graph, and the loss, unless it is ``"hamming-count"``, is
+    divided by V: weights come out V times smaller than those of single nodes, and `lam` is to be
+    V^2 times as large (``"hamming-count"``: V times). With ``lam="auto"`` large graphs are hardly
+    regularised, and take many passes.
+
     There is no ``decision_function``: the max-marginals of a graph take a decoding each.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
