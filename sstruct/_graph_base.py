@@ -11,6 +11,7 @@ from sstruct._graph_data import LabelledGraphs, check_feature_need
 from sstruct._named_weights import GraphWeights
 from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._problems._decode import decode
+from sstruct._problems._explicit import explicit_where_cheaper
 from sstruct._problems.graph_arguments import PAIRWISE, attractive_edges
 from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
@@ -110,7 +111,7 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         method = _method(model, data.graphs, K)
         problem = data.problem(pairwise, _decoder(method, model["seed"]), self.fit_intercept)
         return {
-            "problem": problem,
+            "problem": explicit_where_cheaper(problem),
             "block_weight": data.block_weight,
             "lam": 1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
             "data": arrays,

@@ -414,6 +414,23 @@ def test_blocks_may_share_edges(rng):
             np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("loss", ["distance", "hamming"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize(
+    "form, pairs", [("maps", False), ("candidates", False), ("candidates", True)]
+)
+@pytest.mark.parametrize("n_types", [1, 2])
+@pytest.mark.parametrize("parents", FORESTS, ids=str)
+def test_trees(rng, parents, n_types, form, pairs, storage, dtype, loss):
+    P = len(parents)
+    for bias in (True, False) if n_types > 1 and P < 4 else (True,):
+        trees = make_trees(
+            rng, parents, form, n_types=n_types, pairs=pairs, loss=loss, bias=bias, storage=storage,
+            dtype=dtype, missing=0.3 if P > 3 else rng.choice([0, 0.5]),
+        )  # fmt: skip
+        check_against_definition(trees, rng)
+
+
 @pytest.mark.parametrize("make", [make_chains, make_enumerated])
 def test_a_costly_oracle_changes_no_answer(rng, make):
     made = make(rng, 3, (4, 1, 3)) if make is make_chains else make(rng, (4, 1, 3), 6)
