@@ -1,0 +1,111 @@
+"""Features of pictures: of pixels, superpixels and edges.
+
+Pixels of photographs are described by colour, its mean and spread in two windows, and place; a
+fixed random expansion (Nystroem) of these lets a linear model draw curved borders. Superpixels
+are clusters of pixels alike in colour and near to each other.
+"""
+
+import numpy as np
+from scipy.ndimage import uniform_filter
+from sklearn.cluster import KMeans
+from sklearn.kernel_approximation import Nystroem
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from sstruct._problems.grid_edges import grid_edges
+
+WINDOWS = (5, 15)
+# Weight of place against colour in superpixels, in units of their side.
+COMPACTNESS = 0.15
+
+
+def describe(image):
+    """Return (height, width, 17) features of the pixels of an RGB image."""
+    colours = image / 255.0
+    height, width = image.shape[:2]
+    rows, columns = np.meshgrid(
+        np.linspace(-1, 1, height), np.linspace(-1, 1, width), indexing="ij"
+    )
+    layers = [colours, rows[..., None], columns[..., None]]
+    for side in WINDOWS:
+        mean = uniform_filter(colours, (side, side, 1))
+        square = uniform_filter(colours**2, (side, side, 1))
+        layers += [mean, np.sqrt(np.maximum(square - mean**2, 0))]
+    return np.concatenate(layers, axis=-1)
+
+
+def expansion(images, n_components=100, n_pixels=20_000, random_state=0):
+    """Fit a random expansion of pixel features on a sample of the pixels of `images`."""
+    rng = np.random.default_rng(random_state)
+    pixels = np.vstack([describe(image).reshape(-1, 17) for image in images])
+    pixels = pixels[rng.permutation(len(pixels))[:n_pixels]]
+    steps = make_pipeline(
+        StandardScaler(),
+        Nystroem(gamma=0.03, n_components=n_components, random_state=random_state),
+    )
+    return steps.fit(pixels)
+
+
+def expanded(image, steps):
+    """Return (height, width, n_components) expanded features of the pixels of an image."""
+    raw = describe(image)
+    return steps.transform(raw.reshape(-1, raw.shape[-1])).reshape(*image.shape[:2], -1)
+
+
+def superpixels(image, side=8):
+    """Cut an image into clusters of about side x side pixels; return (height, width) indices."""
+    height, width = image.shape[:2]
+    rows, columns = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
+    points = np.dstack(
+        [image / 255.0, COMPACTNESS * rows / side, COMPACTNESS * columns / side]
+    ).reshape(-1, 5)
+    centres = points.reshape(height, width, 5)[side // 2 :: side, side // 2 :: side].reshape(-1, 5)
+    found = KMeans(len(centres), init=centres, n_init=1, max_iter=5).fit(points).labels_
+    return np.unique(found, return_inverse=True)[1].reshape(height, width)
+
+
+def superpixel_graph(image, regions, features):
+    """Return nodes, edges, edge features and sizes of a graph of superpixels.
+
+    Node features are means over pixels; edges join regions that touch; edge features are 1 and
+    the likeness of mean colours, both times the length of the common border over its mean.
+    """
+    n = regions.max() + 1
+    sizes = np.bincount(regions.ravel(), minlength=n).astype(float)
+
+    def means(values):
+        flat = values.reshape(-1, values.shape[-1])
+        sums = [np.bincount(regions.ravel(), column, n) for column in flat.T]
+        return np.stack(sums, axis=1) / sizes[:, None]
+
+    pairs = np.vstack(
+        [
+            np.stack([regions[:, :-1].ravel(), regions[:, 1:].ravel()], axis=1),
+            np.stack([regions[:-1].ravel(), regions[1:].ravel()], axis=1),
+        ]
+    )
+    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
+    edges, borders = np.unique(pairs, axis=0, return_counts=True)
+    colours = means(image / 255.0)
+    distance = ((colours[edges[:, 0]] - colours[edges[:, 1]]) ** 2).sum(axis=1)
+    likeness = np.exp(-distance / (2 * distance.mean()))
+    weight = borders / borders.mean()
+    return means(features), edges, np.stack([weight, weight * likeness], axis=1), sizes
+
+
+def snake_graph(image):
+    """Return nodes, edges and edge features of a picture of the snakes.
+
+    Node features: which of five colours; edge features: direction (right, down) times the colours
+    at both ends.
+    """
+    height, width = image.shape[:2]
+    # Pure colours: the sums of their channels' powers of two tell them apart.
+    codes = (image.reshape(-1, 3) > 127) @ np.array([4, 2, 1])
+    colours = (codes[:, None] == np.array([1, 2, 3, 4, 6])).astype(float)
+    edges = grid_edges(height, width)
+    right = np.arange(len(edges)) < height * (width - 1)
+    direction = np.stack([right, ~right], axis=1).astype(float)
+    ends = colours[edges[:, 0], :, None] * colours[edges[:, 1], None, :]
+    features = direction[:, :, None, None] * ends[:, None]
+    return colours, edges, features.reshape(len(edges), -1)
