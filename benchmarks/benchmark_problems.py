@@ -38,6 +38,7 @@ class Packed:
     problem: object
     block_weight: np.ndarray
     lam: float
+    bounds: np.ndarray | None = None
 
     @property
     def n(self):
@@ -111,10 +112,14 @@ LOADERS = {
 
 
 def packed(name, lams):
-    """Pack a problem as ``fit`` does, once for all `lams` (0: 1/n); return a list of Packed."""
-    X, y = LOADERS[name]()
+    """Load and pack a problem, once for all `lams` (0: 1/n); return a list of Packed."""
     kind = MulticlassSSVM if name in ("digits", "usps", "yeast") else ChainSSVM
-    estimator, kept = kind(random_state=0), {}
+    return pack(name, kind(random_state=0), *LOADERS[name](), lams)
+
+
+def pack(name, estimator, X, y, lams):
+    """Pack data as the estimator's ``fit`` does, once for all `lams` (0: 1/n)."""
+    kept = {}
 
     def keep(problem, block_weight, lam, **_):
         kept.update(problem=problem, block_weight=block_weight, of_n=lam)
@@ -122,8 +127,9 @@ def packed(name, lams):
     estimator._fit_problem = keep
     estimator.fit(X, y)
     del estimator._fit_problem
+    problem, bounds = kept["problem"], estimator._bounds(kept["problem"])
     return [
-        Packed(name, estimator, kept["problem"], kept["block_weight"], lam or kept["of_n"])
+        Packed(name, estimator, problem, kept["block_weight"], lam or kept["of_n"], bounds)
         for lam in lams
     ]
 

@@ -62,7 +62,7 @@ def options_of(data, seed=0, **parameters):
     """Return the options that ``fit`` would run with; "auto" is settled as there."""
     estimator = clone(data.estimator).set_params(**parameters)
     solver = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
-    options = estimator._options(solver)
+    options = estimator._options(solver, data.problem)
     return replace(options, seed=seed, tol=0.0, max_iter=NEVER, certificate_every=NEVER, n_jobs=1)
 
 
@@ -127,13 +127,14 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
             data.lam,
             data.block_weight,
             options.seed,
+            bounds=data.bounds,
             draw=options.sampling == "gap",
             average=options.average,
         )
         fit = FrankWolfe(data.problem, state, data.block_weight, options, callback=observe)
     else:
         fit = BASELINES[baseline](
-            data.problem, data.lam, data.block_weight, options, callback=observe
+            data.problem, data.lam, data.block_weight, options, None, observe, data.bounds
         )
     marks = [time.thread_time(), time.perf_counter()]
     with warnings.catch_warnings():

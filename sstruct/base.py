@@ -31,6 +31,11 @@ from sstruct._validation import check_choice, check_number, check_weights, flat_
 
 PICKLE_FORMAT = 1
 
+# Work of an oracle call from which on "auto" spares calls before all else: gap sampling, caching
+# and corrective steps. Graph cuts of 200 superpixels: half the time to a gap of 0.01. CoNLL-2000,
+# a thousand units of work: no difference.
+DEAR_ORACLE = 20_000
+
 # Solvers to compare with; and the parameters that they do not have, with the values left for them.
 BASELINES = {
     "fw": BatchFrankWolfe,
@@ -125,7 +130,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             As given to ``fit``, for callbacks.
         """
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
-        options = self._options(solver)
+        options = self._options(solver, problem)
         bounds = self._bounds(problem)
         bar = progress(self.verbose, self.tol, self.max_iter)
 
@@ -227,14 +232,21 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         return Checkpoint(self.checkpoint, _fingerprint(parts))
 
-    def _options(self, solver):
+    def _options(self, solver, problem):
         """Return the solver's options; "auto" is settled here."""
-        step = "pairwise" if self.step == "auto" else self.step
+        dear = solver not in BASELINES and problem.oracle_work >= DEAR_ORACLE
+        step, sampling, cache = self.step, self.sampling, self.cache
+        if step == "auto":
+            step = "corrective" if dear else "pairwise"
+        if sampling == "auto":
+            sampling = "gap" if dear else "permutation"
+        if cache == "auto":
+            cache = dear
         return Options(
             multi_plane=solver == "mp-bcfw",
             step=step,
-            sampling="permutation" if self.sampling == "auto" else self.sampling,
-            cache=False if self.cache == "auto" else bool(self.cache),
+            sampling=sampling,
+            cache=bool(cache),
             schedule=self.schedule,
             average=step == "fw" if self.average == "auto" else bool(self.average),
             n_jobs=effective_n_jobs(self.n_jobs),

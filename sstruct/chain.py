@@ -47,15 +47,16 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
         without a warning, and the dual attributes are NaN.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Step of an exact visit. ``"auto"`` is ``"pairwise"``. Approximate visits are corrective,
-        unless step is ``"fw"``.
+        Step of an exact visit. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
+        call is dear (20,000 multiply-adds and more by its sizes). Approximate visits are
+        corrective, unless step is ``"fw"``.
     sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
         Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
         every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
-        ``"auto"`` is ``"permutation"``.
+        ``"auto"`` is ``"permutation"``, or ``"gap"`` where an oracle call is dear.
     cache : {"auto", True, False}, default="auto"
         Whether a cached labelling whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is False.
+        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
     schedule : {"work", "clock"}, default="work"
         How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
         the clock, as in [1]_.

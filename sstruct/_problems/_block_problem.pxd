@@ -12,6 +12,7 @@ cdef class BlockProblem:
     cdef readonly Py_ssize_t n_weights
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
+    cdef readonly double oracle_work
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil

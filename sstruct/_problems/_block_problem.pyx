@@ -26,6 +26,9 @@ cdef class BlockProblem:
         Length of the weight vector, in the problem's own layout.
     max_code_size : int
         Length of the longest labeling code.
+    oracle_work : float
+        About what an oracle call costs, in scalar multiply-adds, a guess from sizes alone: what the
+        batch size, and a solver's choices, go by.
     batch_size : int
         Number of oracle calls at one w in an exact pass; a function of the problem alone,
         so that results do not depend on the number of threads. 1 where oracles are cheap.

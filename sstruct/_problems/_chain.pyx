@@ -111,7 +111,8 @@ cdef class ChainProblem(BlockProblem):
         self.boundary_penalty = penalties(boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
-        self.batch_size = batch_size(n, VECTOR_WORK * self.KP * work)
+        self.oracle_work = VECTOR_WORK * self.KP * work
+        self.batch_size = batch_size(n, self.oracle_work)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP

@@ -50,6 +50,7 @@ cdef class CostlyProblem(BlockProblem):
         self.problem, self.seconds, self.forks = problem, seconds, []
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size = problem.max_code_size
+        self.oracle_work = problem.oracle_work + seconds * WORK_PER_SECOND
         self.batch_size = batch_size if batch_size is not None else max(
             problem.batch_size, usual_batch_size(problem.n_blocks, seconds * WORK_PER_SECOND))
 

@@ -65,12 +65,14 @@ cdef class EnumeratedProblem(BlockProblem):
         self.score = np.empty(sizes.max())
         work = sizes.mean() * self.n_weights
         self.batch_size = usual_batch_size(len(sizes), work) if batch_size is None else batch_size
+        self.oracle_work = work
 
     cpdef BlockProblem fork(self):
         cdef EnumeratedProblem other = EnumeratedProblem.__new__(EnumeratedProblem)
         other.planes, other.losses, other.offsets = self.planes, self.losses, self.offsets
         other.n_blocks, other.n_weights = self.n_blocks, self.n_weights
         other.max_code_size, other.batch_size = self.max_code_size, self.batch_size
+        other.oracle_work = self.oracle_work
         other.score = np.empty(self.score.shape[0])
         return other
 

@@ -62,6 +62,7 @@ cdef class ExplicitProblem(BlockProblem):
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size = 2 * (problem.n_weights + 1)
         self.batch_size = problem.batch_size
+        self.oracle_work = problem.oracle_work + problem.n_weights
         self.difference, self.last_w = np.empty((2, problem.n_weights))
         self.labeling, self.true_labeling = np.empty((2, problem.max_code_size), dtype=np.int32)
 

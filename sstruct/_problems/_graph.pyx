@@ -132,7 +132,7 @@ cdef class GraphProblem(BlockProblem):
         work = VECTOR_WORK * self.KP * features.n_stored / max(features.n_rows, 1) * length.mean()
         if n_edges.any():
             work += CUT_WORK * (1 if K == 2 else 2 * K) * (length + n_edges).mean()
-        self.batch_size = batch_size(n, work)
+        self.oracle_work, self.batch_size = work, batch_size(n, work)
 
     def _set_scratch(self):
         cdef Py_ssize_t n_nodes = self.max_code_size

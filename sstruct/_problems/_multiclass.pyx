@@ -82,7 +82,8 @@ cdef class MulticlassProblem(BlockProblem):
         for i in range(n):
             distance[i] = 2 * (sstruct_row_product(&self.rows, i, i) + bias)
         self.distance = distance
-        self.batch_size = batch_size(n, VECTOR_WORK * self.KP * features.n_stored / n)
+        self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / n
+        self.batch_size = batch_size(n, self.oracle_work)
         self._set_scratch()
 
     def _set_scratch(self):
@@ -97,6 +98,7 @@ cdef class MulticlassProblem(BlockProblem):
         other.n_features, other.n_weights = self.n_features, self.n_weights
         other.KP, other.bias, other.bias_at = self.KP, self.bias, self.bias_at
         other.max_code_size, other.batch_size = self.max_code_size, self.batch_size
+        other.oracle_work = self.oracle_work
         other.cost, other.loss_scale = self.cost, self.loss_scale
         other.distance = self.distance
         other._set_scratch()

@@ -118,7 +118,8 @@ cdef class PartTrees(BlockProblem):
         sizes = np.diff(begins, axis=1)
         pairs = (sizes[:, tree[tree >= 0]] * sizes[:, tree >= 0]).sum()
         edges = TRANSFORM_WORK * sizes.sum() if self.maps else PAIR_WORK * pairs
-        self.batch_size = batch_size(n, (features.n_stored / 8 + edges) / n)
+        self.oracle_work = (features.n_stored / 8 + edges) / n
+        self.batch_size = batch_size(n, self.oracle_work)
 
     def _set_scratch(self):
         P = self.n_parts
