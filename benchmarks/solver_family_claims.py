@@ -5,7 +5,10 @@ the other had made in vain are a bound of its number: used if it decides which i
 comparisons are between runs that differ in one option.
 """
 
+import argparse
+import json
 import math
+from pathlib import Path
 from statistics import median
 
 GAPS = (0.1, 0.01, 0.001)
@@ -164,3 +167,26 @@ def judge(problems):
         print(f"{words}: {text}\n    {evidence}")
         found.append({"claim": text, "verdict": words, "evidence": evidence})
     return found
+
+
+def main():
+    """Judge the problems of several reports: a full run may be cut into pieces."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("reports", nargs="+", type=Path, help="JSON of solver_family.py")
+    problems = []
+    for path in parser.parse_args().reports:
+        for problem in json.loads(path.read_text())["problems"]:
+            rows = {
+                name: {float(key) if key[0] == "0" else key: value for key, value in row.items()}
+                for name, row in problem["rows"].items()
+            }
+            problems.append({**problem, "rows": rows})
+            race = problem["race"]
+            print(
+                f"{title(problem):34s}auto / best {race['ratio'] or math.nan:.2f} ({race['best']})"
+            )
+    judge(problems)
+
+
+if __name__ == "__main__":
+    main()
