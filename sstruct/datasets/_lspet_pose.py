@@ -66,6 +66,7 @@ def fetch_lspet_pose(*, data_home=None, return_X_y=False):
         parents : ndarray of shape (14,)
             Tree of the joints, with the neck for its root.
         joint_names : list of str
+            Names of the 14 joints.
         DESCR : str
             Description of the data.
 

@@ -66,6 +66,7 @@ def make_stick_figures(
         parents : ndarray of shape (11,)
             Parent of each joint, -1 for the first.
         joint_names : list of str
+            Names of the 11 joints.
 
     See Also
     --------
