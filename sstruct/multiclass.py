@@ -7,12 +7,14 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._documentation import shares_documentation
 from sstruct._labels import encode, training_classes
 from sstruct._named_weights import NodeWeights
 from sstruct._problems._multiclass import MulticlassProblem
 from sstruct._problems._rows import compressed
 from sstruct._validation import check_weights, flat_labels, pack_rows
 from sstruct.base import BaseSSVM
+from sstruct.chain import ChainSSVM
 from sstruct.losses import class_weights, node_costs
 
 
@@ -25,6 +27,7 @@ def _flat_labels(y, rows, name):
     return flat_labels(y, rows, name)
 
 
+@shares_documentation(ChainSSVM)
 class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     r"""Multiclass support vector machine of Crammer and Singer.
 
@@ -39,9 +42,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
 
     Parameters
     ----------
-    lam : float or "auto", default="auto"
-        Regularisation, positive; every weight is regularised, intercepts too. ``"auto"`` is 1 over
-        the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
         Cost of a wrong class, the margin that training asks for: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
@@ -50,61 +51,30 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
         leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
-    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
-        ``"mp-bcfw"`` alternates exact passes with approximate ones over cached classes;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
-        batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
-        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, and `sampling`
-        (without ``"gap"``) and `average` (always) for ``"ssg"`` alone: other values are refused.
-        ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
-        without a warning, and the dual attributes are NaN.
-    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Step of an exact visit. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
-        call is dear (20,000 multiply-adds and more by its sizes). Approximate visits are
-        corrective, unless step is ``"fw"``.
-    sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
-        Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
-        every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
-        ``"auto"`` is ``"permutation"``, or ``"gap"`` where an oracle call is dear.
+    <solver>
+    <step>
+    <sampling>
     cache : {"auto", True, False}, default="auto"
         Whether a cached class whose gap is large enough takes the place of an oracle call
         ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
-    schedule : {"work", "clock"}, default="work"
-        How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
-        the clock, as in [3]_.
-    average : {"auto", True, False}, default="auto"
-        Whether weighted averages of the iterates are kept ([3]_, section 3.5); ``w_`` is then the
-        better of the last and the averaged iterate. ``"auto"``: with ``step="fw"`` only.
+    <schedule>
+    <average>
     fit_intercept : bool, default=True
         Whether each class has a bias.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
     classes : array-like or None, default=None
         All classes, in order; None: those that occur in training.
-    tol : float, default=1e-2
-        Stop at relative duality gap (primal - dual) / primal <= tol.
-    certificate_every : int, default=10
-        Passes between certificates; one is also made when the gap's estimate says that it is time.
-        Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
-    max_iter : int, default=1000
-        Most passes (n oracle calls each; with `cache`, at most ten times as many rounds).
-    max_time : float or None, default=None
-        Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
-        ``"cutting-plane"``: and one quadratic program).
-    warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
-        its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
-        data raise.
-    checkpoint : path or None, default=None
-        File where the state of the fit is kept as it goes. A fit that finds it goes on from there
-        to the same bits as one that was never interrupted; the file of another fit raises. It is
-        removed once a fit has converged. Fits that run at the same time need files of their own.
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    <warm_start>
+    <checkpoint>
     n_jobs : int or None, default=None
         Threads for oracles in training; -1: all processors. The results do not depend on it.
-    random_state : int, RandomState instance or None, default=None
-        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
-    verbose : int, default=0
-        1: progress bar with the gap (needs tqdm); 2: a line a pass, to the logger ``sstruct``.
+    <random_state>
+    <verbose>
 
     Attributes
     ----------
@@ -115,22 +85,16 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         Weights of each class, for two classes too; a view.
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
-    classes_ : ndarray of shape (K,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has names.
-    lam_ : float
-    solver_ : str
-    n_iter_ : int
-        Passes made, at least 1; with `cache`, oracle calls over n.
-    n_oracle_calls_ : int
-        Without those of certificates.
-    objective_, dual_objective_, dual_gap_ : float
-        Primal at ``w_``, the lower bound, and their difference: the certificate.
-    status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STALLED (rounding ends progress),
-        STOPPED_BY_CALLBACK or INTERRUPTED.
-    converged_ : bool
+    <classes_>
+    <n_features_in_>
+    <feature_names_in_>
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+    <objective_>
+    <status_>
+    <converged_>
     inference_ : str
         ``"enumeration (exact)"``.
     history_ : dict of ndarrays

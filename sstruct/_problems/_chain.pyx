@@ -16,7 +16,9 @@ from libc.string cimport memcpy, memset
 from sstruct._oracles._viterbi cimport viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
-from sstruct._problems._rows cimport FeatureRows, sstruct_rows
+from sstruct._problems._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    sstruct_row_size, sstruct_row_start, sstruct_rows, sstruct_some_potentials)
 
 import numpy as np
 
@@ -25,21 +27,7 @@ from sstruct._problems.chain_arguments import check_blocks, check_labels, penalt
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 
 cdef extern from "_kernels.h":
-    int64_t sstruct_padded(int64_t K) noexcept nogil
-    int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
-    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
-    void sstruct_potentials(
-        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
-        const double* bias, const double* cost, const int32_t* truth, double scale,
-        double* theta) noexcept nogil
-    void sstruct_some_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
-        int64_t count, double* out) noexcept nogil
-    void sstruct_add_row(
-        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
-        int64_t count, double* w, int64_t KP) noexcept nogil
-    double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
     int64_t sstruct_transition_distance(
         const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
 

@@ -18,7 +18,9 @@ from libc.string cimport memcpy, memset
 from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
-from sstruct._problems._rows cimport FeatureRows, sstruct_rows
+from sstruct._problems._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_size,
+    sstruct_row_start, sstruct_some_potentials)
 
 import numpy as np
 
@@ -29,19 +31,6 @@ from sstruct._problems.graph_arguments import (
 from sstruct._problems.node_arguments import padded
 
 cdef extern from "_kernels.h":
-    int64_t sstruct_padded(int64_t K) noexcept nogil
-    int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
-    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
-    void sstruct_potentials(
-        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
-        const double* bias, const double* cost, const int32_t* truth, double scale,
-        double* theta) noexcept nogil
-    void sstruct_some_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
-        int64_t count, double* out) noexcept nogil
-    void sstruct_add_row(
-        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
-        int64_t count, double* w, int64_t KP) noexcept nogil
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
 
 # Work of one vectorized multiply-add over labels, in scalar ones.

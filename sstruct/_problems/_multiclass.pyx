@@ -7,30 +7,17 @@
 # (d) A visit takes well under a microsecond of arithmetic, so no method does more than it must.
 """Multiclass: the joint feature map, the loss and the max-oracle of MulticlassSSVM."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems._rows cimport FeatureRows, sstruct_rows
+from sstruct._problems._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    sstruct_row_size, sstruct_some_potentials)
 
 import numpy as np
 
 from sstruct._problems.batches import batch_size
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views
-
-cdef extern from "_kernels.h":
-    int64_t sstruct_padded(int64_t K) noexcept nogil
-    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
-    void sstruct_potentials(
-        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
-        const double* bias, const double* cost, const int32_t* truth, double scale,
-        double* theta) noexcept nogil
-    void sstruct_some_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
-        int64_t count, double* out) noexcept nogil
-    void sstruct_add_row(
-        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
-        int64_t count, double* w, int64_t KP) noexcept nogil
-    double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
 
 # Work of one vectorized multiply-add over labels, in scalar ones.
 cdef double VECTOR_WORK = 1.0 / 24

@@ -12,11 +12,12 @@
 # (e) The max-oracle is TreeProblem's (_tree.pyx).
 """Trees of parts: the joint feature map and the loss of TreeSSVM."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem
-from sstruct._problems._rows cimport FeatureRows, sstruct_rows
+from sstruct._problems._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_row_product, sstruct_some_potentials)
 
 import numpy as np
 
@@ -25,15 +26,6 @@ from sstruct._problems.batches import batch_size
 from sstruct._problems.node_arguments import of_blocks
 from sstruct._problems.tree_arguments import (
     TreeModel, check_labels, check_pair_scores, check_places, check_start, n_origins)
-
-cdef extern from "_kernels.h":
-    void sstruct_some_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
-        int64_t count, double* out) noexcept nogil
-    void sstruct_add_row(
-        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
-        int64_t count, double* w, int64_t KP) noexcept nogil
-    double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
 
 # The kernels know rows of labels: a vector is one label.
 cdef int32_t ONE_LABEL = 0

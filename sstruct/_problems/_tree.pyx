@@ -15,19 +15,16 @@ from sstruct._oracles._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles._tree cimport best_sum, tree_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._part_trees cimport PartTrees
-from sstruct._problems._rows cimport SSTRUCT_DOUBLE, sstruct_rows
+from sstruct._problems._rows cimport (
+    SSTRUCT_DOUBLE, sstruct_row_size, sstruct_some_potentials)
 
 import numpy as np
 
 from sstruct._problems._part_trees import PAIR_WORK as OF_PAIR, TRANSFORM_WORK as OF_TRANSFORM
 
 cdef extern from "_kernels.h":
-    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
     void sstruct_products(
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
-    void sstruct_some_potentials(
-        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
-        int64_t count, double* out) noexcept nogil
 
 cdef int32_t ONE_LABEL = 0
 cdef double TRANSFORM_WORK = OF_TRANSFORM, PAIR_WORK = OF_PAIR
