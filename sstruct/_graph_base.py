@@ -110,8 +110,12 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         pairwise = model["pairwise"], model["strength"]
         method = _method(model, data.graphs, K)
         problem = data.problem(pairwise, _decoder(method, model["seed"]), self.fit_intercept)
+        cheaper = explicit_where_cheaper(problem)
+        if cheaper is not problem:
+            # Planes hold weights' places and losses: a warm start must find those unchanged too.
+            arrays += [np.array(problem.n_weights), np.asarray(self.loss)]
         return {
-            "problem": explicit_where_cheaper(problem),
+            "problem": cheaper,
             "block_weight": data.block_weight,
             "lam": 1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
             "data": arrays,

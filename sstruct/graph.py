@@ -67,7 +67,10 @@ class GraphCRFSSVM(GraphSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
-    <warm_start>
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Go on from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its dual
+        weights, ``"primal"`` its weights as far as dual weights for them exist. Other data raise,
+        and so may another `loss` or `fit_intercept`.
     <checkpoint>
     <n_jobs>
     <random_state>

@@ -337,6 +337,34 @@ def test_warm_start(rng, enumerated, kind):
         model.set_params(pairwise="full").fit(X, y)
 
 
+def test_planes_of_another_loss_are_not_gone_on_from(rng):
+    # A plane holds its loss; with labelings in their place the loss is computed anew.
+    X, y = make(rng)
+    model = tight(warm_start=True).fit(X, y)
+    for other in ({"loss": "balanced"}, {"fit_intercept": False}):
+        with pytest.raises(ValueError, match="for graphs also the loss"):
+            clone(model).fit(X, y).set_params(**other).fit(X, y)
+
+
+@pytest.mark.parametrize("pairwise", ["fixed", "potts", "contrast", "full", "directed"])
+def test_labelings_in_place_of_planes(rng, enumerated, monkeypatch, pairwise):
+    X, y = make(rng, pairwise=pairwise)
+    given = 0.3 if pairwise == "fixed" else pairwise
+    problems = []
+    fitted = []
+    for choice in (sstruct._graph_base.explicit_where_cheaper, lambda problem: problem):
+        monkeypatch.setattr(
+            sstruct._graph_base,
+            "explicit_where_cheaper",
+            lambda problem, choice=choice: problems.append(choice(problem)) or problems[-1],
+        )
+        fitted.append(tight(pairwise=given).fit(X, y))
+    assert [type(problem).__name__ for problem in problems] == ["ExplicitProblem", "GraphProblem"]
+    planes, labelings = fitted
+    assert planes.objective_ == pytest.approx(labelings.objective_, rel=1e-7)
+    np.testing.assert_allclose(planes.w_, labelings.w_, rtol=0, atol=1e-3)
+
+
 def test_contiguous_features_are_not_copied():
     x = np.random.default_rng(0).standard_normal((6, 2))
     model = GraphCRFSSVM().fit(x, [0, 1, 0, 1, 0, 1])
