@@ -54,7 +54,8 @@ def alpha_expansion(
     labels. It is the least energy itself if there are two labels, one label, or no edges.
 
     For any other signs and distances a move is found by roof duality, which may decide only a part
-    of the nodes (a fusion move); the energy still never rises, but there is no bound.
+    of the nodes (a fusion move), in turn with moves of random forests, whose nodes take their best
+    labels given the others' exactly; the energy still never rises, but there is no bound.
 
     A cycle over the labels takes n_labels minimum cuts; a few cycles are usual. The GIL is
     released.
