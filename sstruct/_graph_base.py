@@ -77,6 +77,12 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         self.random_state = random_state
         self.verbose = verbose
 
+    def __repr__(self, *arguments):
+        text = super().__repr__(*arguments)
+        # A comment, so that the text is still the expression that makes the estimator.
+        fitted = self.__dict__.get("inference_", "")
+        return text + "  # certificate: approximate" * ("approximate" in fitted)
+
     def _check_parameters(self):
         super()._check_parameters()
         check_choice("inference", self.inference, INFERENCE)

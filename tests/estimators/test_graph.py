@@ -463,3 +463,17 @@ def test_bounds_within_the_box_are_taken(rng):
     bounds[:, 6] = -0.25, -0.25
     model = GraphCRFSSVM(bounds=bounds, lam=0.1).fit(X, y)
     assert model.edge_coef_.tolist() == [-0.25]
+
+
+def test_the_repr_says_that_a_certificate_is_approximate(rng):
+    X, y = make(rng)
+    # A cycle: three labels on it are decoded by moves.
+    X[0] = (np.ones((3, 2)), np.array([[0, 1], [1, 2], [0, 2]]))
+    y[0] = np.array([0, 1, 2])
+    model = GraphCRFSSVM(lam=0.1, random_state=0)
+    assert repr(model) == "GraphCRFSSVM(lam=0.1, random_state=0)"
+    model.fit(X, y)
+    assert model.inference_ == "alpha-expansion (approximate)"
+    assert repr(model) == "GraphCRFSSVM(lam=0.1, random_state=0)  # certificate: approximate"
+    assert eval(repr(model)).get_params() == model.get_params()
+    assert "#" not in repr(model.set_params(inference="cut").fit(X[:1], [np.array([0, 1, 1])]))
