@@ -12,7 +12,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from sstruct._oracles._graph_costs cimport edge_table, labelling_cost
-from sstruct._oracles._graph_workspace cimport grow
+from sstruct._oracles._graph_workspace cimport grow, list_arcs
 
 
 cdef class Forest:
@@ -53,19 +53,11 @@ cdef class Forest:
 
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil:
         """Fill `order` and `parent_edge`; ValueError if there is a cycle. O(V + E)."""
-        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, i, v, n = 0, n_done = 0
+        cdef Py_ssize_t V = costs.n_nodes, i, v, n = 0, n_done = 0
         cdef int32_t e, u
-        for v in range(V + 1):
-            self.first[v] = 0
-        for i in range(2 * E):
-            self.first[costs.edges[i]] += 1
+        list_arcs(costs, self.first, self.arc)
         for v in range(V):
-            self.first[v + 1] += self.first[v]
             self.parent_edge[v] = -2
-        for i in range(2 * E - 1, -1, -1):
-            v = costs.edges[i]
-            self.first[v] -= 1
-            self.arc[self.first[v]] = <int32_t> (i // 2)
         for v in range(V):
             if self.parent_edge[v] != -2:
                 continue

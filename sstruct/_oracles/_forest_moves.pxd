@@ -25,7 +25,6 @@ cdef class ForestMoves:
         self, const GraphCosts* costs, uint64_t seed, int32_t* labels,
         GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
-    cdef void list_arcs(self, const GraphCosts* costs) noexcept nogil
     cdef int32_t find(self, int32_t v) noexcept nogil
     cdef void choose(self, const GraphCosts* costs, uint64_t* random) noexcept nogil
     cdef void condition(self, const GraphCosts* costs, const int32_t* labels) noexcept nogil

@@ -13,7 +13,7 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from sstruct._oracles._graph_costs cimport edge_cost, labelling_cost
-from sstruct._oracles._graph_workspace cimport grow
+from sstruct._oracles._graph_workspace cimport grow, list_arcs
 from sstruct._oracles._splitmix cimport next_random
 
 # Of the size of the terms: less is no gain.
@@ -69,20 +69,6 @@ cdef class ForestMoves:
             grow(<void**> &self.edge_weights, costs.n_nodes * costs.n_features, sizeof(double))
             self.weight_room = costs.n_nodes * costs.n_features
         return 0
-
-    cdef void list_arcs(self, const GraphCosts* costs) noexcept nogil:
-        """List each node's edges, by counting."""
-        cdef Py_ssize_t i, v
-        for v in range(costs.n_nodes + 1):
-            self.first[v] = 0
-        for i in range(2 * costs.n_edges):
-            self.first[costs.edges[i]] += 1
-        for v in range(costs.n_nodes):
-            self.first[v + 1] += self.first[v]
-        for i in range(2 * costs.n_edges - 1, -1, -1):
-            v = costs.edges[i]
-            self.first[v] -= 1
-            self.arc[self.first[v]] = <int32_t> (i // 2)
 
     cdef int32_t find(self, int32_t v) noexcept nogil:
         """Root of a freed node's tree."""
@@ -162,7 +148,7 @@ cdef class ForestMoves:
         cdef double before
         cdef GraphAnswer best
         self.reserve(costs)
-        self.list_arcs(costs)
+        list_arcs(costs, self.first, self.arc)
         self.free.n_labels = self.free.stride = costs.n_labels
         self.free.n_features, self.free.tables = costs.n_features, costs.tables
         self.free.node_costs, self.free.edge_weights = self.node_costs, self.edge_weights

@@ -1,4 +1,5 @@
 # What the decoders of graphs share: room that grows, and a maximum flow over a graph's edges.
+from libc.stdint cimport int32_t
 from libc.stdlib cimport realloc
 
 from sstruct._oracles._graph_costs cimport GraphCosts
@@ -25,3 +26,21 @@ cdef inline int set_flow(MaxFlow flow, const GraphCosts* costs) except -1 nogil:
         with gil:
             raise ValueError("the costs' nodes and edges are not those of their grid")
     return 0
+
+
+cdef inline void list_arcs(const GraphCosts* costs, int32_t* first, int32_t* arc) noexcept nogil:
+    """List each node's edges by counting: those of v are arc[first[v]] ... arc[first[v + 1] - 1].
+
+    first: (n_nodes + 1,), arc: (2 n_edges,)    OUT
+    """
+    cdef Py_ssize_t i, v
+    for v in range(costs.n_nodes + 1):
+        first[v] = 0
+    for i in range(2 * costs.n_edges):
+        first[costs.edges[i]] += 1
+    for v in range(costs.n_nodes):
+        first[v + 1] += first[v]
+    for i in range(2 * costs.n_edges - 1, -1, -1):
+        v = costs.edges[i]
+        first[v] -= 1
+        arc[first[v]] = <int32_t> (i // 2)

@@ -9,8 +9,8 @@ cdef inline int32_t collect_labels(
 
     One alone is not listed. place: -1 for every label, before and after.
     """
-    cdef inline Py_ssize_t k
-    cdef inline int32_t y = codes[0][node], n_labels = 0
+    cdef Py_ssize_t k
+    cdef int32_t y = codes[0][node], n_labels = 0
     for k in range(1, count):
         if codes[k][node] != y:
             break
@@ -27,6 +27,6 @@ cdef inline int32_t collect_labels(
 
 cdef inline void forget_labels(
         int32_t* place, const int32_t* label, int32_t n_labels) noexcept nogil:
-    cdef inline Py_ssize_t k
+    cdef Py_ssize_t k
     for k in range(n_labels):
         place[label[k]] = -1
