@@ -49,13 +49,18 @@ def extensions():
         )
 
 
-setup(
-    ext_modules=cythonize(
-        list(extensions()),
-        compiler_directives=DIRECTIVES,
-        build_dir="build/debug/cython" if DEBUG else "build/cython",
-    ),
-    # Apart from the others': what is newer than its sources is not built again, and a plain
-    # `pip install .` would take the slow extensions of a debug build, or the reverse.
-    options={"build": {"build_base": "build/debug"}} if DEBUG else {},
-)
+# Apart from the others': what is newer than its sources is not built again, and a plain
+# `pip install .` would take the slow extensions of a debug build, or the reverse.
+BUILD = {"build": {"build_base": "build/debug"}} if DEBUG else {}
+
+# Guarded: cythonize's processes may import this file again.
+if __name__ == "__main__":
+    setup(
+        ext_modules=cythonize(
+            list(extensions()),
+            compiler_directives=DIRECTIVES,
+            nthreads=os.cpu_count(),
+            build_dir="build/debug/cython" if DEBUG else "build/cython",
+        ),
+        options={"build_ext": {"parallel": os.cpu_count()}, **BUILD},
+    )

@@ -5,6 +5,7 @@ cdef struct OracleAnswer:
     double value    # loss_weight L(y) + <w, phi(x_i, y)>, up to the block's constant (see `scores`)
     double work     # what the call cost, in units of about one scalar multiply-add
     bint exact      # whether no labeling is better
+    double bound    # no labeling's value is above it; written by problems that are `bounded` alone
 
 
 cdef class BlockProblem:
@@ -13,6 +14,7 @@ cdef class BlockProblem:
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
     cdef readonly double oracle_work
+    cdef readonly bint bounded, has_product, has_between
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
@@ -20,6 +22,13 @@ cdef class BlockProblem:
     cdef int maximize(
         self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
         OracleAnswer* answer) except -1 nogil
+    cdef int maximize_product(
+        self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+        OracleAnswer* answer) except -1 nogil
+    cdef int maximize_between(
+        self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
+        double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
+        bint* found) except -1 nogil
     cdef int scores(
         self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
         Py_ssize_t count, double* out, double* work) except -1 nogil

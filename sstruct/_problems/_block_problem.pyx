@@ -32,6 +32,10 @@ cdef class BlockProblem:
     batch_size : int
         Number of oracle calls at one w in an exact pass; a function of the problem alone,
         so that results do not depend on the number of threads. 1 where oracles are cheap.
+    bounded : bool
+        Whether answers of ``maximize`` that are not exact come with an upper bound.
+    has_product, has_between : bool
+        Whether there is ``maximize_product``; ``maximize_between``.
     """
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
@@ -56,6 +60,30 @@ cdef class BlockProblem:
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize")
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        """Write argmax_y L_i(y) (margin + <w, phi(x_i, y) - phi(x_i, y_i)>) and that maximum.
+
+        The max-oracle of slack rescaling, where a structure has a direct one. The truth's value is
+        0, so the maximum is never negative.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_product")
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
+            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
+            bint* found) except -1 nogil:
+        """Write argmax_y h(y) + loss_weight L_i(y) of those with L_i(y) / h(y) in an interval.
+
+        The constrained lambda-oracle (paper 004, eq. 12): h(y) = margin + <w, phi(x_i, y) -
+        phi(x_i, y_i)>, and lower h(y) <= L_i(y) <= upper h(y) with h(y) > 0; `above`, `below`:
+        lower or upper themselves excluded. `found`: whether there is any.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_between")
 
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
