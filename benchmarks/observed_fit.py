@@ -97,8 +97,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
     def points():
         if baseline == "ssg":
             return [fit.state.last, fit.state.average]
-        average = fit.state.average() if options.average else None
-        return [fit.state.live_w] + ([] if average is None else [average])
+        return fit.points
 
     def observe(info, _):
         nonlocal cpu, wall, best, refreshes

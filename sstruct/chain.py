@@ -61,8 +61,10 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
         the clock, as in [1]_.
     average : {"auto", True, False}, default="auto"
-        Whether weighted averages of the iterates are kept ([1]_, section 3.5); ``w_`` is then the
-        better of the last and the averaged iterate. ``"auto"``: with ``step="fw"`` only.
+        Which average of the iterates is kept; ``w_`` is the better of it and of the last iterate.
+        ``"auto"``: of those after each of the last ten or so passes, one more vector of the size of
+        the weights. True: weighted, of those after every visit, as in [1]_, section 3.5, two
+        vectors. False: none.
     fit_intercept : bool, default=True
         Whether each label has a bias.
     bounds : array-like of shape (2, n_weights) or None, default=None

@@ -4,3 +4,9 @@ cdef class RunningAverage:
     cdef readonly Py_ssize_t count
 
     cdef void follow(self, double linear) noexcept nogil
+
+
+cdef class PassAverage:
+    cdef readonly object w
+    cdef double[::1] weights
+    cdef readonly Py_ssize_t count

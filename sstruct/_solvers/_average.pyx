@@ -4,9 +4,18 @@
 #     A visit changes few entries of v, so the average is kept as v + scale * offset: when v changes
 #     by delta, offset -= delta / scale (the caller scatters that too); a visit only shrinks `scale`.
 # (b) The linear part of the dual is averaged likewise, so that the average has a dual value.
+# (c) Between passes a vector operation costs nothing, so the iterates at the ends of passes have an
+#     average with no such bookkeeping, and with a shorter memory: there is no need to wait until the
+#     first passes are forgotten.
 """Weighted averages of the iterates of a fit."""
 
 import numpy as np
+
+# Weights of the iterates after pass k grow like k^7 at first; in the long run ten passes count. Of
+# growths 2 to 11 and memories of 7 to 15 passes, on OCR letters, CoNLL-2000, digits and made
+# sequences, all from 4 and 10 on were within a tenth of the best in passes to a gap of 0.01.
+cdef double GROWTH = 7
+cdef double LEAST_RATE = 0.1
 
 
 cdef class RunningAverage:
@@ -57,3 +66,38 @@ cdef class RunningAverage:
         self.offset = offset
         self.scale, self.linear = snapshot["numbers"][:2]
         self.count = int(snapshot["numbers"][2])
+
+
+cdef class PassAverage:
+    """Average of the iterates at the ends of passes, later ones weighing more.
+
+    Near the optimum the last iterate moves about; the average lies where it moves about.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (n_weights,)
+        Becomes the average.
+    """
+
+    def __init__(self, weights):
+        self.w = self.weights = weights
+        self.count = 0
+
+    def add(self, const double[::1] w not None):
+        """Take an iterate into the average."""
+        cdef Py_ssize_t k
+        cdef double rate
+        if w.shape[0] != self.weights.shape[0]:
+            raise ValueError(f"{w.shape[0]} weights, expected {self.weights.shape[0]}")
+        self.count += 1
+        rate = max((GROWTH + 1) / (GROWTH + self.count), LEAST_RATE)
+        with nogil:
+            for k in range(w.shape[0]):
+                self.weights[k] += rate * (w[k] - self.weights[k])
+
+    def resume(self, w, count):
+        """Go on from the average after `count` iterates."""
+        if w.shape != self.w.shape:
+            raise ValueError(f"an average of shape {w.shape}, expected {self.w.shape}")
+        self.w[:] = w
+        self.count = count

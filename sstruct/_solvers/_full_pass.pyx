@@ -21,9 +21,9 @@ import numpy as np
 cdef struct Evaluation:
     Py_ssize_t chunk                 # blocks of a ticket
     const double* weights
-    const WorkingSet* working_sets   # NULL: hinge losses alone
+    const WorkingSet* working_sets   # NULL: the oracles alone
     double* hinge
-    double* gap
+    double* gap                      # NULL: hinge losses alone
     Scratch* scratches
     int32_t* codes                   # per thread: an answer and the truth
     unsigned char* exact
@@ -47,7 +47,7 @@ cdef int evaluate(
         problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
         if not answer.exact:
             evaluation.exact[thread] = False
-        if evaluation.working_sets != NULL:
+        if evaluation.gap != NULL or (evaluation.working_sets != NULL and not answer.exact):
             scratch = &evaluation.scratches[thread]
             reserve(scratch, evaluation.working_sets[i].size)
             count = gather(&evaluation.working_sets[i], scratch, not answer.exact, -1)
@@ -55,7 +55,8 @@ cdef int evaluate(
             best = summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
             if not answer.exact:
                 answer.value = max(answer.value, scratch.score[best])
-            evaluation.gap[i] = answer.value - mean
+            if evaluation.gap != NULL:
+                evaluation.gap[i] = answer.value - mean
         evaluation.hinge[i] = max(answer.value - score, 0)
     return 0
 
@@ -70,7 +71,8 @@ def full_pass(
     crew : Crew
     w, block_weight : ndarray of shape (n_weights,) and (n_blocks,)
     state : DualState, optional
-        Whose weights are w: its block gaps are computed too and take the place of the estimates.
+        Its labelings count where an oracle is approximate. If its weights are w, its block gaps are
+        computed too and take the place of the estimates.
 
     Returns
     -------
@@ -84,6 +86,7 @@ def full_pass(
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef double total = 0
     cdef Evaluation evaluation
+    cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
         raise ValueError("w or block_weight does not fit the problem")
     hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
@@ -95,12 +98,13 @@ def full_pass(
     evaluation.exact, evaluation.chunk = &exact[0], chunk
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
-        if &state.weights[0] != &w[0] or state.problem is not problem:
-            raise ValueError("the block gaps of a state are those at its own weights")
-        gap = np.empty(n)
+        if state.problem is not problem:
+            raise ValueError("the state is that of another problem")
         state.reserve_scratches(crew.n_threads)
-        evaluation.working_sets, evaluation.gap = state.working_sets, &gap[0]
-        evaluation.scratches = state.scratch
+        evaluation.working_sets, evaluation.scratches = state.working_sets, state.scratch
+    if has_gaps:
+        gap = np.empty(n)
+        evaluation.gap = &gap[0]
     try:
         crew.open(evaluate, &evaluation, n_chunks)
         with nogil:
@@ -109,7 +113,7 @@ def full_pass(
         crew.close()
     for i in range(n):
         total += block_weight[i] * hinge[i]
-    if state is not None:
+    if has_gaps:
         state.total_gap = 0
         for i in range(n):
             state.set_gap(i, gap[i])

@@ -7,13 +7,14 @@ import math
 from dataclasses import dataclass
 
 from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._average import PassAverage
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
-from sstruct._solvers._state import DualState
+from sstruct._solvers._state import DualState, aligned_zeros
 from sstruct._solvers._steps import StepKind
 from sstruct._solvers.history import COLUMNS
-from sstruct._solvers.solver import Solver, relative
+from sstruct._solvers.solver import Solver, gap, relative
 from sstruct._solvers.status import Status
 
 STEPS = {
@@ -47,7 +48,10 @@ MOST_ROUNDS = 10
 
 @dataclass
 class Options:
-    """What a fit was asked for; estimators fill it in from their parameters."""
+    """What a fit was asked for; estimators fill it in from their parameters.
+
+    average: after every visit, as in paper 000; pass_average: after every pass.
+    """
 
     multi_plane: bool = True
     step: str = "pairwise"
@@ -55,6 +59,7 @@ class Options:
     cache: bool = False
     schedule: str = "work"
     average: bool = False
+    pass_average: bool = False
     n_jobs: int = 1
     tol: float = 1e-2
     certificate_every: int = 10
@@ -102,6 +107,11 @@ class FrankWolfe(Solver):
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
+        self.pass_average = None
+        if options.pass_average:
+            self.pass_average = PassAverage(aligned_zeros(problem.n_weights))
+        # Gap of the average by the estimate of the last iterate's, at the last certificate.
+        self.gap_ratio = 1.0
 
     def solve(self):
         """Run to the end, or from a checkpoint on, and return a Solution."""
@@ -153,6 +163,8 @@ class FrankWolfe(Solver):
         n_steps = state.n_steps
         in_time = self._passes()
         self.n_passes += 1
+        if self.pass_average is not None:
+            self.pass_average.add(state.live_w)
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         stalled = quiet and self.visits_all
@@ -161,8 +173,10 @@ class FrankWolfe(Solver):
         every = options.certificate_every
         if options.needs_gaps:
             every = min(every, REFRESH_EVERY)
-        if last or self.n_passes % every == 0 or self._estimate() <= options.tol:
-            self._certify()
+        due = last or self.n_passes % every == 0
+        near = self._estimate() <= options.tol
+        if due or near or self._estimate() * self.gap_ratio <= options.tol:
+            self._certify(last_iterate=due or near)
             self._record()
             if relative(self._gap(), self.primal) <= options.tol:
                 return Status.CONVERGED
@@ -218,33 +232,51 @@ class FrankWolfe(Solver):
         estimate = self.state.estimated_gap
         return relative(estimate, self.state.dual + estimate)
 
-    def _certify(self):
-        """Rebuild w from the working sets, against drift, and compute the primal there."""
+    @property
+    def points(self):
+        """The last iterate and its average, if there is one: where w_ may be."""
+        average = self.state.average() if self.options.average else None
+        if self.pass_average is not None and self.pass_average.count > 0:
+            average = self.state.clip(self.pass_average.w)  # of rounding
+        return [self.state.live_w] + ([] if average is None else [average])
+
+    def _certify(self, last_iterate=True):
+        """Rebuild w from the working sets, against drift, and compute the primal there.
+
+        And at the average; or there alone.
+        """
         state = self.state
-        begin = seconds()
+        begin, estimate = seconds(), self._estimate()
         self.primal, self.averaged = math.inf, None
         state.rebuild()
-        self.primal, self.exact = self._primal_at(
-            state.live_w, state if self.options.needs_gaps else None
-        )
-        average = state.average() if self.options.average else None
-        if average is not None:
-            primal, exact = self._primal_at(average)
+        last, *averages = self.points
+        if last_iterate or not averages:
+            self.primal, self.exact = self._primal_at(
+                last, state if self.options.needs_gaps else None
+            )
+        for average in averages:
+            primal, exact = self._primal_at(average, state)
             if primal < self.primal:
                 self.primal, self.exact, self.averaged = primal, exact, average
+            if 0 < estimate < math.inf:
+                self.gap_ratio = relative(gap(primal, state.dual), primal) / estimate
         self.certificate_seconds += seconds() - begin
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        average = {}
+        if self.pass_average is not None:
+            average = {"pass_average": self.pass_average.w}
         self.checkpoint.save(
-            {**snapshot(self.state), **columns},
+            {**snapshot(self.state), **columns, **average},
             {
                 "seconds": seconds() - self.begin,
                 "certificate_seconds": self.certificate_seconds,
                 "n_passes": self.n_passes,
                 "n_approximate": self.n_approximate,
                 "visits_all": bool(self.visits_all),
+                "gap_ratio": self.gap_ratio,
             },
         )
 
@@ -252,5 +284,7 @@ class FrankWolfe(Solver):
         resume(self.state, arrays)
         self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
         self.begin -= notes.pop("seconds")
+        if self.pass_average is not None:
+            self.pass_average.resume(arrays["pass_average"], notes["n_passes"])
         for name, value in notes.items():
             setattr(self, name, value)

@@ -4,11 +4,13 @@ import math
 from itertools import permutations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems._crew import Crew
 from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._average import PassAverage
 from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._steps import StepKind
 from tests.reference import boxed_qp
@@ -144,3 +146,34 @@ def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blo
         references = followed(references, state, exact=True)
         approximate_pass(state, StepKind.FW, True, number, 10, LATER)
         references = followed(references, state, exact=False)
+
+
+def test_the_average_of_passes_is_a_mean_that_forgets(rng):
+    iterates = rng.standard_normal((60, 5))
+    average = PassAverage(np.zeros(5))
+    shares = np.zeros(60)
+    for k, w in enumerate(iterates):
+        average.add(w)
+        rate = max(8 / (8 + k), 0.1)
+        shares *= 1 - rate
+        shares[k] = rate
+        assert shares.sum() == pytest.approx(1)
+        np.testing.assert_allclose(average.w, shares @ iterates, rtol=0, atol=1e-12)
+    assert average.count == 60
+
+
+def test_an_average_of_passes_goes_on_where_it_stopped(rng):
+    iterates = rng.standard_normal((9, 5))
+    whole, first, second = (PassAverage(np.zeros(5)) for _ in range(3))
+    for w in iterates:
+        whole.add(w)
+    for w in iterates[:4]:
+        first.add(w)
+    second.resume(first.w, first.count)
+    for w in iterates[4:]:
+        second.add(w)
+    np.testing.assert_array_equal(second.w, whole.w)
+    with pytest.raises(ValueError, match="3 weights, expected 5"):
+        whole.add(np.zeros(3))
+    with pytest.raises(ValueError, match=r"expected \(5,\)"):
+        whole.resume(np.zeros(3), 1)

@@ -46,7 +46,7 @@ def certify(small, solution):
 
 @pytest.mark.parametrize("box", ["free", "mixed", "without zero"])
 @pytest.mark.parametrize("multi_plane", [False, True], ids=["bcfw", "mp-bcfw"])
-@pytest.mark.parametrize("average", [False, True], ids=["last", "average"])
+@pytest.mark.parametrize("average", ["last", "average", "pass_average"])
 @pytest.mark.parametrize("cache", [False, True], ids=["call", "cache"])
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 @pytest.mark.parametrize("step", STEPS)
@@ -56,7 +56,8 @@ def test_every_combination_reaches_the_optimum(
     # Frank-Wolfe steps converge at a sublinear rate.
     tol = 1e-3 if step == "fw" else 1e-7
     options = Options(
-        multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, average=average,
+        multi_plane=multi_plane, step=step, sampling=sampling, cache=cache,
+        average=average == "average", pass_average=average == "pass_average",
         tol=tol, max_iter=100_000,
     )  # fmt: skip
     for kind in KINDS:
@@ -93,6 +94,7 @@ OPTIONS = st.builds(
     sampling=st.sampled_from(SAMPLINGS),
     cache=st.booleans(),
     average=st.booleans(),
+    pass_average=st.booleans(),
     n_jobs=st.integers(1, 2),
     tol=st.just(0.0),
     certificate_every=st.integers(1, 4),
@@ -136,8 +138,8 @@ def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, kind, box, 
     certify(small, solution)
     # The better of the last and the averaged iterate.
     assert solution.primal <= small.primal(small.flat(run.state.w)) * (1 + 1e-12)
-    if options.average:
-        average = small.flat(run.state.average())
+    if options.average or options.pass_average:
+        average = small.flat(run.points[1])
         assert (average >= small.bounds[0]).all()
         assert (average <= small.bounds[1]).all()
         assert solution.primal <= small.primal(average) * (1 + 1e-12)
