@@ -16,6 +16,7 @@ cdef struct Corner:
 cdef struct MixtureAnswer:
     double h, g       # of the mixture
     bint exact        # no other is better, to rounding
+    double bound      # of h + loss_weight g, or h g: no point's is above it
     bint found        # there is one
     double work
 
@@ -39,9 +40,9 @@ cdef class RelaxedPolygon:
     cdef int support(
         self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil
     cdef int between(
-        self, double loss_weight, double lower, double upper, int32_t* code,
+        self, double loss_weight, double lower, double upper, double precision, int32_t* code,
         MixtureAnswer* answer) except -1 nogil
-    cdef int product(self, int32_t* code, MixtureAnswer* answer) except -1 nogil
+    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil
     cdef void write(self, double share, int32_t* code, MixtureAnswer* answer) noexcept nogil
     cdef void replace(self, Corner* corner) noexcept nogil

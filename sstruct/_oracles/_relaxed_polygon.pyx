@@ -12,7 +12,8 @@
 #     mu g = K that a corner p lies on, the best is at least as good as p, so its h lies between h_p
 #     and mu g_p: it is on that side of p. The search for its edge is that of (b); on the edge h g is a
 #     parabola.
-# (d) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
+# (d) Every direction that was asked for gives an upper bound, so that a search may end early.
+# (e) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
 #     entries, the code of a, the code of b; a before b in the order of their entries, and for t = 0 b
 #     is a. Every step finds a corner not seen before or ends; MOST_STEPS is there for rounding, and an
 #     answer that it ended says that it is not exact.
@@ -20,7 +21,7 @@
 # 2016, equation 12, for linear programs.)
 """Slack rescaling over the local polytope of label sets: angles and products, by a few cuts."""
 
-from libc.math cimport fabs, isinf
+from libc.math cimport INFINITY, fabs, isinf
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
@@ -160,16 +161,17 @@ cdef class RelaxedPolygon:
         memcpy(code + 2 + self.size, b.code, self.size * sizeof(int32_t))
 
     cdef int between(
-            self, double loss_weight, double lower, double upper, int32_t* code,
+            self, double loss_weight, double lower, double upper, double precision, int32_t* code,
             MixtureAnswer* answer) except -1 nogil:
         """Write the mixture that maximises h + loss_weight g where lower h <= g <= upper h, h > 0.
 
         loss_weight : >= 0    0 <= lower <= upper    code : `mixture_code_size` entries
+        precision : >= 0; may end where the bound is within this part of the value (0: exact)
         An infinite `upper` is a slope of STEEPEST times the largest g divided by the margin, or twice
         `lower` if that is more: h > 0 alone has no maximum where the best corner has h <= 0.
         """
-        cdef double slope, r_start, r_end, r, tau, side
-        cdef int step
+        cdef double slope, r_start, r_end, r, tau, side, share
+        cdef int _step
         answer.exact = answer.found = True
         answer.work = 0
         if isinf(upper):
@@ -182,6 +184,7 @@ cdef class RelaxedPolygon:
         else:
             answer.found = self.start.h > 0
             self.write(0, code, answer)
+            answer.bound = answer.h + loss_weight * answer.g
             return 0
         self.support(-side * slope, side, &self.end, &answer.work)
         r_start = self.start.g - slope * self.start.h
@@ -189,62 +192,84 @@ cdef class RelaxedPolygon:
         if side * r_end < 0:
             answer.found = False
             return 0
-        for step in range(MOST_STEPS + 1):
+        answer.bound = INFINITY       # of h on the ray, in the search
+        answer.exact = False
+        for _step in range(MOST_STEPS):
             tau = (self.start.h - self.end.h) / (r_end - r_start)
-            if step == MOST_STEPS:
-                answer.exact = False
-                break
             if not self.beyond(1 - tau * slope, tau, &answer.work):
+                answer.exact = True
                 break
             r = self.other.g - slope * self.other.h
+            answer.bound = min(answer.bound, self.other.h + tau * r)
             if side * r < 0:
                 self.replace(&self.start)
                 r_start = r
             else:
                 self.replace(&self.end)
                 r_end = r
+            share = r_start / (r_start - r_end)
+            if answer.bound <= (1 + precision) * (
+                    (1 - share) * self.start.h + share * self.end.h):
+                break
         self.write(r_start / (r_start - r_end), code, answer)
         answer.found = answer.h > 0
+        answer.exact = answer.exact or answer.bound <= (1 + ROUNDING) * answer.h
+        answer.bound *= 1 + loss_weight * slope
+        if answer.exact or answer.bound < answer.h + loss_weight * answer.g:
+            answer.bound = answer.h + loss_weight * answer.g
         return 0
 
-    cdef int product(self, int32_t* code, MixtureAnswer* answer) except -1 nogil:
-        """Write the mixture of the largest product h g, with h > 0."""
-        cdef double fall, rise, mu, share = 0
-        cdef int step
-        answer.exact = answer.found = True
+    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil:
+        """Write the mixture of the largest product h g, with h > 0.
+
+        precision : >= 0; may end where the bound is within this part of the value (0: exact)
+        """
+        cdef double fall, rise, mu, top, share = 0
+        cdef int _step
+        answer.found = True
+        answer.exact = False
         answer.work = 0
+        answer.bound = INFINITY
         self.support(1, 0, &self.start, &answer.work)
         self.support(0, 1, &self.end, &answer.work)
-        for step in range(MOST_STEPS + 1):
+        for _step in range(MOST_STEPS):
             fall, rise = self.start.h - self.end.h, self.end.g - self.start.g
             if rise <= 0 or fall <= 0:      # one of the two is best in h and in g
                 share = rise > 0
+                answer.exact = True
                 break
             share = min(max((rise * self.start.h - fall * self.start.g) / (2 * rise * fall),
                             <double> 0), <double> 1)
-            if step == MOST_STEPS:
-                answer.exact = False
+            if answer.bound <= (1 + precision) * (
+                    (self.start.h - share * fall) * (self.start.g + share * rise)):
                 break
             mu = fall / rise
             if not self.beyond(1, mu, &answer.work):
+                answer.exact = True
                 break
+            top = self.other.h + mu * self.other.g
+            answer.bound = min(answer.bound, top * top / (4 * mu))
             if self.other.h > mu * self.other.g:
                 self.replace(&self.start)
             else:
                 self.replace(&self.end)
         self.write(share, code, answer)
+        answer.exact = answer.exact or answer.bound <= (1 + ROUNDING) * answer.h * answer.g
+        if answer.exact:
+            answer.bound = answer.h * answer.g
         return 0
 
-    def py_search(self, node_scores, edges, edge_scores, truth, weights, margin, angle=None):
+    def py_search(
+            self, node_scores, edges, edge_scores, truth, weights, margin, angle=None, precision=0.0):
         """Search one problem: the largest product, or `angle` = (loss_weight, lower, upper). Scores
-        as `RelaxedLabels.py_maximize`. Returns (code, h, g, exact, work), or None if there is no
-        point in the angle. For tests and benchmarks."""
+        as `RelaxedLabels.py_maximize`. Returns (code, h, g, exact, bound, work), or None if there is
+        no point in the angle. For tests and benchmarks."""
         cdef const int32_t[::1] labels = truth
         cdef const double[::1] costs = weights
         cdef const double[::1] node = node_scores
         cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
         cdef bint tables = edge_scores.ndim == 2
-        cdef double width = margin
+        cdef double width = margin, part = precision
         cdef MixtureAnswer answer
         load_problem(self.relaxed, node_scores, edges, edge_scores)     # refuses wrong shapes
         cdef Py_ssize_t K = self.relaxed.n_labels, E = self.relaxed.n_edges
@@ -256,9 +281,9 @@ cdef class RelaxedPolygon:
         self.set_graph(K, E, &pairs[0, 0] if E else NULL)
         self.load(&node[0], &edge[0] if E else NULL, tables, &labels[0], &costs[0], width)
         if angle is None:
-            self.product(&out[0], &answer)
+            self.product(part, &out[0], &answer)
         else:
-            self.between(angle[0], angle[1], angle[2], &out[0], &answer)
+            self.between(angle[0], angle[1], angle[2], part, &out[0], &answer)
         if not answer.found:
             return None
-        return code, answer.h, answer.g, bool(answer.exact), answer.work
+        return code, answer.h, answer.g, bool(answer.exact), answer.bound, answer.work

@@ -44,11 +44,11 @@ class Example:
         self.sets = values + self.h_start, np.abs(every - self.truth) @ self.weights
 
     def search(self, *angle):
-        """The mixture's value of h and g, checked against its code; whether it is said exact."""
+        """The mixture's value of h and g, checked against its code and bounds."""
         found = RelaxedPolygon().py_search(*self.problem, angle or None)
         if found is None:
             return None
-        code, h, g, exact, work = found
+        code, h, g, exact, bound, work = found
         K = len(self.truth)
         share = code[:2].view(np.float64)[0]
         one, two = np.split(code[2:], 2)
@@ -62,7 +62,19 @@ class Example:
         assert self.g @ point + self.g_start == pytest.approx(g, abs=1e-12 * scale)
         assert h > 0
         assert work > 0
-        return h, g, exact
+        assert exact
+        assert bound == pytest.approx(h * g if not angle else h + angle[0] * g, rel=1e-12)
+        for precision in (1e-3, 0.2):
+            _, h_near, g_near, _, bound, _ = RelaxedPolygon().py_search(
+                *self.problem, angle or None, precision
+            )
+            best, near = (
+                (a * b if not angle else a + angle[0] * b) for a, b in ((h, g), (h_near, g_near))
+            )
+            assert best <= bound * (1 + 1e-12) + 1e-12
+            assert near <= best * (1 + 1e-12) + 1e-12
+            assert bound <= (1 + precision) * near * (1 + 1e-12) + 1e-12
+        return h, g
 
     def constrained(self, loss_weight, lower, upper):
         """The maximum of h + loss_weight g in an angle, by the linear program."""
@@ -92,8 +104,7 @@ def test_angle_equals_the_linear_program(
         # No point with h > 0: at most the origin is in the angle.
         assert best is None or best <= 1e-9
         return
-    h, g, exact = found
-    assert exact
+    h, g = found
     assert lower * h - 1e-9 * (1 + h) <= g <= upper * h * (1 + 1e-9) + 1e-9
     assert h + loss_weight * g == pytest.approx(best, rel=1e-7, abs=1e-7)
 
@@ -101,8 +112,7 @@ def test_angle_equals_the_linear_program(
 @given(**PROBLEMS)
 def test_product_is_the_largest(n_labels, density, integer, tables, seed, new_rng):
     example = Example(new_rng(seed), n_labels, density, integer, tables)
-    h, g, exact = example.search()
-    assert exact
+    h, g = example.search()
     h_sets, g_sets = example.sets
     assert h * g >= (h_sets * g_sets)[h_sets > 0].max() - 1e-9
     # With mu = h / g, the line h + mu g = K bounds every product by K^2 / (4 mu) (paper 004, Lemma
@@ -126,7 +136,7 @@ def test_product_is_the_largest(n_labels, density, integer, tables, seed, new_rn
 def test_the_best_of_a_single_label_is_a_mixture():
     edges = np.zeros((0, 2), dtype=np.int32)
     problem = (np.array([-0.9]), edges, np.zeros(0), np.array([0], np.int32), np.ones(1), 1.0)
-    code, h, g, exact, _ = RelaxedPolygon().py_search(*problem)
+    code, h, g, exact, _, _ = RelaxedPolygon().py_search(*problem)
     # h = 1 - 0.9 q, g = q: h g is largest at q = 1 / 1.8.
     assert exact
     assert (h, g) == pytest.approx((0.5, 1 / 1.8), rel=1e-12)
@@ -138,7 +148,7 @@ def test_equal_ends_of_an_angle_give_the_farthest_point_of_the_ray():
     edges = np.zeros((0, 2), dtype=np.int32)
     problem = (np.array([-0.5, 0.5]), edges, np.zeros(0), np.zeros(2, np.int32), np.ones(2), 1.0)
     for slope in (0.1, 0.5, 1.0, 1.5, 2.0):
-        _, h, g, exact, _ = RelaxedPolygon().py_search(*problem, (0.3, slope, slope))
+        _, h, g, exact, _, _ = RelaxedPolygon().py_search(*problem, (0.3, slope, slope))
         # Edges from (1, 0) by (1.5, 1) to (1, 2).
         if slope <= 1 / 1.5:
             assert h == pytest.approx(1 / (1 - 0.5 * slope), rel=1e-12)
