@@ -42,6 +42,7 @@ cdef class RelaxedLabels:
     cdef int32_t* queue           # (n_labels,)
     cdef int32_t* cut_edges       # (2 n_edges, 2)
     cdef double* cut_weight       # (2 n_edges,)
+    cdef Py_ssize_t n_open        # labels that dominance left
     cdef Py_ssize_t label_room, edge_room
 
     cdef int set_graph(
@@ -49,6 +50,10 @@ cdef class RelaxedLabels:
     cdef void load(
         self, const double* node_scores, const double* edge_scores, bint tables) noexcept nogil
     cdef int maximize(self, int32_t* code, double* value, double* work) except -1 nogil
+    cdef int maximize_again(
+        self, bint again, int32_t* code, double* value, double* work) except -1 nogil
+    cdef void write_bits(self, int32_t* code) noexcept nogil
+    cdef void read_sides(self, int32_t* code) noexcept nogil
     cdef double value(self, const int32_t* code) noexcept nogil
     cdef void fix(self, int32_t* code, double* work) noexcept nogil
     cdef Py_ssize_t split(self, const int32_t* code) noexcept nogil

@@ -142,22 +142,60 @@ cdef class RelaxedLabels:
 
     cdef int maximize(self, int32_t* code, double* value, double* work) except -1 nogil:
         """Write the code of a maximum, `relaxed_code_size` entries, and its value."""
-        cdef Py_ssize_t k, e, n_nodes, K = self.n_labels
-        cdef uint32_t* bits = <uint32_t*> code + K
+        cdef Py_ssize_t n_nodes
         self.fix(code, work)
         n_nodes = self.split(code)
         if n_nodes:
             self.cut_rest(n_nodes, code, work)
+        self.write_bits(code)
+        value[0] = self.value(code)
+        work[0] += <double> (self.n_labels + self.n_edges)
+        return 0
+
+    cdef int maximize_again(
+            self, bint again, int32_t* code, double* value, double* work) except -1 nogil:
+        """As `maximize`, for scores of which one after another differs in `node` alone.
+
+        No label is fixed beforehand, so that the cut stays the same and its flow goes on from that
+        of the last call; `again`: there was one, and nothing but `node` has changed.
+        """
+        cdef Py_ssize_t k
+        cdef double change
+        if again:
+            for k in range(self.n_labels):
+                change = self.node[k] - self.score[k]
+                self.cut.terminal[self.place[k]] = change if self.flip[k] else -change
+                if self.twin[k] >= 0:
+                    self.cut.terminal[self.twin[k]] = change
+                code[k] = OPEN
+            self.cut.solve_again(work)
+            self.read_sides(code)
+        else:
+            for k in range(self.n_labels):
+                code[k] = OPEN
+                self.score[k] = self.node[k]
+            self.cut_rest(self.split(code), code, work)
+        for k in range(self.n_labels):
+            self.score[k] = self.node[k]
+        self.write_bits(code)
+        value[0] = self.value(code)
+        work[0] += <double> (self.n_labels + self.n_edges)
+        return 0
+
+    cdef void write_bits(self, int32_t* code) noexcept nogil:
+        """Complete a code of which the labels are written."""
+        cdef uint32_t* bits = <uint32_t*> code + self.n_labels
+        cdef Py_ssize_t k, e
+        cdef bint any_half = False
         for k in range((self.n_edges + 31) // 32):
             bits[k] = 0
-        if n_nodes:
+        for k in range(self.n_labels):
+            any_half = any_half or code[k] == 1
+        if any_half:
             for e in range(self.n_edges):
                 if (self.interaction[e] > 0 and code[self.edges[2 * e]] == 1
                         and code[self.edges[2 * e + 1]] == 1):
                     bits[e // 32] |= <uint32_t> 1 << (e % 32)
-        value[0] = self.value(code)
-        work[0] += <double> (K + self.n_edges)
-        return 0
 
     cdef double value(self, const int32_t* code) noexcept nogil:
         """The score of a code."""
@@ -209,6 +247,7 @@ cdef class RelaxedLabels:
                     code[w] = 2 if self.middle[w] > 0 else 0
                     self.queue[n] = <int32_t> w
                     n += 1
+        self.n_open = self.n_labels - n
         work[0] += <double> (self.n_labels + self.n_edges)
 
     cdef Py_ssize_t split(self, const int32_t* code) noexcept nogil:
@@ -260,7 +299,6 @@ cdef class RelaxedLabels:
         """Decide the open labels by a minimum cut: 0, 2, or 1 where it does not say."""
         cdef Py_ssize_t k, e, v, w, n = 0
         cdef double half, flow
-        cdef bint on, off
         for k in range(self.n_labels):
             self.middle[k] = self.score[k]
         for e in range(self.n_edges):
@@ -295,6 +333,14 @@ cdef class RelaxedLabels:
         for e in range(n):
             self.cut.capacity[2 * e] = self.cut.capacity[2 * e + 1] = self.cut_weight[e]
         self.cut.solve(&flow, work)
+        self.read_sides(code)
+        work[0] += <double> (n_nodes + n)
+        return 0
+
+    cdef void read_sides(self, int32_t* code) noexcept nogil:
+        """Decide the open labels by the cut's sides."""
+        cdef Py_ssize_t k
+        cdef bint on, off
         for k in range(self.n_labels):
             if code[k] != OPEN:
                 continue
@@ -304,8 +350,6 @@ cdef class RelaxedLabels:
             else:
                 off = self.cut.on_sink_side(self.twin[k])
                 code[k] = 1 if on == off else 2 * on
-        work[0] += <double> (n_nodes + n)
-        return 0
 
     def py_maximize(self, node_scores, edges, edge_scores):
         """Solve one problem, scores (K,) and (E,) or (E, 4): (code, value, work). For tests and

@@ -27,6 +27,9 @@ cdef class RelaxedPolygon:
     cdef double* interaction      # (n_edges,)
     cdef double* charge           # (n_labels,)   what a label on adds to the loss
     cdef int32_t* codes           # (3, relaxed_code_size)
+    cdef double sign              # of the interactions that `relaxed` has now; 0: others
+    cdef bint hard                # dominance left most labels open
+    cdef bint whole               # the last cut of `relaxed` was of all labels with these interactions
     cdef Corner start, end, other
     cdef double margin, true_score, true_loss
     cdef double score_scale, loss_scale
@@ -43,6 +46,8 @@ cdef class RelaxedPolygon:
         self, double loss_weight, double lower, double upper, double precision, int32_t* code,
         MixtureAnswer* answer) except -1 nogil
     cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil
+    cdef int cut_corner(
+        self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil
     cdef void write(self, double share, int32_t* code, MixtureAnswer* answer) noexcept nogil
     cdef void replace(self, Corner* corner) noexcept nogil

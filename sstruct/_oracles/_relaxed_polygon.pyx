@@ -12,8 +12,11 @@
 #     mu g = K that a corner p lies on, the best is at least as good as p, so its h lies between h_p
 #     and mu g_p: it is on that side of p. The search for its edge is that of (b); on the edge h g is a
 #     parabola.
-# (d) Every direction that was asked for gives an upper bound, so that a search may end early.
-# (e) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
+# (d) Directions (1, mu) differ in the scores of labels alone. Where dominance leaves most labels open
+#     (here many score about the same, as not in plain decoding) the cut of all labels is kept, and
+#     its flow goes on from direction to direction.
+# (e) Every direction that was asked for gives an upper bound, so that a search may end early.
+# (f) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
 #     entries, the code of a, the code of b; a before b in the order of their entries, and for t = 0 b
 #     is a. Every step finds a corner not seen before or ends; MOST_STEPS is there for rounding, and an
 #     answer that it ended says that it is not exact.
@@ -33,6 +36,7 @@ from sstruct._oracles._relaxed_labels cimport half_mass, load_problem
 
 cdef enum: MOST_STEPS = 100
 cdef double ROUNDING = 1e-12
+cdef double MOST_TILT = 1e3     # of directions whose flows go on: larger ones would leave rounding behind
 cdef double STEEPEST = 1e6      # slope that stands for an infinite one, for h = margin and the largest g
 
 
@@ -86,6 +90,8 @@ cdef class RelaxedPolygon:
         cdef double weight
         self.relaxed.load(node_scores, edge_scores, tables)
         self.margin = margin
+        self.sign = 0
+        self.hard = self.whole = False
         self.true_score = self.true_loss = self.score_scale = self.loss_scale = 0
         for k in range(self.n_labels):
             weight = 1 if weights == NULL else weights[k]
@@ -105,15 +111,14 @@ cdef class RelaxedPolygon:
 
     cdef int support(
             self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil:
-        """Find a corner that maximises h_weight h + g_weight g, any signs. One cut."""
+        """Find a corner that maximises h_weight h + g_weight g, any signs. At most one cut."""
         cdef Py_ssize_t k, e
-        cdef double value, score = 0, loss = 0
-        for k in range(self.n_labels):
-            self.relaxed.node[k] = h_weight * self.node[k] + g_weight * self.charge[k]
-        for e in range(self.n_edges):
-            self.relaxed.interaction[e] = h_weight * self.interaction[e]
-        self.relaxed.constant = 0
-        self.relaxed.maximize(corner.code, &value, work)
+        cdef double score = 0, loss = 0
+        if h_weight == 0:
+            for k in range(self.size):
+                corner.code[k] = 2 * (k < self.n_labels and g_weight * self.charge[k] > 0)
+        else:
+            self.cut_corner(h_weight, g_weight, corner.code, work)
         for k in range(self.n_labels):
             score += self.node[k] * corner.code[k]
             loss += self.charge[k] * corner.code[k]
@@ -123,6 +128,28 @@ cdef class RelaxedPolygon:
         corner.h = self.margin + (0.5 * score - self.true_score)
         corner.g = self.true_loss + 0.5 * loss
         work[0] += <double> 2 * (self.n_labels + self.n_edges)
+        return 0
+
+    cdef int cut_corner(
+            self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil:
+        """Write the code of a corner; h_weight is not 0, and 1 or -1 by scaling."""
+        cdef Py_ssize_t k, e
+        cdef double sign = 1 if h_weight > 0 else -1, value
+        for k in range(self.n_labels):
+            self.relaxed.node[k] = sign * self.node[k] + g_weight / fabs(h_weight) * self.charge[k]
+        if sign != self.sign:
+            for e in range(self.n_edges):
+                self.relaxed.interaction[e] = sign * self.interaction[e]
+            self.relaxed.constant = 0
+            self.sign = sign
+            self.whole = False
+        if self.hard and fabs(g_weight / h_weight) * self.loss_scale <= MOST_TILT * self.score_scale:
+            self.relaxed.maximize_again(self.whole, code, &value, work)
+            self.whole = True
+        else:
+            self.relaxed.maximize(code, &value, work)
+            self.hard = self.hard or 2 * self.relaxed.n_open > self.n_labels
+            self.whole = False
         return 0
 
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil:
@@ -186,9 +213,13 @@ cdef class RelaxedPolygon:
             self.write(0, code, answer)
             answer.bound = answer.h + loss_weight * answer.g
             return 0
-        self.support(-side * slope, side, &self.end, &answer.work)
+        # A corner on the other side of the ray: with the largest loss, if that is enough.
+        self.support(slope if side < 0 else 0, side, &self.end, &answer.work)
         r_start = self.start.g - slope * self.start.h
         r_end = self.end.g - slope * self.end.h
+        if side > 0 and r_end < 0:
+            self.support(-slope, side, &self.end, &answer.work)
+            r_end = self.end.g - slope * self.end.h
         if side * r_end < 0:
             answer.found = False
             return 0

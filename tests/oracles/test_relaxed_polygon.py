@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.optimize import minimize_scalar
 
+from sstruct._oracles._relaxed_labels import RelaxedLabels
 from sstruct._oracles._relaxed_polygon import RelaxedPolygon
 from tests.reference.local_polytope import (
     LocalPolytope,
@@ -131,6 +133,57 @@ def test_product_is_the_largest(n_labels, density, integer, tables, seed, new_rn
         other_h = example.h @ point + example.h_start
         other_g = example.g @ point + example.g_start
         assert other_h <= 0 or other_h * other_g <= h * g + 1e-7 * (1 + h * g)
+
+
+class ManyLabels:
+    """A problem of which dominance leaves most labels open, and its bounds by fresh cuts."""
+
+    def __init__(self, rng, n_labels):
+        self.edges = np.array([(u, v) for u in range(n_labels) for v in range(u)], dtype=np.int32)
+        self.node = rng.normal(size=n_labels)
+        self.scores = rng.normal(-0.02, 0.1, size=len(self.edges))
+        self.truth = (rng.random(n_labels) < 0.2).astype(np.int32)
+        self.weights = np.full(n_labels, 1 / n_labels)
+        self.charge = np.where(self.truth, -self.weights, self.weights)
+        pairs = self.truth[self.edges].all(axis=1)
+        self.at_truth = 1.0 - self.node @ self.truth - self.scores @ pairs
+
+    def search(self, angle=None):
+        problem = (self.node, self.edges, self.scores, self.truth, self.weights, 1.0)
+        return RelaxedPolygon().py_search(*problem, angle)
+
+    def top(self, h_weight, g_weight):
+        """The largest h_weight h + g_weight g."""
+        node = h_weight * self.node + g_weight * self.charge
+        best = RelaxedLabels().py_maximize(node, self.edges, h_weight * self.scores)[1]
+        return best + h_weight * self.at_truth + g_weight * self.truth.mean()
+
+    def top_of_ray(self, slope):
+        """The largest h on g = slope h: the least bound of all multipliers tau of g - slope h."""
+        return minimize_scalar(
+            lambda tau: self.top(1 - tau * slope, tau),
+            bounds=(-20 / slope, 20 / slope),
+            method="bounded",
+            options={"xatol": 1e-9},
+        ).fun
+
+
+@pytest.mark.parametrize("n_labels", [20, 45])
+def test_many_labels_reach_the_bounds_of_fresh_cuts(n_labels, rng):
+    # Cuts go on from one another in these searches, not in the bounds.
+    for _ in range(5):
+        problem = ManyLabels(rng, n_labels)
+        _, h, g, exact, _, _ = problem.search()
+        mu = h / g
+        assert exact
+        assert problem.top(1, mu) ** 2 / (4 * mu) == pytest.approx(h * g, rel=1e-10)
+        for slope in (0.5 / mu, 2 / mu):
+            _, h, g, exact, _, _ = problem.search((1.0, slope, slope))
+            least = problem.top_of_ray(slope)
+            assert exact
+            assert g == pytest.approx(slope * h, rel=1e-10)
+            assert h <= least * (1 + 1e-10)
+            assert h == pytest.approx(least, rel=1e-6)
 
 
 def test_the_best_of_a_single_label_is_a_mixture():
