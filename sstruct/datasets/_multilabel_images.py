@@ -50,6 +50,8 @@ def fetch_corel5k(*, subset="train", return_indicator="sparse", data_home=None, 
     No page serves this set in this form, so nothing is downloaded: ``multilabel_corel5k.npz`` must
     be there.
 
+    499 features: 1 for the kinds of regions that occur in a picture. 374 labels: words.
+
     Parameters
     ----------
     <subset>
@@ -59,22 +61,7 @@ def fetch_corel5k(*, subset="train", return_indicator="sparse", data_home=None, 
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 499)
-            1 for the kinds of regions that occur in a picture.
-        target : int CSR matrix or array of shape (n_samples, 374)
-            1 for the labels of a sample.
-        target_names : list of 374 str
-            Words.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -99,6 +86,8 @@ def fetch_corel16k(*, subset="all", return_indicator="sparse", data_home=None, r
     No page serves this set in this form, so nothing is downloaded: ``multilabel_corel16k001.npz``
     must be there.
 
+    500 features: 1 for the kinds of regions that occur in a picture. 153 labels: words.
+
     Parameters
     ----------
     subset : {"all"}, default="all"
@@ -109,22 +98,7 @@ def fetch_corel16k(*, subset="all", return_indicator="sparse", data_home=None, r
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 500)
-            1 for the kinds of regions that occur in a picture.
-        target : int CSR matrix or array of shape (n_samples, 153)
-            1 for the labels of a sample.
-        target_names : list of 153 str
-            Words.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -148,6 +122,9 @@ def fetch_scene(*, subset="train", return_indicator="sparse", data_home=None, re
 
     No page serves this set in this form, so nothing is downloaded: ``scene.npz`` must be there.
 
+    294 features: moments of colours in 49 blocks, 0 to 1. 6 labels: Beach, Sunset, FallFoliage,
+    Field, Mountain, Urban.
+
     Parameters
     ----------
     <subset>
@@ -157,22 +134,7 @@ def fetch_scene(*, subset="train", return_indicator="sparse", data_home=None, re
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 array of shape (n_samples, 294)
-            Moments of colours in 49 blocks, 0 to 1.
-        target : int CSR matrix or array of shape (n_samples, 6)
-            1 for the labels of a sample.
-        target_names : list of 6 str
-            Beach, Sunset, FallFoliage, Field, Mountain, Urban.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------

@@ -85,6 +85,8 @@ def fetch_bibtex(*, subset="train", return_indicator="sparse", data_home=None, r
     No page serves this set in this form, so nothing is downloaded: ``multilabel_bibtex.npz`` must
     be there.
 
+    1836 features: 1 for the words that occur in an entry. 159 labels: tags.
+
     Parameters
     ----------
     subset : {"train", "test", "all"}, default="train"
@@ -106,12 +108,12 @@ def fetch_bibtex(*, subset="train", return_indicator="sparse", data_home=None, r
     data : :class:`~sklearn.utils.Bunch`
         With the attributes
 
-        data : float64 CSR matrix of shape (n_samples, 1836)
-            1 for the words that occur in an entry.
-        target : int CSR matrix or array of shape (n_samples, 159)
+        data : float64 CSR matrix (scene: array) of shape (n_samples, n_features)
+            Features.
+        target : int CSR matrix or array of shape (n_samples, n_labels)
             1 for the labels of a sample.
-        target_names : list of 159 str
-            Tags.
+        target_names : list of n_labels str
+            Names of the labels.
         DESCR : str
             Description of the data.
 
@@ -143,6 +145,9 @@ def fetch_enron(*, subset="train", return_indicator="sparse", data_home=None, re
     No page serves this set in this form, so nothing is downloaded: ``multilabel_enron.npz`` must
     be there.
 
+    1001 features: 1 for the words that occur in an e-mail. 53 labels: names such as "B.B12": kind
+    and topic.
+
     Parameters
     ----------
     <subset>
@@ -152,22 +157,7 @@ def fetch_enron(*, subset="train", return_indicator="sparse", data_home=None, re
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 1001)
-            1 for the words that occur in an e-mail.
-        target : int CSR matrix or array of shape (n_samples, 53)
-            1 for the labels of a sample.
-        target_names : list of 53 str
-            Names such as "B.B12": kind and topic.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -192,6 +182,9 @@ def fetch_rcv1_subset(*, subset="all", return_indicator="sparse", data_home=None
     No page serves this set in this form, so nothing is downloaded: ``multilabel_rcv1sub1.npz``
     must be there.
 
+    47236 features: weights of words (tf-idf), rows of length 1. 101 labels: "Class1" to
+    "Class101": the source names them so.
+
     Parameters
     ----------
     subset : {"all"}, default="all"
@@ -202,22 +195,7 @@ def fetch_rcv1_subset(*, subset="all", return_indicator="sparse", data_home=None
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 47236)
-            Weights of words (tf-idf), rows of length 1.
-        target : int CSR matrix or array of shape (n_samples, 101)
-            1 for the labels of a sample.
-        target_names : list of 101 str
-            "Class1" to "Class101": the source names them so.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -242,6 +220,8 @@ def fetch_delicious(*, subset="train", return_indicator="sparse", data_home=None
     No page serves this set in this form, so nothing is downloaded: ``multilabel_delicious.npz``
     must be there.
 
+    500 features: 1 for the words that occur on a page. 983 labels: tags.
+
     Parameters
     ----------
     <subset>
@@ -251,22 +231,7 @@ def fetch_delicious(*, subset="train", return_indicator="sparse", data_home=None
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 500)
-            1 for the words that occur on a page.
-        target : int CSR matrix or array of shape (n_samples, 983)
-            1 for the labels of a sample.
-        target_names : list of 983 str
-            Tags.
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -291,6 +256,8 @@ def fetch_tmc2007(*, subset="train", return_indicator="sparse", data_home=None, 
     No page serves this set in this form, so nothing is downloaded: ``multilabel_tmc2007_500.npz``
     must be there.
 
+    500 features: 1 for the words that occur in a report. 22 labels: "class01" to "class22".
+
     Parameters
     ----------
     <subset>
@@ -300,22 +267,7 @@ def fetch_tmc2007(*, subset="train", return_indicator="sparse", data_home=None, 
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 500)
-            1 for the words that occur in a report.
-        target : int CSR matrix or array of shape (n_samples, 22)
-            1 for the labels of a sample.
-        target_names : list of 22 str
-            "class01" to "class22".
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
@@ -342,6 +294,8 @@ def fetch_reuters_k500(
     No page serves this set in this form, so nothing is downloaded: ``multilabel_reutersk500.npz``
     must be there.
 
+    500 features: weights of words. 103 labels: paths in a hierarchy, such as "CCAT.C15.C152".
+
     Parameters
     ----------
     subset : {"all"}, default="all"
@@ -352,22 +306,7 @@ def fetch_reuters_k500(
 
     Returns
     -------
-    data : :class:`~sklearn.utils.Bunch`
-        With the attributes
-
-        data : float64 CSR matrix of shape (n_samples, 500)
-            Weights of words.
-        target : int CSR matrix or array of shape (n_samples, 103)
-            1 for the labels of a sample.
-        target_names : list of 103 str
-            Paths in a hierarchy, such as "CCAT.C15.C152".
-        DESCR : str
-            Description of the data.
-
-    Raises
-    ------
-    OSError
-        If the file is missing.
+    <data>
 
     See Also
     --------
