@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Slack rescaling's searches: how often they find a violating label set, and by how many queries.
+
+    python benchmarks/slack_search.py [--data yeast rcv1] [--n 160] [--passes 8] [--labels 30]
+
+As in table 1 of Choi, Meshi and Srebro (2015). The weights are those of a fit with angular search
+after each of its first passes. At each of them and for each example xi is the largest product of
+loss and score of the labelings that angular search has found for it so far. Where the largest
+product of all is above xi by more than a thousandth of the largest loss, there is a violating
+labeling; a search succeeds if it finds one. Success is given as a share of all searches, as in the
+paper, and of those where there is one. Queries are calls of the lambda-oracle; milliseconds
+are CPU time of a search. Searches:
+
+    angular     best first, with the constrained lambda-oracle: exact
+    bisecting   with the lambda-oracle
+    binary      the same, on the bound alone
+    sarawagi    golden section on max h + lam g - 2 sqrt(xi lam), which needs xi (Sarawagi and
+                Gupta 2008)
+
+Searches of the package begin where the last one of the same example ended, as in training. The
+models are pairwise over all pairs of labels: on yeast with the exact oracle (enumeration of 14
+labels) and with the relaxed one (roof duality), on the most frequent labels of the RCV1 subset with
+the relaxed one: its fractional labelings count as labelings, as in the paper. Data are read from
+SSTRUCT_DATA. Writes a table to the screen and JSON into --output.
+"""
+
+import argparse
+import json
+import os
+import time
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+
+from sstruct import MultilabelSSVM
+from sstruct._problems._slack import SlackProblem
+from sstruct._solvers._state import DualState
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
+
+# Of the paper: success in percent of all searches, queries.
+PAPER = {
+    "yeast": {"angular": (22.4, 3.8), "bisecting": (16.5, 10.3), "sarawagi": (16.4, 43.2)},
+    "rcv1": {"angular": (25.6, 4.8), "bisecting": (18.2, 12.7), "sarawagi": (18.0, 49.0)},
+}
+GOLDEN = (np.sqrt(5) - 1) / 2
+
+
+def rows_of(name, n, n_labels):
+    """Rows and label sets."""
+    if name == "yeast":
+        X, Y = fetch_yeast(subset="train", return_X_y=True)
+        return X[:n], Y[:n]
+    X, Y = fetch_rcv1_subset(subset="all", return_X_y=True)
+    frequent = np.sort(np.argsort(-np.asarray(Y.sum(axis=0)).ravel(), kind="stable")[:n_labels])
+    chosen = np.random.default_rng(0).choice(X.shape[0], n, replace=False)
+    return X[chosen], Y[chosen][:, frequent]
+
+
+def packed(X, Y, inference):
+    """The problem of a margin-rescaled fit, and its block weights."""
+    kept = {}
+
+    def keep(problem, block_weight, lam, **_):
+        kept.update(problem=problem, block_weight=block_weight)
+
+    model = MultilabelSSVM(loss="hamming-count", edges="full", inference=inference)
+    model._fit_problem = keep
+    model.fit(X, Y)
+    return kept["problem"], kept["block_weight"]
+
+
+class Sarawagi:
+    """Golden section over lam: max_y h - xi / g <= min_lam max_y h + lam g - 2 sqrt(xi lam)."""
+
+    def __init__(self, problem, ratio=1.02):
+        self.problem, self.ratio = problem, ratio
+
+    def search(self, i, w, xi):
+        """Return the largest product found and the number of queries."""
+        problem, best, count = self.problem, 0.0, 0
+        truth = problem.py_truth(i)
+
+        def bound(lam):
+            nonlocal best, count
+            count += 1
+            code, *_ = problem.py_maximize(i, w, lam)
+            pair = problem.py_scores(i, w, np.stack([code, truth]), 0.0)
+            h, g = 1 + pair[0] - pair[1], problem.py_loss(i, code)
+            if h > 0:
+                best = max(best, h * g)
+            return h + lam * g - 2 * np.sqrt(xi * lam)
+
+        low, high = -7.0, 7.0  # of log lam
+        a, b = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
+        at_a, at_b = bound(np.exp(a)), bound(np.exp(b))
+        while high - low > np.log(self.ratio):
+            if min(at_a, at_b) < 0:  # no labeling violates
+                break
+            if at_a < at_b:
+                high, b, at_b = b, a, at_a
+                a = high - GOLDEN * (high - low)
+                at_a = bound(np.exp(a))
+            else:
+                low, a, at_a = a, b, at_b
+                b = low + GOLDEN * (high - low)
+                at_b = bound(np.exp(b))
+        return best, count
+
+
+def trajectory(problem, block_weight, lam, n_passes):
+    """Weights after each of the first passes of a fit with angular search."""
+    state = DualState(problem, lam, block_weight, 0)
+    found = []
+
+    def keep(info, _):
+        found.append(state.w)
+        return False
+
+    options = Options(max_iter=n_passes, certificate_every=n_passes, tol=0.0)
+    FrankWolfe(problem, state, block_weight, options, callback=keep).solve()
+    return found
+
+
+def measure(problem, block_weight, lam, n_passes):
+    """Rows of the table: success, queries and milliseconds of each search."""
+    exact = SlackProblem(problem.fork(), "angular")
+    searches = {
+        name: SlackProblem(problem.fork(), name) for name in ("angular", "bisecting", "binary")
+    }
+    golden = Sarawagi(problem.fork())
+    largest = [problem.py_loss(i, problem.py_maximize(i, np.zeros(problem.n_weights))[0])
+               for i in range(problem.n_blocks)]  # fmt: skip
+    known = [[problem.py_truth(i)] for i in range(problem.n_blocks)]
+    tally = {name: [] for name in (*searches, "sarawagi")}
+    for w in trajectory(SlackProblem(problem.fork(), "angular"), block_weight, lam, n_passes):
+        for i in range(problem.n_blocks):
+            code, best, *_ = exact.py_search(i, w)
+            xi = max(0.0, max(exact.py_scores(i, w, np.array(known[i][-64:]))))
+            least = xi + 1e-3 * largest[i]
+            violates = best > least
+            for name, search in searches.items():
+                begin = time.thread_time()
+                _, value, _, _, queries = search.py_search(i, w)
+                spent = time.thread_time() - begin
+                tally[name].append((violates, value > least, queries, spent))
+            begin = time.thread_time()
+            value, queries = golden.search(i, w, max(xi, 1e-12))
+            tally["sarawagi"].append((violates, value > least, queries, time.thread_time() - begin))
+            known[i].append(code)
+    rows = {}
+    for name, entries in tally.items():
+        violates, found, queries, spent = map(np.array, zip(*entries))
+        rows[name] = {
+            "searches": len(entries),
+            "violating": int(violates.sum()),
+            "success": float(found.mean()),
+            "success_of_violating": float(found[violates].mean()) if violates.any() else None,
+            "queries": float(queries.mean()),
+            "milliseconds": 1e3 * float(spent.mean()),
+        }
+    return rows
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", choices=PAPER, default=list(PAPER))
+    parser.add_argument("--n", type=int, default=160)
+    parser.add_argument("--passes", type=int, default=8)
+    parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
+    parser.add_argument("--lam", type=float, default=0.01)
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    report = []
+    for name in arguments.data:
+        X, Y = rows_of(name, arguments.n, arguments.labels)
+        for inference in ("enumeration", "relaxed") if Y.shape[1] <= 16 else ("relaxed",):
+            problem, weight = packed(X, Y, inference)
+            rows = measure(problem, weight, arguments.lam, arguments.passes)
+            print(f"\n{name}, {X.shape[0]} examples, {Y.shape[1]} labels, {inference}")
+            print(
+                f"{'search':12}{'success':>9}{'of violating':>14}{'queries':>9}{'ms':>9}"
+                "   paper: success, queries"
+            )
+            for search, row in rows.items():
+                share = row["success_of_violating"]
+                of_violating = "-" if share is None else f"{100 * share:.1f}%"
+                paper = "{:9.1f}%{:9.1f}".format(*PAPER[name].get(search, (np.nan, np.nan)))
+                print(
+                    f"{search:12}{100 * row['success']:8.1f}%{of_violating:>14}"
+                    f"{row['queries']:9.1f}{row['milliseconds']:9.3f}{paper}",
+                    flush=True,
+                )
+            print(f"{row['violating']} of {row['searches']} had a violating labeling")
+            report.append({"data": name, "inference": inference, "rows": rows})
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "slack_search.json").write_text(json.dumps(report, indent=1))
+
+
+if __name__ == "__main__":
+    main()
