@@ -30,7 +30,7 @@ class BatchSolver(Solver):
             self.n_oracle_calls += plane.n_calls
         self.n_passes += 1
         if complete:
-            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.hinge), plane.exact)
+            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.bound), plane.exact)
             self._record()
             if self._converged():
                 return Status.CONVERGED
@@ -101,7 +101,8 @@ class BatchFrankWolfe(BatchSolver):
 
     def _move(self, plane):
         """The step; False where the gap is rounding."""
-        gap = self._gap()
+        # At what the oracles found, which may be less than the certificate's bound.
+        gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
         if gap <= ROUNDING * self.primal:
             return False
         direction = plane.psi / self.lam - self.v

@@ -12,7 +12,6 @@ from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.history import COLUMNS
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
@@ -41,6 +40,9 @@ EXACT_WEIGHT = 1.5
 FULL_EVERY = 4
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
+# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
+# find has gaps of this share of it.
+EXHAUSTED = 0.1
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
 MOST_ROUNDS = 10
 
@@ -166,6 +168,9 @@ class FrankWolfe(Solver):
             self._record()
             if relative(self._gap(), self.primal) <= options.tol:
                 return Status.CONVERGED
+            bounded = self.problem.bounded and not self.exact
+            if bounded and self._estimate() <= EXHAUSTED * options.tol:
+                return Status.STALLED
         else:
             self._record(certified=False)
         if not in_time:
@@ -250,7 +255,7 @@ class FrankWolfe(Solver):
 
     def _resume(self, arrays, notes):
         resume(self.state, arrays)
-        self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
+        self.history.restore({name: arrays[f"history_{name}"] for name in self.history.columns})
         self.begin -= notes.pop("seconds")
         for name, value in notes.items():
             setattr(self, name, value)

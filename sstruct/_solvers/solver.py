@@ -79,7 +79,7 @@ class Solver:
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
         self.options = options
         self.progress, self.callback = progress, callback
-        self.history = History()
+        self.history = History(problem.counts())
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -185,4 +185,5 @@ class Solver:
             gap=self._gap() if certified else math.nan,
             dual=self.dual,
             working_set_size=self.working_set_size,
+            **self.problem.counts(),
         )
