@@ -38,6 +38,16 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labelled nodes of the sequence.
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong labellings are to score less than the truth by a margin of their loss, or
+        by a margin of 1 with the shortfall times their loss: the hinge loss of ``"slack"`` is the
+        maximum of L_i(y) (1 - <w, phi(x_i, y_i) - phi(x_i, y)>) [6]_.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
+        costs are whole numbers, as ``"hamming"`` has them (and sequences not far above a hundred nodes);
+        otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is then an
+        upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and needs an
+        oracle that chains do not have.
     solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
         ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
@@ -134,11 +144,12 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         INTERRUPTED.
     converged_ : bool
     inference_ : str
-        The decoder, ``"viterbi (exact)"``.
+        The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table (exact)"``
+        or ``"viterbi, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size. A row of
-        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the w that its pass began at.
+        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
+        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or ``"cutting-plane"`` holds the certificate of the w that its pass began at.
 
     See Also
     --------
@@ -164,6 +175,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -182,6 +195,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         *,
         lam="auto",
         loss="hamming",
+        rescaling="margin",
+        search="auto",
         solver="auto",
         step="auto",
         sampling="auto",
@@ -207,6 +222,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     ):
         self.lam = lam
         self.loss = loss
+        self.rescaling = rescaling
+        self.search = search
         self.solver = solver
         self.step = step
         self.sampling = sampling
