@@ -168,8 +168,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 if warm["fingerprint"] != fingerprint:
                     raise ValueError(
                         "warm_start goes on from the last fit and needs its data; this X, y, set "
-                        "of classes or transition_mask (for graphs and slack rescaling also the loss, "
-                        "or the rescaling) is another one. Set warm_start=False, or clone."
+                        "of classes or transition_mask (for graphs and slack rescaling also the "
+                        "loss, or the rescaling) is another one. Set warm_start=False, or clone."
                     )
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)

@@ -44,10 +44,10 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         maximum of L_i(y) (1 - <w, phi(x_i, y_i) - phi(x_i, y)>) [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
-        costs are whole numbers, as ``"hamming"`` has them (and sequences not far above a hundred nodes);
-        otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is then an
-        upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and needs an
-        oracle that chains do not have.
+        costs are whole numbers, as ``"hamming"`` has them, and sequences have no more than about
+        200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
+        then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
+        needs an oracle that chains do not have.
     solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
         ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
@@ -140,16 +140,17 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     objective_, dual_objective_, dual_gap_ : float
         Primal at ``w_``, the lower bound, and their difference: the certificate.
     status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding ends progress) or
-        INTERRUPTED.
+        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding, or a search that
+        is not exact, ends progress) or INTERRUPTED.
     converged_ : bool
     inference_ : str
-        The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table (exact)"``
-        or ``"viterbi, bisecting search (bounded)"``.
+        The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
+        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
         approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
-        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or ``"cutting-plane"`` holds the certificate of the w that its pass began at.
+        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
+        ``"cutting-plane"`` holds the certificate of the w that its pass began at.
 
     See Also
     --------

@@ -47,10 +47,10 @@ class TreeSSVM(BaseSSVM):
         Whether wrong states are to score less than the true ones by a margin of their loss, or by
         a margin of 1 with the shortfall times their loss [5]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the maximum is found with slack rescaling. ``"auto"``: exactly, from a table by number of
-        errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may
-        miss it, but bounds it: ``objective_`` is then an upper bound. ``"binary"`` likewise, with
-        more queries. ``"angular"`` needs an oracle that trees do not have.
+        How the maximum is found with slack rescaling. ``"auto"``: exactly, from a table by number
+        of errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss
+        it, but bounds it: ``objective_`` is then an upper bound. ``"binary"`` likewise, with more
+        queries. ``"angular"`` needs an oracle that trees do not have.
     <solver>
     <step>
     <sampling>

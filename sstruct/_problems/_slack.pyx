@@ -9,7 +9,7 @@
 # (c) Certificates leave nothing there (`remember`), and checkpoints keep it.
 """Any problem under slack rescaling."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
