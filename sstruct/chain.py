@@ -41,7 +41,7 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     rescaling : {"margin", "slack"}, default="margin"
         Whether wrong labellings are to score less than the truth by a margin of their loss, or
         by a margin of 1 with the shortfall times their loss: the hinge loss of ``"slack"`` is the
-        maximum of L_i(y) (1 - <w, phi(x_i, y_i) - phi(x_i, y)>) [6]_.
+        maximum of L_i(y) times 1 plus by how much y scores more than the truth [6]_.
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
         costs are whole numbers, as ``"hamming"`` has them, and sequences have no more than about
