@@ -50,7 +50,7 @@ def slack_rescaled(problem, search, inference, name):
     else:
         way = f"{rescaled.search} search"
         if quality == "exact" and rescaled.search != "angular":
-            quality = "bounded"
+            quality = "bounded" if problem.bounded else "approximate"
     return rescaled, f"{decoder}, {way} ({quality})" if way else inference
 
 

@@ -168,8 +168,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 if warm["fingerprint"] != fingerprint:
                     raise ValueError(
                         "warm_start goes on from the last fit and needs its data; this X, y, set "
-                        "of classes or transition_mask (for graphs and slack rescaling also the "
-                        "loss, or the rescaling) is another one. Set warm_start=False, or clone."
+                        "of classes or transition_mask (for graphs also the loss; with slack "
+                        "rescaling that, or the rescaling) is another one. Set warm_start=False, "
+                        "or clone."
                     )
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)
@@ -207,12 +208,13 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
-        name, limit = type(self).__name__, f"before tol={self.tol:g}"
+        name = type(self).__name__
         if solution.status is Status.STALLED and "(bounded)" in self.inference_:
             warnings.warn(
                 f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}, {limit}: the search finds nothing "
-                "that would reduce it. The optimum lies between dual_objective_ and objective_.",
+                f"{relative(solution.gap, solution.primal):.2e}, before "
+                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
+                "lies between dual_objective_ and objective_.",
                 ConvergenceWarning,
                 stacklevel=5,
             )
@@ -223,7 +225,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             warnings.warn(
                 f"{name} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
-                f"{solution.n_passes} passes, {limit}. Increase max_iter or max_time, or tol.",
+                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
+                "max_time, or tol.",
                 ConvergenceWarning,
                 stacklevel=5,
             )

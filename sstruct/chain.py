@@ -101,9 +101,9 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
         ``"cutting-plane"``: and one quadratic program).
     warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
-        its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
-        data raise.
+        Go on from the last fit, also after a change of `lam` or, under margins, `loss`:
+        ``"dual"`` (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights
+        for them exist. Other data raise.
     checkpoint : path or None, default=None
         File where the state of the fit is kept as it goes. A fit that finds it goes on from there
         to the same bits as one that was never interrupted; the file of another fit raises. It is

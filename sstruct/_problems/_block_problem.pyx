@@ -190,24 +190,23 @@ cdef class BlockProblem:
 
     def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
-        self._check_block(i)
-        self._check_weights(w)
-        code = np.empty(self.code_size(i), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        cdef OracleAnswer answer
-        with nogil:
-            self.maximize(i, &w[0], loss_weight, &out[0], &answer)
-        return code, answer.value, answer.work, bool(answer.exact)
+        return self._py_oracle(i, w, loss_weight, False)
 
     def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
         """Return (code, value, work, exact)."""
+        return self._py_oracle(i, w, margin, True)
+
+    def _py_oracle(self, Py_ssize_t i, const double[::1] w, double weight, bint product):
         self._check_block(i)
         self._check_weights(w)
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         cdef OracleAnswer answer
         with nogil:
-            self.maximize_product(i, &w[0], margin, &out[0], &answer)
+            if product:
+                self.maximize_product(i, &w[0], weight, &out[0], &answer)
+            else:
+                self.maximize(i, &w[0], weight, &out[0], &answer)
         return code, answer.value, answer.work, bool(answer.exact)
 
     def py_maximize_between(

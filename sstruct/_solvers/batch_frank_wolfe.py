@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._solvers._batch_pass import Plane
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._state import squared_norm
-from sstruct._solvers.solver import Solver, relative
+from sstruct._solvers.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.status import Status
 
 # A gap below this share of the primal is rounding, and no step follows it.
@@ -100,10 +100,11 @@ class BatchFrankWolfe(BatchSolver):
         self.primal, self.exact = primal, exact
 
     def _move(self, plane):
-        """The step; False where the gap is rounding."""
+        """The step; False where the gap is rounding, or all that is left is that of a bound."""
         # At what the oracles found, which may be less than the certificate's bound.
         gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
-        if gap <= ROUNDING * self.primal:
+        least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
+        if gap <= max(least, ROUNDING) * self.primal:
             return False
         direction = plane.psi / self.lam - self.v
         curvature = self._checked(self.lam * squared_norm(direction))

@@ -12,7 +12,7 @@ from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.solver import Solver, relative
+from sstruct._solvers.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.status import Status
 
 STEPS = {
@@ -40,9 +40,6 @@ EXACT_WEIGHT = 1.5
 FULL_EVERY = 4
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
-# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
-# find has gaps of this share of it.
-EXHAUSTED = 0.1
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
 MOST_ROUNDS = 10
 

@@ -13,6 +13,10 @@ from sstruct._solvers._state import squared_norm
 from sstruct._solvers.history import History
 from sstruct._solvers.status import Status
 
+# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
+# find has gaps of this share of it.
+EXHAUSTED = 0.1
+
 
 @dataclass
 class Solution:

@@ -119,7 +119,7 @@ def test_optimum_of_trees(rng, search):
     model = TreeSSVM(parents=parents, lam=0.1, loss="hamming", search=search, **SLACK)
     model.set_params(**TIGHT)
     if search == "bisecting":
-        model.set_params(tol=1e-4)
+        model.set_params(tol=1e-6)
         with pytest.warns(ConvergenceWarning, match="the search finds nothing"):
             model.fit(X, y)
     else:
@@ -152,7 +152,9 @@ def test_bounded_certificates_of_chains(rng, loss):
     assert model.dual_objective_ <= best * (1 + 1e-8)
     assert best <= model.objective_ * (1 + 1e-8)
     assert brute_force.primal(model.w_, 0.05, terms) <= model.objective_ * (1 + 1e-9)
-    assert model.status_ == ("STALLED" if loss == "balanced" else "CONVERGED")
+    reached = model.dual_gap_ <= 1e-4 * model.objective_
+    assert model.status_ == ("CONVERGED" if reached else "STALLED")
+    assert reached or loss == "balanced"
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -235,7 +237,7 @@ def test_warm_starts(rng):
         best, _ = dual_qp.optimum(terms, 0.05)
         assert model.objective_ == pytest.approx(best, rel=1e-6)
     for change in ({"rescaling": "margin"}, {"loss": "hamming-count"}):
-        with pytest.raises(ValueError, match="slack rescaling also the loss, or the rescaling"):
+        with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
             _changed(model, change).fit(X, y)
     # How the planes are searched for may change.
     _changed(model, {"search": "bisecting", "tol": 0.5}).fit(X, y)

@@ -182,16 +182,27 @@ def test_thousands_of_classes(new_rng, search):
     assert np.mean(n_queries) <= (1 if search == "product" else 12 if search == "binary" else 6)
 
 
-@pytest.mark.parametrize("search", ["product", "bisecting", "binary"])
-@pytest.mark.parametrize("structure", ["chain", "tree"])
+@pytest.mark.parametrize(
+    "structure, search",
+    [
+        *product(["chain", "tree"], ["product", "bisecting", "binary"]),
+        *product(["chain, real costs", "tree, distances", "maps"], ["bisecting", "binary"]),
+    ],
+)
 def test_thousands_of_structures(new_rng, structure, search):
     rng, n_missed = new_rng(7), 0
     for _ in range(350):
-        if structure == "chain":
+        if "chain" in structure:
             made = make_chains(rng, 3, (4, 2, 3), masked=rng.random() < 0.3)
         else:
-            made = make_trees(rng, FORESTS[rng.integers(len(FORESTS))], loss="hamming")
+            loss = "hamming" if structure == "tree" else "distance"
+            form = "maps" if structure == "maps" else "candidates"
+            made = make_trees(rng, FORESTS[rng.integers(len(FORESTS))], form, loss=loss)
+        if structure == "chain, real costs":
+            made = with_real_costs(rng, made)
         w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
+        if "chain" not in structure:  # distance transforms want it so
+            made.model.views(w)["edge"][..., [0, 2]] **= 2
         problem = SlackProblem(made.problem, search)
         padded = made.problem.padded_weights(w)
         for i in range(problem.n_blocks):
@@ -206,6 +217,43 @@ def test_thousands_of_structures(new_rng, structure, search):
                 assert value == pytest.approx(best, rel=2e-10, abs=1e-13)
             n_missed += value < best * (1 - 1e-9)
     assert n_missed == 0 if search == "product" else n_missed > 0
+
+
+def with_real_costs(rng, made):
+    """The same chains with other node costs."""
+    arguments = made.arguments
+    cost = rng.random((3, 3)) * (1 - np.eye(3))
+    start, length = arguments["start"], arguments["length"]
+
+    def loss(i, y):
+        truth = arguments["labels"][start[i] : start[i] + length[i]]
+        return arguments["loss_scale"][i] * cost[truth, y].sum()
+
+    problem = ChainProblem(**{**arguments, "cost": cost})
+    return SimpleNamespace(**{**vars(made), "problem": problem, "loss": loss})
+
+
+@settings(max_examples=200)
+@given(st.floats(0.5, 100), st.floats(0.01, 100), st.floats(0.3, 0.7), st.floats(1e-9, 1e-2), KEYS)
+def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
+    # Theorem 1, anywhere under the line between the two ends; in any order.
+    h = np.array([1.0, most_h, 1e-6 * most_h, (1 - short) * (1 - share) * most_h])
+    g = np.array([0.0, 1e-6 * most_g, most_g, (1 - short) * share * most_g])
+    others = 1 + new_rng(key).permutation(3)
+    h[1:], g[1:] = h[others], g[others]
+    problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
+    best = 1 + np.flatnonzero(others == 3)[0]
+    visible = h[0] > most_h  # the truth, of loss 0, may be a corner too
+    for search in SEARCHES:
+        code, value, bound, exact, _ = SlackProblem(problem, search).py_search(0, np.ones(1))
+        assert bound >= h[best] * g[best] * (1 - 1e-12)
+        if search == "angular":
+            assert exact
+            assert code[0] == best
+        elif not visible:
+            assert code[0] != best
+            assert not exact
+            assert value < 1e-4 * bound
 
 
 def test_three_labels_that_hide_one():

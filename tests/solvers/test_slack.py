@@ -230,6 +230,20 @@ def test_batch_steps_go_by_what_was_found(new_rng, seed):
     assert solution.dual <= small.optimum() <= primal.min() * (1 + 1e-8)
 
 
+def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
+    n_stalled = 0
+    for _ in range(4):
+        small = SmallSlack(rng, "bisecting", True, lam=0.02, n=12)
+        options = Options(tol=1e-2, max_iter=100_000)
+        solution = BatchFrankWolfe(small.problem, 0.02, small.q, options).solve()
+        certify(small, solution)
+        assert solution.dual <= small.optimum() <= solution.primal
+        reached = solution.gap <= 1e-2 * solution.primal
+        assert solution.status is (Status.CONVERGED if reached else Status.STALLED)
+        n_stalled += not reached
+    assert n_stalled > 0
+
+
 def without_clock(history):
     return {name: column for name, column in history.items() if "seconds" not in name}
 
