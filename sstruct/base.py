@@ -15,7 +15,9 @@ from sklearn.utils import check_random_state
 from sstruct._callbacks import CallbackSupport, FitTask
 from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
+from sstruct._problems._slack import SlackProblem
 from sstruct._problems.node_arguments import padded_bounds
+from sstruct._rescaling import check_rescaling, with_rescaling
 from sstruct._solvers._state import DualState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.checkpoint import Checkpoint
@@ -76,6 +78,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
+        if hasattr(self, "rescaling"):
+            check_rescaling(self)
         check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES))
         check_choice("step", self.step, ("auto", *STEPS))
         check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
@@ -129,6 +133,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         training : tuple of (X, y, sample_weight)
             As given to ``fit``, for callbacks.
         """
+        problem, data, attributes = with_rescaling(self, problem, data, attributes)
         solver = "mp-bcfw" if self.solver == "auto" else self.solver
         options = self._options(solver, problem)
         bounds = self._bounds(problem)
@@ -163,8 +168,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 if warm["fingerprint"] != fingerprint:
                     raise ValueError(
                         "warm_start goes on from the last fit and needs its data; this X, y, set "
-                        "of classes or transition_mask (for graphs also the loss) is another one. "
-                        "Set warm_start=False, or clone."
+                        "of classes or transition_mask (for graphs also the loss; with slack "
+                        "rescaling that, or the rescaling) is another one. Set warm_start=False, "
+                        "or clone."
                     )
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)
@@ -202,12 +208,22 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
+        name = type(self).__name__
+        if solution.status is Status.STALLED and "(bounded)" in self.inference_:
+            warnings.warn(
+                f"{name} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}, before "
+                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
+                "lies between dual_objective_ and objective_.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             # A certificate is as good as the decoder that it rests on.
             approximate = " (approximate)" if "(approximate)" in self.inference_ else ""
             warnings.warn(
-                f"{type(self).__name__} stopped at relative duality gap "
+                f"{name} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
                 f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
                 "max_time, or tol.",
@@ -227,7 +243,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         policy = {k: v for k, v in asdict(options).items() if k not in free}
         seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
         terms = list(problem.weight_views(np.empty(problem.n_weights)))
-        names = np.array(repr((type(self).__name__, terms, policy, seed)))
+        searches = [problem.search] if isinstance(problem, SlackProblem) else []
+        names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
         parts = [*data, block_weight, np.array(lam), np.asarray(self.loss), names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         return Checkpoint(self.checkpoint, _fingerprint(parts))

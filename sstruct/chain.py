@@ -38,6 +38,16 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labelled nodes of the sequence.
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong labellings are to score less than the truth by a margin of their loss, or
+        by a margin of 1 with the shortfall times their loss: the hinge loss of ``"slack"`` is the
+        maximum of L_i(y) times 1 plus by how much y scores more than the truth [6]_.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
+        costs are whole numbers, as ``"hamming"`` has them, and sequences have no more than about
+        200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
+        then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
+        needs an oracle that chains do not have.
     solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
         ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
@@ -93,9 +103,9 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
         ``"cutting-plane"``: and one quadratic program).
     warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or `loss`: ``"dual"`` (or True) keeps
-        its dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other
-        data raise.
+        Go on from the last fit, also after a change of `lam` or, under margins, `loss`:
+        ``"dual"`` (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights
+        for them exist. Other data raise.
     checkpoint : path or None, default=None
         File where the state of the fit is kept as it goes. A fit that finds it goes on from there
         to the same bits as one that was never interrupted; the file of another fit raises. It is
@@ -132,15 +142,17 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     objective_, dual_objective_, dual_gap_ : float
         Primal at ``w_``, the lower bound, and their difference: the certificate.
     status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding ends progress) or
-        INTERRUPTED.
+        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding, or a search that
+        is not exact, ends progress) or INTERRUPTED.
     converged_ : bool
     inference_ : str
-        The decoder, ``"viterbi (exact)"``.
+        The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
+        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``.
     history_ : dict of ndarrays
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size. A row of
-        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the w that its pass began at.
+        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
+        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
+        ``"cutting-plane"`` holds the certificate of the w that its pass began at.
 
     See Also
     --------
@@ -166,6 +178,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
        sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
     .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
        Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -184,6 +198,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         *,
         lam="auto",
         loss="hamming",
+        rescaling="margin",
+        search="auto",
         solver="auto",
         step="auto",
         sampling="auto",
@@ -209,6 +225,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
     ):
         self.lam = lam
         self.loss = loss
+        self.rescaling = rescaling
+        self.search = search
         self.solver = solver
         self.step = step
         self.sampling = sampling

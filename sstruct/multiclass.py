@@ -48,6 +48,13 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
         the order of ``classes_``.
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong classes are to score less than the true one by a margin of their cost, or by
+        a margin of 1 with the shortfall times their cost [4]_. The same where all costs are 1.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How the worst class is found with slack rescaling. ``"auto"`` looks at each. The others ask
+        for it by searches made for structures, to try them out: ``"angular"`` is exact,
+        ``"bisecting"`` and ``"binary"`` are not, but have bounds.
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
         leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
@@ -96,7 +103,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     <status_>
     <converged_>
     inference_ : str
-        ``"enumeration (exact)"``.
+        ``"enumeration (exact)"``; with a `search`, for example ``"enumeration, angular search
+        (exact)"``.
     history_ : dict of ndarrays
         One row a pass, as in :class:`ChainSSVM`.
 
@@ -119,6 +127,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
            Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
     .. [3] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
            Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [4] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+           arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -137,6 +147,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         *,
         lam="auto",
         loss="hamming",
+        rescaling="margin",
+        search="auto",
         class_weight=None,
         solver="auto",
         step="auto",
@@ -159,6 +171,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     ):
         self.lam = lam
         self.loss = loss
+        self.rescaling = rescaling
+        self.search = search
         self.class_weight = class_weight
         self.solver = solver
         self.step = step

@@ -43,6 +43,14 @@ class TreeSSVM(BaseSSVM):
         min(1, squared distance from the true place over scale^2), whatever the type;
         ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
         number.
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong states are to score less than the true ones by a margin of their loss, or by
+        a margin of 1 with the shortfall times their loss [5]_.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How the maximum is found with slack rescaling. ``"auto"``: exactly, from a table by number
+        of errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss
+        it, but bounds it: ``objective_`` is then an upper bound. ``"binary"`` likewise, with more
+        queries. ``"angular"`` needs an oracle that trees do not have.
     <solver>
     <step>
     <sampling>
@@ -94,7 +102,8 @@ class TreeSSVM(BaseSSVM):
     <converged_>
     inference_ : str
         The decoder: ``"distance transform (exact)"`` for score maps, ``"max-sum (exact)"`` for
-        candidates.
+        candidates; with slack rescaling ``"max-sum, error table (exact)"``, or ``"distance
+        transform, bisecting search (bounded)"``.
     <history_>
 
     See Also
@@ -120,6 +129,8 @@ class TreeSSVM(BaseSSVM):
        IJCV 61, 2005.
     .. [4] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
        CVPR 2011.
+    .. [5] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -140,6 +151,8 @@ class TreeSSVM(BaseSSVM):
         parents,
         lam="auto",
         loss="distance",
+        rescaling="margin",
+        search="auto",
         solver="auto",
         step="auto",
         sampling="auto",
@@ -162,6 +175,8 @@ class TreeSSVM(BaseSSVM):
         self.parents = parents
         self.lam = lam
         self.loss = loss
+        self.rescaling = rescaling
+        self.search = search
         self.solver = solver
         self.step = step
         self.sampling = sampling

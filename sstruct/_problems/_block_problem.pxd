@@ -8,12 +8,21 @@ cdef struct OracleAnswer:
     double bound    # no labeling's value is above it; written by problems that are `bounded` alone
 
 
+cdef inline bint is_between(
+        double h, double g, double lower, double upper, bint above, bint below) noexcept nogil:
+    """Whether g / h is in an interval, h positive; see `maximize_between`."""
+    if not h > 0:
+        return False
+    return (g > lower * h if above else g >= lower * h) and (
+        g < upper * h if below else g <= upper * h)
+
+
 cdef class BlockProblem:
     cdef readonly Py_ssize_t n_blocks
     cdef readonly Py_ssize_t n_weights
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
-    cdef readonly double oracle_work
+    cdef readonly double oracle_work, product_work
     cdef readonly bint bounded, has_product, has_between
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
@@ -43,3 +52,4 @@ cdef class BlockProblem:
         double* out) except -1 nogil
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1
     cpdef BlockProblem fork(self)
+    cpdef remember(self, bint kept)

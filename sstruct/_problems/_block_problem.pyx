@@ -33,9 +33,12 @@ cdef class BlockProblem:
         Number of oracle calls at one w in an exact pass; a function of the problem alone,
         so that results do not depend on the number of threads. 1 where oracles are cheap.
     bounded : bool
-        Whether answers of ``maximize`` that are not exact come with an upper bound.
+        Whether answers of ``maximize`` that are not exact come with an upper bound; True too where
+        all are exact.
     has_product, has_between : bool
         Whether there is ``maximize_product``; ``maximize_between``.
+    product_work : float
+        What `oracle_work` is to ``maximize``, for ``maximize_product``; 0: about the same.
     """
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
@@ -67,7 +70,7 @@ cdef class BlockProblem:
         """Write argmax_y L_i(y) (margin + <w, phi(x_i, y) - phi(x_i, y_i)>) and that maximum.
 
         The max-oracle of slack rescaling, where a structure has a direct one. The truth's value is
-        0, so the maximum is never negative.
+        0, so the maximum is never negative. Potentials without loss stay in this object's scratch.
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_product")
@@ -80,7 +83,8 @@ cdef class BlockProblem:
 
         The constrained lambda-oracle (paper 004, eq. 12): h(y) = margin + <w, phi(x_i, y) -
         phi(x_i, y_i)>, and lower h(y) <= L_i(y) <= upper h(y) with h(y) > 0; `above`, `below`:
-        lower or upper themselves excluded. `found`: whether there is any.
+        lower or upper themselves excluded. `found`: whether there is any. The answer's value, and
+        its bound, are of h(y) + loss_weight L_i(y).
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_between")
@@ -141,6 +145,24 @@ cdef class BlockProblem:
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
 
+    cpdef remember(self, bint kept):
+        """Say whether oracle calls may leave something behind for later ones; here none ever does.
+
+        Those of certificates may not: then a certificate at the same weights has the same bits,
+        and a fit goes the same way however many it makes. Holds for forks too.
+        """
+
+    def counts(self):
+        """Return what oracle calls have counted, by name: columns of a fit's history."""
+        return {}
+
+    def memory(self):
+        """Return what oracle calls have left behind, as a dict of arrays, for a checkpoint."""
+        return {}
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave; other arrays in `kept` are not looked at."""
+
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout, as views of it."""
         raise NotImplementedError(f"{type(self).__name__}.weight_views")
@@ -168,14 +190,39 @@ cdef class BlockProblem:
 
     def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
+        return self._py_oracle(i, w, loss_weight, False)
+
+    def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
+        """Return (code, value, work, exact)."""
+        return self._py_oracle(i, w, margin, True)
+
+    def _py_oracle(self, Py_ssize_t i, const double[::1] w, double weight, bint product):
         self._check_block(i)
         self._check_weights(w)
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         cdef OracleAnswer answer
         with nogil:
-            self.maximize(i, &w[0], loss_weight, &out[0], &answer)
+            if product:
+                self.maximize_product(i, &w[0], weight, &out[0], &answer)
+            else:
+                self.maximize(i, &w[0], weight, &out[0], &answer)
         return code, answer.value, answer.work, bool(answer.exact)
+
+    def py_maximize_between(
+            self, Py_ssize_t i, const double[::1] w, double loss_weight, double margin,
+            double lower, double upper, bint above=False, bint below=False):
+        """Return (code, value, work, exact), or None where no labeling is in the interval."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        cdef bint found = False
+        with nogil:
+            self.maximize_between(
+                i, &w[0], loss_weight, margin, lower, upper, above, below, &out[0], &answer, &found)
+        return (code, answer.value, answer.work, bool(answer.exact)) if found else None
 
     def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
         """Return the scores of labelings; w None: from the potentials of the last `py_maximize`."""

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._oracles._error_table cimport ErrorTable
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
@@ -17,6 +18,8 @@ cdef class ChainProblem(BlockProblem):
     cdef const unsigned char[::1] starts_here, ends_here
     cdef const double[:, ::1] edge_penalty
     cdef const double[:, ::1] boundary_penalty
+    cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
+    cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, boundaries, transitions
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
@@ -25,6 +28,7 @@ cdef class ChainProblem(BlockProblem):
     cdef double[::1] theta, best, table, label_score, accumulator
     cdef int32_t[::1] origin, place, label, where, where_edge
     cdef const double* edge
+    cdef ErrorTable error_table
 
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,

@@ -5,7 +5,7 @@
 # (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
 #     end (KP each), then transitions K x KP. `weight_views` names the parts.
 # (c) Unlabelled nodes are cut out by the caller; the pieces are blocks without a start or end
-#     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l].
+#     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l]; whole costs are tabled for slack rescaling.
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
@@ -13,6 +13,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from sstruct._oracles._error_table cimport ErrorTable
 from sstruct._oracles._viterbi cimport viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
@@ -23,7 +24,8 @@ from sstruct._problems._rows cimport (
 import numpy as np
 
 from sstruct._problems.batches import batch_size
-from sstruct._problems.chain_arguments import check_blocks, check_labels, penalties
+from sstruct._problems.chain_arguments import (
+    check_blocks, check_labels, error_counts, penalties, table_work)
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 
 cdef extern from "_kernels.h":
@@ -101,6 +103,12 @@ cdef class ChainProblem(BlockProblem):
         work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
         self.oracle_work = VECTOR_WORK * self.KP * work
         self.batch_size = batch_size(n, self.oracle_work)
+        self.bounded = True
+        errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
+        if self.has_labels and errors is not None:
+            self.has_product, self.errors, self.most_errors = True, errors, most
+            self.product_work = self.oracle_work + VECTOR_WORK * table_work(
+                lengths, most, K, self.KP)
 
     def _set_scratch(self):
         size = self.max_code_size * self.KP
@@ -111,7 +119,7 @@ cdef class ChainProblem(BlockProblem):
         self.place = np.full(self.KP, -1, dtype=np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
         self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
-        self.accumulator = None
+        self.accumulator, self.error_table = None, ErrorTable()
 
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
@@ -174,6 +182,34 @@ cdef class ChainProblem(BlockProblem):
                 raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
         n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
         answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_labels)
+        answer.exact = True
+        return 0
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], most = self.most_errors[i]
+        cdef Py_ssize_t d, n_values, best = 0
+        cdef double value, true_score = 0
+        cdef const int32_t* codes[1]
+        self.potentials(i, w, 0)
+        answer.work, codes[0] = 0, &self.labels[first]
+        self.scores(i, NULL, 0, codes, 1, &true_score, &answer.work)
+        self.error_table.fill(
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, &self.errors[0, 0],
+            &self.labels[first], most)
+        answer.value = 0
+        for d in range(1, most + 1):
+            value = self.loss_scale[i] * d * (margin + self.error_table.best[d] - true_score)
+            if value > answer.value:
+                answer.value = value
+                best = d
+        self.truth(i, code)
+        if best > 0:
+            self.error_table.labels(best, code)
+        n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
+        answer.work += 100 + 20 * L + VECTOR_WORK * self.KP * (
+            n_values + L * self.n_labels * (most + 1) / 2.0)
         answer.exact = True
         return 0
 

@@ -49,7 +49,7 @@ cdef class CostlyProblem(BlockProblem):
             raise ValueError(f"seconds must be finite and not negative, found {seconds}")
         self.problem, self.seconds, self.forks = problem, seconds, []
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
-        self.max_code_size = problem.max_code_size
+        self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
         self.oracle_work = problem.oracle_work + seconds * WORK_PER_SECOND
         self.batch_size = batch_size if batch_size is not None else max(
             problem.batch_size, usual_batch_size(problem.n_blocks, seconds * WORK_PER_SECOND))

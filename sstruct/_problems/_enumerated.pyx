@@ -8,7 +8,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer, is_between
 
 import numpy as np
 
@@ -66,6 +66,7 @@ cdef class EnumeratedProblem(BlockProblem):
         work = sizes.mean() * self.n_weights
         self.batch_size = usual_batch_size(len(sizes), work) if batch_size is None else batch_size
         self.oracle_work = work
+        self.bounded = self.has_product = self.has_between = True
 
     cpdef BlockProblem fork(self):
         cdef EnumeratedProblem other = EnumeratedProblem.__new__(EnumeratedProblem)
@@ -73,6 +74,7 @@ cdef class EnumeratedProblem(BlockProblem):
         other.n_blocks, other.n_weights = self.n_blocks, self.n_weights
         other.max_code_size, other.batch_size = self.max_code_size, self.batch_size
         other.oracle_work = self.oracle_work
+        other.bounded = other.has_product = other.has_between = True
         other.score = np.empty(self.score.shape[0])
         return other
 
@@ -100,6 +102,43 @@ cdef class EnumeratedProblem(BlockProblem):
                 best = y
         code[0] = <int32_t> best
         answer.value = self.score[best]
+        answer.work = <double> m * self.n_weights
+        answer.exact = True
+        return 0
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t y, first = self.offsets[i], m = self.n_labelings(i)
+        cdef double value
+        self.potentials(i, w, 0)
+        code[0] = 0   # the truth, of score 0
+        answer.value = 0
+        for y in range(1, m):
+            value = self.losses[first + y] * (margin + self.score[y] - self.score[0])
+            if value > answer.value:
+                answer.value = value
+                code[0] = <int32_t> y
+        answer.work = <double> m * self.n_weights
+        answer.exact = True
+        return 0
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
+            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
+            bint* found) except -1 nogil:
+        cdef Py_ssize_t y, first = self.offsets[i], m = self.n_labelings(i)
+        cdef double h, g
+        self.potentials(i, w, 0)
+        found[0] = False
+        for y in range(m):
+            h, g = margin + self.score[y] - self.score[0], self.losses[first + y]
+            if not is_between(h, g, lower, upper, above, below):
+                continue
+            if not found[0] or h + loss_weight * g > answer.value:
+                found[0] = True
+                answer.value = h + loss_weight * g
+                code[0] = <int32_t> y
         answer.work = <double> m * self.n_weights
         answer.exact = True
         return 0

@@ -9,7 +9,7 @@
 
 from libc.stdint cimport int32_t
 
-from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer, is_between
 from sstruct._problems._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
     sstruct_row_size, sstruct_some_potentials)
@@ -71,12 +71,13 @@ cdef class MulticlassProblem(BlockProblem):
         self.distance = distance
         self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / n
         self.batch_size = batch_size(n, self.oracle_work)
+        self.bounded = self.has_product = self.has_between = True
         self._set_scratch()
 
     def _set_scratch(self):
         self.theta, self.lazy_theta = np.empty((2, self.KP))
         # A working set has no label twice, but whoever calls `scatter` otherwise may.
-        self.label = np.empty(max(self.KP, 64), dtype=np.int32)
+        self.label = np.empty(max(self.KP, 64) + 1, dtype=np.int32)
 
     cpdef BlockProblem fork(self):
         cdef MulticlassProblem other = MulticlassProblem.__new__(MulticlassProblem)
@@ -86,6 +87,7 @@ cdef class MulticlassProblem(BlockProblem):
         other.KP, other.bias, other.bias_at = self.KP, self.bias, self.bias_at
         other.max_code_size, other.batch_size = self.max_code_size, self.batch_size
         other.oracle_work = self.oracle_work
+        other.bounded = other.has_product = other.has_between = True
         other.cost, other.loss_scale = self.cost, self.loss_scale
         other.distance = self.distance
         other._set_scratch()
@@ -116,6 +118,49 @@ cdef class MulticlassProblem(BlockProblem):
         code[0] = best
         answer.value = theta[best]
         answer.work = 30 + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
+        answer.exact = True
+        return 0
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t k
+        cdef double value, offset, scale = self.loss_scale[i]
+        cdef const double* cost = &self.cost[self.labels[i], 0]
+        cdef double* theta = &self.theta[0]
+        self.potentials(i, w, 0, theta)
+        offset = theta[self.labels[i]]
+        code[0] = self.labels[i]
+        answer.value = 0
+        for k in range(self.n_labels):
+            value = scale * cost[k] * (margin + theta[k] - offset)
+            if value > answer.value:
+                answer.value = value
+                code[0] = <int32_t> k
+        answer.work = 30 + self.KP + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
+        answer.exact = True
+        return 0
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
+            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
+            bint* found) except -1 nogil:
+        cdef Py_ssize_t k
+        cdef double h, g, offset
+        cdef double* theta = &self.theta[0]
+        self.potentials(i, w, 0, theta)
+        offset = theta[self.labels[i]]
+        found[0] = False
+        for k in range(self.n_labels):
+            h = margin + theta[k] - offset
+            g = self.loss_scale[i] * self.cost[self.labels[i], k]
+            if not is_between(h, g, lower, upper, above, below):
+                continue
+            if not found[0] or h + loss_weight * g > answer.value:
+                found[0] = True
+                answer.value = h + loss_weight * g
+                code[0] = <int32_t> k
+        answer.work = 30 + self.KP + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
         answer.exact = True
         return 0
 

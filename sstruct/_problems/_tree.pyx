@@ -4,7 +4,9 @@
 #     want quadratic weights >= 0: bounds of the solver, checked here.
 # (b) Types: a child's map of each type is transformed under that type's weights; at each place a
 #     type of the parent then takes the best of the child's types.
-# (c) Max-marginals send what a parent knows without the child down again.
+# (c) Under slack rescaling with a Hamming loss, candidates' best scores are tabled by number of
+#     errors, where an edge's scores are first written out.
+# (d) Max-marginals send what a parent knows without the child down again.
 """The max-oracle of TreeSSVM."""
 
 from libc.math cimport INFINITY
@@ -13,6 +15,7 @@ from libc.string cimport memcpy
 
 from sstruct._oracles._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles._tree cimport best_sum, tree_labels
+from sstruct._oracles._tree_error_table cimport TreeErrorTable
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._part_trees cimport PartTrees
 from sstruct._problems._rows cimport (
@@ -32,6 +35,15 @@ cdef double TRANSFORM_WORK = OF_TRANSFORM, PAIR_WORK = OF_PAIR
 
 cdef class TreeProblem(PartTrees):
     """Trees of parts with their max-oracle; parameters as of PartTrees."""
+
+    def __init__(self, *arguments, **keywords):
+        PartTrees.__init__(self, *arguments, **keywords)
+        self.bounded = True
+        # Tables by number of errors want an edge's scores as a table, and count wrong states.
+        self.has_product = self.has_labels and not (self.maps or self.by_distance)
+        self.product_work = self.oracle_work * (self.n_parts + 1) / 2
+        self.error_table, self.tables = TreeErrorTable(), np.empty(1)
+        self.table_at = np.zeros(self.n_parts, dtype=np.int64)
 
     cpdef BlockProblem fork(self):
         return TreeProblem(**self.arguments)
@@ -128,29 +140,78 @@ cdef class TreeProblem(PartTrees):
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, double* out,
             int32_t* origin) noexcept nogil:
         """out[j] = max_s belief[c][s] + edge score; origin its argmax."""
-        cdef Py_ssize_t j, s, t, T = self.n_types
+        cdef Py_ssize_t j, S = self.begin[c + 1] - self.begin[c]
+        cdef double* row = &self.scratch[0]
+        for j in range(self.begin[p + 1] - self.begin[p]):
+            self.edge_row(i, c, p, j, row)
+            origin[j] = <int32_t> best_sum(&self.belief[self.begin[c]], row, S, &out[j])
+
+    cdef void edge_row(
+            self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, double* row) noexcept nogil:
+        """row = edge scores of child c in each of its states with its parent p in state j."""
+        cdef Py_ssize_t s, t, T = self.n_types
         cdef Py_ssize_t S = self.begin[c + 1] - self.begin[c], M = S // T
         cdef double x, y, dx, dy, together, per_unit = self.per_unit[i]
         cdef const double* weight
         cdef const double* pair = NULL
         cdef const double* at = &self.positions[self.start[i, c], 0]
-        cdef double* row = &self.scratch[0]
-        for j in range(self.begin[p + 1] - self.begin[p]):
-            self.place(i, p, j, &x, &y)
-            if self.pairs:
-                pair = &self.pair_scores[self.pair_start[i, c] + j * S]
-            for t in range(T):
-                weight = &self.edge_weights[(c * T + t) * self.n_edge_features]
-                together = 0 if T == 1 else self.edge_weights[
-                    self.type_at - self.edge_at + (c * T + self.type_of(i, p, j)) * T + t]
+        self.place(i, p, j, &x, &y)
+        if self.pairs:
+            pair = &self.pair_scores[self.pair_start[i, c] + j * S]
+        for t in range(T):
+            weight = &self.edge_weights[(c * T + t) * self.n_edge_features]
+            together = 0 if T == 1 else self.edge_weights[
+                self.type_at - self.edge_at + (c * T + self.type_of(i, p, j)) * T + t]
+            for s in range(t * M, (t + 1) * M):
+                dx, dy = at[2 * s] * per_unit - x, at[2 * s + 1] * per_unit - y
+                row[s] = together - dx * (weight[0] * dx + weight[1]) - dy * (
+                    weight[2] * dy + weight[3])
+            if pair != NULL:
                 for s in range(t * M, (t + 1) * M):
-                    dx, dy = at[2 * s] * per_unit - x, at[2 * s + 1] * per_unit - y
-                    row[s] = together - dx * (weight[0] * dx + weight[1]) - dy * (
-                        weight[2] * dy + weight[3])
-                if pair != NULL:
-                    for s in range(t * M, (t + 1) * M):
-                        row[s] += weight[4] * pair[s]
-            origin[j] = <int32_t> best_sum(&self.belief[self.begin[c]], row, S, &out[j])
+                    row[s] += weight[4] * pair[s]
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t c, d, j, p, n, best = 0, size = 0, P = self.n_parts
+        cdef double value, true_score = 0
+        cdef const int32_t* codes[1]
+        self.need_labels()
+        self.potentials(i, w, 0)
+        answer.work = 100 + self.begin[P] * (
+            4 + self.n_features / 8.0 if self.rows.indices == NULL
+            else 4 + sstruct_row_size(&self.rows, self.start[i, 0]))
+        for c in range(P):
+            self.table_at[c] = size
+            if self.parent[c] >= 0:
+                n = self.begin[self.parent[c] + 1] - self.begin[self.parent[c]]
+                size += n * (self.begin[c + 1] - self.begin[c])
+        if self.tables.shape[0] < size:
+            with gil:
+                self.tables = np.empty(size)
+        for c in range(P):
+            p = self.parent[c]
+            n = self.begin[c + 1] - self.begin[c]
+            for j in range(self.begin[p + 1] - self.begin[p] if p >= 0 else 0):
+                self.edge_row(i, c, p, j, &self.tables[self.table_at[c] + j * n])
+        self.error_table.fill(
+            P, &self.order[0], &self.parent[0], &self.begin[0], &self.message_at[0], &self.theta[0],
+            &self.tables[0], &self.table_at[0], &self.labels[i, 0])
+        codes[0] = &self.labels[i, 0]
+        self.scores(i, NULL, 0, codes, 1, &true_score, &answer.work)
+        answer.value = 0
+        for d in range(1, self.error_table.n_errors + 1):
+            value = self.loss_scale[i] * d * (margin + self.error_table.best[d] - true_score)
+            if value > answer.value:
+                answer.value = value
+                best = d
+        if best > 0:
+            self.error_table.labels(best, code)
+        else:
+            self.truth(i, code)
+        answer.work += PAIR_WORK * size * (self.error_table.n_errors + 1) / 2.0
+        answer.exact = True
+        return 0
 
     cdef int map_message(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t t, const double* scores, int sign,

@@ -26,6 +26,7 @@ cdef struct Inquiry:
     Py_ssize_t first        # block of ticket 0
     int32_t* codes          # per ticket: the truth and the answer
     double* margin          # per ticket: the answer's score above the truth's
+    double* bound           # per ticket: no labelling's is higher, as far as the oracle can tell
     double* work
     unsigned char* exact
 
@@ -45,6 +46,9 @@ cdef int inquire(
     inquiry.work[ticket] = answer.work
     problem.scores(i, NULL, 1.0, codes, 1, &score, &inquiry.work[ticket])
     inquiry.margin[ticket] = answer.value - score
+    inquiry.bound[ticket] = answer.value - score
+    if problem.bounded and not answer.exact:
+        inquiry.bound[ticket] = max(answer.value, answer.bound) - score
     inquiry.exact[ticket] = answer.exact
     return 0
 
@@ -63,7 +67,9 @@ cdef class Plane:
     loss : float
         sum_i q_i L_i(y_i).
     hinge : float
-        sum_i q_i H_i(w) = loss - <w, psi>, from the oracles' values.
+        loss - <w, psi>, from the oracles' values: sum_i q_i H_i(w) where they are exact.
+    bound : float
+        At least sum_i q_i H_i(w) where oracles that are not exact are bounded; else `hinge`.
     exact : bool
         Whether every oracle call was.
     n_calls : int
@@ -71,7 +77,7 @@ cdef class Plane:
     """
 
     cdef readonly object psi
-    cdef readonly double loss, hinge
+    cdef readonly double loss, hinge, bound
     cdef readonly bint exact
     cdef readonly Py_ssize_t n_calls
 
@@ -105,7 +111,7 @@ cdef class Plane:
         cdef Inquiry inquiry
         cdef Watch watch = start_watch(deadline)
         cdef int32_t[::1] codes = np.empty(2 * most * width, dtype=np.int32)
-        cdef double[::1] margin = np.empty(most), spent = np.empty(most)
+        cdef double[::1] margin = np.empty(most), bound = np.empty(most), spent = np.empty(most)
         cdef unsigned char[::1] exact = np.empty(most, dtype=np.uint8)
         cdef double[::1] psi = self.psi
         if w.shape[0] != problem.n_weights or psi.shape[0] != problem.n_weights:
@@ -113,9 +119,10 @@ cdef class Plane:
         if block_weight.shape[0] != n:
             raise ValueError("block_weight does not fit the problem")
         inquiry.weights, inquiry.codes, inquiry.margin = &w[0], &codes[0], &margin[0]
+        inquiry.bound = &bound[0]
         inquiry.work, inquiry.exact = &spent[0], &exact[0]
         psi[:] = 0
-        self.loss = self.hinge = 0
+        self.loss = self.hinge = self.bound = 0
         self.exact = True
         self.n_calls = 0
         try:
@@ -137,6 +144,7 @@ cdef class Plane:
                             problem.loss(i, &codes[2 * width * k + width], &value)
                             self.loss += block_weight[i] * value
                             self.hinge += block_weight[i] * margin[k]
+                        self.bound += block_weight[i] * max(bound[k], 0)
                         work += spent[k]
                         if look(&watch, work):
                             late = True

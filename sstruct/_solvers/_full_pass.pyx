@@ -3,7 +3,11 @@
 #     the gaps between them and the working sets are what sampling and caching go by.
 # (b) An approximate oracle may miss a labeling that the working set has: with a state at hand, the
 #     better one counts. Gap and primal are then estimates still, but no known labeling's are larger.
-# (c) Threads write to their blocks' places, sums run in the order of the blocks.
+# (c) Where such an oracle gives an upper bound, the hinge loss is that bound, and the primal a true
+#     upper bound. Block gaps stay those of what was found: to visit a block for what only a bound
+#     says it has, gains nothing.
+# (d) Calls leave nothing behind for later ones: passes that only measure change no other pass.
+# (e) Threads write to their blocks' places, sums run in the order of the blocks.
 """A pass that measures: hinge losses and block gaps."""
 
 from libc.stdint cimport int32_t
@@ -57,6 +61,8 @@ cdef int evaluate(
                 answer.value = max(answer.value, scratch.score[best])
             if evaluation.gap != NULL:
                 evaluation.gap[i] = answer.value - mean
+        if problem.bounded and not answer.exact:
+            answer.value = max(answer.value, answer.bound)
         evaluation.hinge[i] = max(answer.value - score, 0)
     return 0
 
@@ -77,7 +83,8 @@ def full_pass(
     Returns
     -------
     total : float
-        sum_i q_i H_i(w), summed in the order of the blocks.
+        sum_i q_i H_i(w), summed in the order of the blocks; of blocks whose oracle was not exact but
+        bounded, the bound.
     exact : bool
         Whether every oracle call was.
     """
@@ -105,12 +112,14 @@ def full_pass(
     if has_gaps:
         gap = np.empty(n)
         evaluation.gap = &gap[0]
+    problem.remember(False)
     try:
         crew.open(evaluate, &evaluation, n_chunks)
         with nogil:
             crew.run(n_chunks)
     finally:
         crew.close()
+        problem.remember(True)
     for i in range(n):
         total += block_weight[i] * hinge[i]
     if has_gaps:

@@ -24,6 +24,7 @@ def snapshot(DualState state not None):
         spread[i] = state.working_sets[i].spread
     out = {
         **state.export(),
+        **state.problem.memory(),
         "spread": spreads,
         "weights": state.w,
         "hidden": np.array(state.hidden),
@@ -95,6 +96,7 @@ def resume(DualState state not None, kept):
         state.random.word[k] = random[k]
     state.dual, state.linear, state.work, state.total_gap = kept["values"]
     state.n_oracle_calls, state.n_steps = kept["counts"]
+    state.problem.restore_memory(kept)
     for name, average in averages(state):
         average.resume({key: kept[f"{name}_{key}"] for key in ("offset", "numbers")})
 

@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._solvers._batch_pass import Plane
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._state import squared_norm
-from sstruct._solvers.solver import Solver, relative
+from sstruct._solvers.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.status import Status
 
 # A gap below this share of the primal is rounding, and no step follows it.
@@ -30,7 +30,7 @@ class BatchSolver(Solver):
             self.n_oracle_calls += plane.n_calls
         self.n_passes += 1
         if complete:
-            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.hinge), plane.exact)
+            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.bound), plane.exact)
             self._record()
             if self._converged():
                 return Status.CONVERGED
@@ -100,9 +100,11 @@ class BatchFrankWolfe(BatchSolver):
         self.primal, self.exact = primal, exact
 
     def _move(self, plane):
-        """The step; False where the gap is rounding."""
-        gap = self._gap()
-        if gap <= ROUNDING * self.primal:
+        """The step; False where the gap is rounding, or all that is left is that of a bound."""
+        # At what the oracles found, which may be less than the certificate's bound.
+        gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
+        least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
+        if gap <= max(least, ROUNDING) * self.primal:
             return False
         direction = plane.psi / self.lam - self.v
         curvature = self._checked(self.lam * squared_norm(direction))

@@ -13,8 +13,7 @@ from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState, aligned_zeros
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.history import COLUMNS
-from sstruct._solvers.solver import Solver, gap, relative
+from sstruct._solvers.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.status import Status
 
 STEPS = {
@@ -180,6 +179,9 @@ class FrankWolfe(Solver):
             self._record()
             if relative(self._gap(), self.primal) <= options.tol:
                 return Status.CONVERGED
+            bounded = self.problem.bounded and not self.exact
+            if bounded and self._estimate() <= EXHAUSTED * options.tol:
+                return Status.STALLED
         else:
             self._record(certified=False)
         if not in_time:
@@ -282,7 +284,7 @@ class FrankWolfe(Solver):
 
     def _resume(self, arrays, notes):
         resume(self.state, arrays)
-        self.history.restore({name: arrays[f"history_{name}"] for name in COLUMNS})
+        self.history.restore({name: arrays[f"history_{name}"] for name in self.history.columns})
         self.begin -= notes.pop("seconds")
         if self.pass_average is not None:
             self.pass_average.resume(arrays["pass_average"], notes["n_passes"])

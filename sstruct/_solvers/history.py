@@ -22,9 +22,15 @@ class History:
     ``seconds`` and ``certificate_seconds`` are cumulative and the first includes the second;
     ``primal`` and ``gap`` are NaN on passes without a certificate; ``working_set_size`` is the
     mean number of cached labelings of a block.
+
+    Parameters
+    ----------
+    counts : iterable of str
+        Names of columns of whole numbers that the problem adds.
     """
 
-    def __init__(self):
+    def __init__(self, counts=()):
+        self.columns = {**COLUMNS, **dict.fromkeys(counts, np.int64)}
         self._rows = []
 
     def record(self, **row):
@@ -32,7 +38,7 @@ class History:
 
         A second row of the same pass takes the place of the first.
         """
-        row = tuple(row[name] for name in COLUMNS)
+        row = tuple(row[name] for name in self.columns)
         if self._rows and row[PASSES] == self._rows[-1][PASSES]:
             self._rows[-1] = row
         else:
@@ -40,19 +46,20 @@ class History:
 
     def last(self, name):
         """Return the newest entry of a column, 0 where there is none."""
-        return self._rows[-1][list(COLUMNS).index(name)] if self._rows else 0
+        return self._rows[-1][list(self.columns).index(name)] if self._rows else 0
 
     def newest(self):
         """Return the newest row as a dict."""
-        return dict(zip(COLUMNS, self._rows[-1]))
+        return dict(zip(self.columns, self._rows[-1]))
 
     def as_arrays(self):
         """Return a dict of equal-length arrays."""
-        columns = zip(*self._rows) if self._rows else [()] * len(COLUMNS)
+        columns = zip(*self._rows) if self._rows else [()] * len(self.columns)
         return {
-            name: np.array(column, dtype) for (name, dtype), column in zip(COLUMNS.items(), columns)
+            name: np.array(column, dtype)
+            for (name, dtype), column in zip(self.columns.items(), columns)
         }
 
     def restore(self, columns):
         """Undo `as_arrays`."""
-        self._rows = list(zip(*(columns[name].tolist() for name in COLUMNS), strict=True))
+        self._rows = list(zip(*(columns[name].tolist() for name in self.columns), strict=True))

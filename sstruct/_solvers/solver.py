@@ -13,6 +13,10 @@ from sstruct._solvers._state import squared_norm
 from sstruct._solvers.history import History
 from sstruct._solvers.status import Status
 
+# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
+# find has gaps of this share of it.
+EXHAUSTED = 0.1
+
 
 @dataclass
 class Solution:
@@ -79,7 +83,7 @@ class Solver:
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
         self.options = options
         self.progress, self.callback = progress, callback
-        self.history = History()
+        self.history = History(problem.counts())
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -185,4 +189,5 @@ class Solver:
             gap=self._gap() if certified else math.nan,
             dual=self.dual,
             working_set_size=self.working_set_size,
+            **self.problem.counts(),
         )

@@ -11,12 +11,16 @@ ESTIMATORS = [
     GraphCRFSSVM(tol=1e-10),
     GridCRFSSVM(tol=1e-10),
     MulticlassSSVM(tol=1e-10),
+    ChainSSVM(tol=1e-10, rescaling="slack"),
+    MulticlassSSVM(tol=1e-10, rescaling="slack"),
 ]
 # Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
 # warns of.
 CHECKS = [
     pytest.param(
-        *pair, id=f"{type(estimator).__name__}-{getattr(pair[1], 'func', pair[1]).__name__}"
+        *pair,
+        id=f"{type(estimator).__name__}-{getattr(estimator, 'rescaling', 'margin')}-"
+        f"{getattr(pair[1], 'func', pair[1]).__name__}",
     )
     for estimator in ESTIMATORS
     for pair in estimator_checks_generator(estimator, legacy=True)

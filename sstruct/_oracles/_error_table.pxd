@@ -1,0 +1,18 @@
+from libc.stdint cimport int32_t, uint16_t
+
+
+cdef class ErrorTable:
+    cdef double[::1] best        # best[d]: the best score with d errors, -inf where there is none
+    cdef Py_ssize_t L, KP, most
+    cdef const int32_t* errors
+    cdef const int32_t* row
+    cdef double[::1] table, pair, no_edges
+    cdef int32_t[::1] last, pair_origin
+    cdef uint16_t[::1] origin
+
+    cdef int reserve(self) except -1 nogil
+    cdef int fill(
+        self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, const int32_t* errors, const int32_t* row,
+        Py_ssize_t most) except -1 nogil
+    cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil

@@ -1,0 +1,250 @@
+"""Slack rescaling as a parameter: optima by a QP, certificates, warm starts, checkpoints."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, TreeSSVM
+from sstruct.datasets import make_sequences
+from tests.estimators.test_checkpoint import keep_files
+from tests.problems.trees import joint_feature
+from tests.reference import boxed_qp, brute_force, dual_qp
+from tests.solvers.test_optimum import TABLE, make
+from tests.solvers.test_slack import slack_terms
+
+SLACK = {"rescaling": "slack", "random_state": 0}
+TIGHT = {"tol": 1e-8, "max_iter": 100_000, "average": False}
+INFERENCES = {
+    "hamming": "viterbi, error table (exact)",
+    "hamming-count": "viterbi, error table (exact)",
+    "balanced": "viterbi, bisecting search (bounded)",
+}
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+@pytest.mark.parametrize("ignored", [False, True], ids=["labelled", "ignored"])
+@pytest.mark.parametrize(
+    "loss", ["hamming", "hamming-count", np.floor(2 * TABLE)], ids=["hamming", "count", "table"]
+)
+@pytest.mark.parametrize("step", ["pairwise", "away", "corrective"])
+def test_optimum_of_chains(rng, step, loss, ignored, weighted):
+    X, y = make(rng, ignored=ignored)
+    weights = rng.choice([0.5, 1.0, 3.0], len(X)) if weighted else None
+    if weighted:
+        weights[7] = 0.0
+    model = ChainSSVM(
+        lam=0.1, loss=loss, step=step, ignore_label=-1, warm_start=True, **SLACK, **TIGHT
+    ).fit(X, y, weights)
+    assert model.inference_ == "viterbi, error table (exact)"
+    assert model.status_ == "CONVERGED"
+    terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3), loss, weights))
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 0.1, terms), rel=1e-9)
+    alphas = brute_force.read_working_sets(model._warm_state, terms)
+    dual = brute_force.dual(alphas, 0.1, terms)
+    assert model.dual_objective_ == pytest.approx(dual, rel=1e-9)
+    best, _ = dual_qp.optimum(terms, 0.1)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
+
+
+def test_optimum_of_boxed_chains(rng):
+    X, y = make(rng)
+    terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
+    d = terms[0].phi.shape[1]
+    bounds = np.array([rng.uniform(-0.5, 0, d), rng.uniform(0, 0.5, d)])
+    model = ChainSSVM(lam=0.05, bounds=bounds, **SLACK, **TIGHT).fit(X, y)
+    best, _ = boxed_qp.optimum(terms, 0.05, bounds)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
+
+
+@pytest.mark.parametrize("search", ["auto", "angular"])
+def test_optimum_of_classes(rng, search):
+    X, y = rng.standard_normal((25, 3)), rng.integers(0, 3, 25)
+    weights = rng.choice([0.5, 1.0, 3.0], 25)
+    model = MulticlassSSVM(lam=0.1, loss=TABLE, search=search, **SLACK, **TIGHT).fit(X, y, weights)
+    chains = [row[np.newaxis] for row in X], [[label] for label in y]
+    terms = brute_force.blocks(*chains, brute_force.Model(3, True, False, False), TABLE, weights)
+    best, _ = dual_qp.optimum(slack_terms(terms), 0.1)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
+    assert model.inference_ == (
+        "enumeration (exact)" if search == "auto" else "enumeration, angular search (exact)"
+    )
+    # Where every error costs 1 the two surrogates are the same.
+    slack, margin = (
+        MulticlassSSVM(lam=0.1, rescaling=rescaling, **TIGHT).fit(X, y)
+        for rescaling in ("slack", "margin")
+    )
+    assert slack.objective_ == pytest.approx(margin.objective_, rel=1e-7)
+    assert margin.inference_ == "enumeration (exact)"
+    assert "queries" not in margin.history_
+
+
+def make_figures(rng, parents, n=8):
+    """Candidates of parts, and the blocks of their objective with every labelling written out."""
+    X, y = [], []
+    for _ in range(n):
+        sizes = rng.integers(1, 4, len(parents))
+        X.append({
+            "features": [rng.standard_normal((size, 2)) for size in sizes],
+            "positions": [rng.standard_normal((size, 2)) for size in sizes],
+        })  # fmt: skip
+        y.append([int(rng.integers(size)) for size in sizes])
+
+    def blocks(model):
+        out = []
+        for i, (sample, truth) in enumerate(zip(X, y)):
+            labelings = list(product(*(range(len(part)) for part in sample["features"])))
+            phi = [
+                joint_feature(model, parents, sample["features"], sample["positions"], None, z)
+                for z in labelings
+            ]
+            loss = [np.mean(np.array(z) != truth) for z in labelings]
+            out.append(brute_force.Block(
+                i, labelings, np.array(phi), np.array(loss), labelings.index(tuple(truth)), 1 / n
+            ))  # fmt: skip
+        return out
+
+    return X, y, blocks
+
+
+@pytest.mark.parametrize("search", ["auto", "bisecting"])
+def test_optimum_of_trees(rng, search):
+    parents = [-1, 0, 0, 1]
+    X, y, blocks = make_figures(rng, parents)
+    model = TreeSSVM(parents=parents, lam=0.1, loss="hamming", search=search, **SLACK)
+    model.set_params(**TIGHT)
+    if search == "bisecting":
+        model.set_params(tol=1e-6)
+        with pytest.warns(ConvergenceWarning, match="the search finds nothing"):
+            model.fit(X, y)
+    else:
+        model.fit(X, y)
+    terms = slack_terms(blocks(model._model()))
+    bounds = model._model().attractive_bounds()
+    best, _ = boxed_qp.optimum(terms, 0.1, bounds)
+    primal = brute_force.primal(model.w_, 0.1, terms)
+    if search == "auto":
+        assert model.inference_ == "max-sum, error table (exact)"
+        assert model.objective_ == pytest.approx(best, rel=1e-6)
+        assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
+        assert model.objective_ == pytest.approx(primal, rel=1e-9)
+    else:
+        assert model.inference_ == "max-sum, bisecting search (bounded)"
+        assert model.status_ == "STALLED"
+        assert model.dual_objective_ <= best * (1 + 1e-9)
+        assert best <= primal * (1 + 1e-9)
+        assert primal <= model.objective_ * (1 + 1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("loss", INFERENCES)
+def test_bounded_certificates_of_chains(rng, loss):
+    X, y = make(rng, n=12)
+    model = ChainSSVM(lam=0.05, loss=loss, tol=1e-4, **SLACK).fit(X, y)
+    assert model.inference_ == INFERENCES[loss]
+    terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3), loss))
+    best, _ = dual_qp.optimum(terms, 0.05)
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= model.objective_ * (1 + 1e-8)
+    assert brute_force.primal(model.w_, 0.05, terms) <= model.objective_ * (1 + 1e-9)
+    reached = model.dual_gap_ <= 1e-4 * model.objective_
+    assert model.status_ == ("CONVERGED" if reached else "STALLED")
+    assert reached or loss == "balanced"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("search", ["auto", "bisecting", "binary"])
+def test_queries_are_counted(rng, search):
+    X, y = make_sequences(n_samples=30, random_state=0)
+    model = ChainSSVM(lam=0.01, search=search, max_iter=5, tol=0, **SLACK).fit(X, y)
+    queries, calls = model.history_["queries"], model.history_["oracle_calls"]
+    assert len(queries) == 5
+    if search == "auto":
+        np.testing.assert_array_equal(queries, calls)
+    else:
+        assert (queries > 2 * calls).all()
+        assert (queries < 20 * calls).all()
+    # Certificates ask too, but are not counted, and change no later search.
+    more = clone(model).set_params(certificate_every=1).fit(X, y)
+    assert more.history_["queries"][0] == queries[0]
+
+
+def test_parameters_are_checked():
+    X, y = make_sequences(n_samples=10, random_state=0)
+    for parameters, message in [
+        ({"rescaling": "both"}, "rescaling must be one of"),
+        ({"rescaling": "slack", "search": "golden"}, "search must be one of"),
+        ({"search": "bisecting"}, "search='bisecting' is for rescaling=\"slack\""),
+        ({"rescaling": "slack", "search": "angular"}, r'take "bisecting"'),
+    ]:
+        model = ChainSSVM(**parameters)
+        with pytest.raises(ValueError, match=message):
+            model.fit(X, y)
+        assert not hasattr(model, "status_")
+    assert "rescaling" not in GraphCRFSSVM().get_params()
+
+
+def same(a, b):
+    np.testing.assert_array_equal(a.w_, b.w_)
+    assert (a.objective_, a.dual_objective_) == (b.objective_, b.dual_objective_)
+    for name in ("passes", "oracle_calls", "queries", "primal", "gap", "dual"):
+        np.testing.assert_array_equal(a.history_[name], b.history_[name])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("search", ["auto", "bisecting"])
+def test_the_same_bits_for_every_n_jobs(search):
+    X, y = make_sequences(n_samples=130, n_labels=30, min_length=20, max_length=30, random_state=0)
+    one = ChainSSVM(lam=0.01, max_iter=6, certificate_every=2, search=search, **SLACK)
+    models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
+    for model in models[1:]:
+        same(model, models[0])
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("search", ["auto", "bisecting"])
+@pytest.mark.parametrize("policy", [{}, {"sampling": "gap", "cache": True, "average": True}])
+def test_a_fit_goes_on_from_any_pass(tmp_path, monkeypatch, search, policy):
+    X, y = make_sequences(n_samples=40, random_state=0)
+    path = tmp_path / "fit.npz"
+    plain = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=25, search=search, **SLACK, **policy)
+    model = clone(plain).set_params(checkpoint=path)
+    whole = clone(plain).fit(X, y)
+    with monkeypatch.context() as patch:
+        kept = keep_files(patch, path)
+        same(clone(model).fit(X, y), whole)
+    assert len(kept) >= 20
+    for content in kept[::7] + kept[-1:]:
+        path.write_bytes(content)
+        same(clone(model).fit(X, y), whole)
+    path.write_bytes(kept[3])
+    for other in ({"search": "binary"}, {"rescaling": "margin", "search": "auto"}):
+        with pytest.raises(ValueError, match="other data or parameters"):
+            clone(model).set_params(**other).fit(X, y)
+
+
+def test_warm_starts(rng):
+    X, y = make(rng)
+    model = ChainSSVM(lam=0.1, warm_start=True, **SLACK).fit(X, y)
+    for warm_start in ("dual", "primal"):
+        model.set_params(lam=0.05, warm_start=warm_start, **TIGHT).fit(X, y)
+        terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
+        best, _ = dual_qp.optimum(terms, 0.05)
+        assert model.objective_ == pytest.approx(best, rel=1e-6)
+    for change in ({"rescaling": "margin"}, {"loss": "hamming-count"}):
+        with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
+            _changed(model, change).fit(X, y)
+    # How the planes are searched for may change.
+    _changed(model, {"search": "bisecting", "tol": 0.5}).fit(X, y)
+
+
+def _changed(model, change):
+    """A model with the last fit's state and other parameters."""
+    other = clone(model)
+    other.__dict__.update(model.__dict__)
+    return other.set_params(**change)

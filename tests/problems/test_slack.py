@@ -1,0 +1,357 @@
+"""Slack rescaling of any problem, and the searches for loss times score, against enumeration."""
+
+from itertools import product
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems._multiclass import MulticlassProblem
+from sstruct._problems._slack import SlackProblem
+from sstruct._problems.node_arguments import join_views
+from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
+from tests.problems.trees import FORESTS, make_trees
+
+KEYS = st.integers(0, 2**32 - 1)
+SEARCHES = ("angular", "bisecting", "binary")
+
+
+def rescaled(made, search="auto"):
+    """The same parts under slack rescaling: phi(y) becomes L(y) (phi(y) - phi(truth))."""
+    problem = SlackProblem(made.problem, search)
+    truths = [tuple(problem.py_truth(i).tolist()) for i in range(problem.n_blocks)]
+
+    def phi(i, y):
+        return made.loss(i, y) * (made.phi(i, y) - made.phi(i, truths[i]))
+
+    return SimpleNamespace(
+        problem=problem, phi=phi, loss=made.loss, w=made.w, padded=made.padded, public=made.public,
+        allowed=made.allowed,
+    )  # fmt: skip
+
+
+def make_classes(rng, K, n, F=3):
+    """Return a multiclass problem of integers."""
+    X, labels = rng.integers(-3, 4, (n, F)), rng.integers(0, K, n)
+    cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
+    scale = rng.choice([0.25, 0.5, 1.0, 2.0], n)
+    problem = MulticlassProblem(X.astype(float), labels, K, cost=cost, loss_scale=scale)
+    w = rng.integers(-4, 5, K * F + K).astype(float)
+    return SimpleNamespace(
+        problem=problem,
+        phi=lambda i, y: np.r_[np.outer(np.arange(K) == y[0], X[i]).ravel(), np.arange(K) == y[0]],
+        loss=lambda i, y: scale[i] * cost[labels[i], y[0]],
+        w=w,
+        padded=problem.padded_weights(w),
+        public=lambda w: join_views(problem.weight_views(w)),
+        allowed=[[(y,) for y in range(K)]] * n,
+    )
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
+def test_contract_of_chains(rng, switches, masked):
+    for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3)), (9, (3, 1))]:
+        made = make_chains(rng, K, lengths, switches=switches, masked=masked)
+        assert made.problem.has_product
+        check_against_definition(rescaled(made), rng)
+
+
+@pytest.mark.parametrize("K", [1, 2, 5, 17, 64])
+def test_contract_of_classes(rng, K):
+    check_against_definition(rescaled(make_classes(rng, K, 5)), rng)
+
+
+@pytest.mark.parametrize("n_weights", [1, 7, 40])
+def test_contract_of_planes(rng, n_weights):
+    check_against_definition(rescaled(make_enumerated(rng, (1, 5, 2, 17), n_weights)), rng)
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+@pytest.mark.parametrize("n_types", [1, 2])
+@pytest.mark.parametrize("parents", FORESTS, ids=str)
+def test_contract_of_trees(rng, parents, n_types, pairs):
+    storage = "csr" if pairs else "dense"
+    made = make_trees(rng, parents, n_types=n_types, pairs=pairs, loss="hamming", storage=storage)
+    assert made.problem.has_product
+    check_against_definition(rescaled(made), rng)
+
+
+def test_what_has_no_direct_maximum(rng):
+    assert not make_trees(rng, [-1, 0], loss="distance").problem.has_product
+    assert not make_trees(rng, [-1, 0], "maps", loss="hamming").problem.has_product
+    made = make_chains(rng, 3, (4, 2))
+    real = ChainProblem(**{**made.arguments, "cost": 0.3 * (1 - np.eye(3))})
+    unlabelled = ChainProblem(**{**made.arguments, "labels": None, "cost": None})
+    long = ChainProblem(np.zeros((300, 1)), [0], [300], 2, np.zeros(300))
+    for problem in (real, unlabelled, long):
+        assert not problem.has_product
+    with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
+        SlackProblem(real, "angular")
+    with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
+        SlackProblem(real, "product")
+    assert SlackProblem(real).search == "bisecting"
+    with pytest.raises(ValueError, match="search must be one of"):
+        SlackProblem(real, "golden")
+
+
+def points(made, i, w, margin):
+    """h and g of every labelling of a block."""
+    truth = tuple(made.problem.py_truth(i).tolist())
+    h = [margin + (made.phi(i, y) - made.phi(i, truth)) @ w for y in made.allowed[i]]
+    return np.array(h), np.array([made.loss(i, y) for y in made.allowed[i]])
+
+
+def check_search(made, search, i, w, margin):
+    """One search against enumeration; return number of queries, and whether it found the best."""
+    problem = SlackProblem(made.problem, search)
+    code, value, bound, exact, queries = problem.py_search(i, w, margin)
+    h, g = points(made, i, w, margin)
+    best = max(0.0, (h * g)[h > 0].max(initial=0.0))
+    unit = 1e-12 * max(1.0, abs(h * g).max())
+    at = made.allowed[i].index(tuple(code.tolist()))
+    assert value == pytest.approx(max(h[at] * g[at], 0.0), rel=1e-12, abs=unit)
+    assert value <= best + unit
+    assert bound >= best - unit
+    if exact:
+        assert value == pytest.approx(best, rel=2e-10, abs=unit)
+    return queries, value >= best * (1 - 2e-10) - unit
+
+
+def make_planes(rng, M, kind):
+    """One block of M labelings; losses whole or real, at times many of them alike."""
+    planes = rng.standard_normal((M, 3))
+    losses = rng.integers(0, 5, M).astype(float) if kind == "whole" else rng.random(M)
+    if kind == "steep":
+        losses = 10.0 ** rng.uniform(-4, 4, M)
+    planes[0], losses[0] = 0, 0
+    return SimpleNamespace(
+        problem=EnumeratedProblem(planes, losses, [0, M]),
+        phi=lambda i, y: -planes[y[0]],
+        loss=lambda i, y: losses[y[0]],
+        allowed=[[(y,) for y in range(M)]],
+    )
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("kind", ["whole", "real", "steep"])
+def test_thousands_of_planes(new_rng, kind, search):
+    rng, n_queries, n_missed = new_rng(5), [], 0
+    for _ in range(2000):
+        M = int(rng.integers(1, 21))
+        made = make_planes(rng, M, kind)
+        w = rng.standard_normal(3) * rng.choice([0, 0.1, 1, 10])
+        margin = rng.choice([1.0, 0.3, 20.0])
+        queries, found = check_search(made, search, 0, w, margin)
+        n_queries.append(queries)
+        n_missed += not found
+        if search == "angular":
+            assert found
+            assert queries <= 2 * M + 1
+    if search == "angular":
+        assert np.mean(n_queries) <= 6
+    else:
+        assert 0 < n_missed < 200  # the hull hides some, and few
+
+
+@pytest.mark.parametrize("search", ["product", *SEARCHES])
+def test_thousands_of_classes(new_rng, search):
+    rng = new_rng(6)
+    n_queries = []
+    for _ in range(250):
+        K = int(rng.integers(2, 12))
+        made = make_classes(rng, K, 4)
+        w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
+        for i in range(4):
+            problem = SlackProblem(made.problem, search)
+            padded = made.problem.padded_weights(w)
+            _, value, bound, exact, queries = problem.py_search(i, padded, 1.0)
+            h, g = points(made, i, w, 1.0)
+            best = max(0.0, (h * g).max())
+            assert value <= best * (1 + 1e-12)
+            assert bound >= best * (1 - 1e-12)
+            n_queries.append(queries)
+            if search in ("product", "angular"):
+                assert exact
+                assert value == pytest.approx(best, rel=2e-10)
+                assert queries <= 2 * K + 1
+    assert np.mean(n_queries) <= (1 if search == "product" else 12 if search == "binary" else 6)
+
+
+@pytest.mark.parametrize(
+    "structure, search",
+    [
+        *product(["chain", "tree"], ["product", "bisecting", "binary"]),
+        *product(["chain, real costs", "tree, distances", "maps"], ["bisecting", "binary"]),
+    ],
+)
+def test_thousands_of_structures(new_rng, structure, search):
+    rng, n_missed = new_rng(7), 0
+    for _ in range(350):
+        if "chain" in structure:
+            made = make_chains(rng, 3, (4, 2, 3), masked=rng.random() < 0.3)
+        else:
+            loss = "hamming" if structure == "tree" else "distance"
+            form = "maps" if structure == "maps" else "candidates"
+            made = make_trees(rng, FORESTS[rng.integers(len(FORESTS))], form, loss=loss)
+        if structure == "chain, real costs":
+            made = with_real_costs(rng, made)
+        w = rng.standard_normal(len(made.w)) * rng.choice([0.05, 0.3, 3])
+        if "chain" not in structure:  # distance transforms want it so
+            made.model.views(w)["edge"][..., [0, 2]] **= 2
+        problem = SlackProblem(made.problem, search)
+        padded = made.problem.padded_weights(w)
+        for i in range(problem.n_blocks):
+            code, value, bound, exact, _ = problem.py_search(i, padded)
+            h, g = points(made, i, w, 1.0)
+            best = max(0.0, (h * g).max())
+            at = made.allowed[i].index(tuple(code.tolist()))
+            assert value == pytest.approx(h[at] * g[at], rel=1e-10, abs=1e-12)
+            assert value <= best * (1 + 1e-11)
+            assert bound >= best * (1 - 1e-11)
+            if exact:
+                assert value == pytest.approx(best, rel=2e-10, abs=1e-13)
+            n_missed += value < best * (1 - 1e-9)
+    assert n_missed == 0 if search == "product" else n_missed > 0
+
+
+def with_real_costs(rng, made):
+    """The same chains with other node costs."""
+    arguments = made.arguments
+    cost = rng.random((3, 3)) * (1 - np.eye(3))
+    start, length = arguments["start"], arguments["length"]
+
+    def loss(i, y):
+        truth = arguments["labels"][start[i] : start[i] + length[i]]
+        return arguments["loss_scale"][i] * cost[truth, y].sum()
+
+    problem = ChainProblem(**{**arguments, "cost": cost})
+    return SimpleNamespace(**{**vars(made), "problem": problem, "loss": loss})
+
+
+@settings(max_examples=200)
+@given(st.floats(0.5, 100), st.floats(0.01, 100), st.floats(0.3, 0.7), st.floats(1e-9, 1e-2), KEYS)
+def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
+    # Theorem 1, anywhere under the line between the two ends; in any order.
+    h = np.array([1.0, most_h, 1e-6 * most_h, (1 - short) * (1 - share) * most_h])
+    g = np.array([0.0, 1e-6 * most_g, most_g, (1 - short) * share * most_g])
+    others = 1 + new_rng(key).permutation(3)
+    h[1:], g[1:] = h[others], g[others]
+    problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
+    best = 1 + np.flatnonzero(others == 3)[0]
+    visible = h[0] > most_h  # the truth, of loss 0, may be a corner too
+    for search in SEARCHES:
+        code, value, bound, exact, _ = SlackProblem(problem, search).py_search(0, np.ones(1))
+        assert bound >= h[best] * g[best] * (1 - 1e-12)
+        if search == "angular":
+            assert exact
+            assert code[0] == best
+        elif not visible:
+            assert code[0] != best
+            assert not exact
+            assert value < 1e-4 * bound
+
+
+def test_three_labels_that_hide_one():
+    # Theorem 1: the best lies just inside the hull, so no lambda ever shows it.
+    h, g = np.array([1.0, 10, 1e-3, 4.99]), np.array([0, 1e-3, 10, 4.99])
+    problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
+    w = np.ones(1)
+    for search in SEARCHES:
+        code, value, bound, exact, _ = SlackProblem(problem, search).py_search(0, w)
+        if search == "angular":
+            assert exact
+            assert code[0] == 3
+            assert value == pytest.approx(4.99**2)
+        else:
+            assert not exact
+            assert code[0] != 3
+            assert value == pytest.approx(0.01)
+            assert bound >= 4.99**2
+
+
+@settings(max_examples=300)
+@given(KEYS, st.sampled_from(["classes", "planes"]), st.booleans(), st.booleans())
+def test_constrained_oracle(new_rng, key, kind, above, below):
+    rng = new_rng(key)
+    made = make_classes(rng, 6, 1) if kind == "classes" else make_enumerated(rng, (7,), 3)
+    h, g = points(made, 0, made.w, 2.0)
+    slopes = np.r_[0.0, np.inf, g[h > 0] / h[h > 0], rng.random(2)]
+    lower, upper = np.sort(rng.choice(slopes, 2))
+    lam = rng.choice([0.25, 1.0, 2.0])
+    with np.errstate(invalid="ignore"):
+        inside = (h > 0) & (g > lower * h if above else g >= lower * h)
+        inside &= g < upper * h if below else g <= upper * h
+    found = made.problem.py_maximize_between(0, made.padded, lam, 2.0, lower, upper, above, below)
+    if not inside.any():
+        assert found is None
+        return
+    code, value, work, exact = found
+    assert inside[code[0]]
+    assert value == (h + lam * g)[inside].max() == h[code[0]] + lam * g[code[0]]
+    assert exact
+    assert work > 0
+
+
+def test_later_searches_begin_where_the_last_one_ended(rng):
+    made = make_planes(rng, 60, "real")
+    problem = SlackProblem(made.problem, "angular")
+    w = rng.standard_normal(3)
+    first = problem.py_search(0, w)
+    again = problem.fork().py_search(0, w)
+    assert again[:2] == first[:2]
+    assert again[4] < first[4]
+    assert problem.counts() == {"queries": first[4] + again[4]}
+
+
+def test_calls_that_leave_nothing_behind(rng):
+    made = make_planes(rng, 60, "real")
+    problem = SlackProblem(made.problem, "bisecting")
+    before = problem.memory()
+    problem.remember(False)
+    for other in (problem, problem.fork()):
+        other.py_search(0, np.ones(3))
+        for name, array in problem.memory().items():
+            np.testing.assert_array_equal(array, before[name])
+    problem.remember(True)
+    code, *_, queries = problem.py_search(0, np.ones(3))
+    assert problem.memory()["search_code"] == code
+    assert problem.memory()["search_queries"] == queries > 0
+
+
+def test_a_memory_is_checked_before_it_is_taken_back(rng):
+    problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
+    kept = problem.memory()
+    problem.restore_memory(kept)
+    with pytest.raises(ValueError, match="block 1: label 3"):
+        problem.restore_memory(
+            {**kept, "search_code": np.r_[kept["search_code"][:-1], 3].astype(np.int32)}
+        )
+    with pytest.raises(ValueError, match="do not describe searches"):
+        problem.restore_memory({**kept, "search_code": kept["search_code"][:-1]})
+    with pytest.raises(ValueError, match="do not describe searches"):
+        problem.restore_memory({**kept, "search_lam": np.ones(3)})
+
+
+def test_scores_without_a_call_before_are_refused(rng):
+    problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
+    with pytest.raises(ValueError, match="no oracle call through a Python door"):
+        problem.py_scores(0, None, [[0, 1, 2, 0]])
+
+
+def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
+    # As the subgradient solver asks: weights and margin t times as large.
+    made = make_classes(rng, 7, 5)
+    for search in ("product", *SEARCHES):
+        for i in range(5):
+            codes = set()
+            for t in (1.0, 64.0):
+                code, value, *_ = SlackProblem(made.problem, search).py_search(
+                    i, t * made.padded, t
+                )
+                codes.add((int(code[0]), value / t))
+            assert len(codes) == 1

@@ -1,0 +1,282 @@
+"""Slack rescaling behind every solver: optimum, certificates, reproducible, resumed."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems._slack import SlackProblem
+from sstruct._solvers._snapshot import resume, snapshot
+from sstruct._solvers._state import DualState
+from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.cutting_plane import CuttingPlane
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.status import Status
+from sstruct._solvers.subgradient import StochasticSubgradient
+from tests.reference import brute_force
+from tests.solvers.small import BOUNDS, Small
+
+STEPS = ("fw", "pairwise", "away", "corrective")
+
+
+def slack_terms(terms):
+    """The blocks of the same samples under slack rescaling: phi(y) becomes L(y) times its psi."""
+    return [
+        brute_force.Block(
+            sample=block.sample,
+            labelings=block.labelings,
+            phi=-block.loss[:, np.newaxis] * block.psi,
+            loss=block.loss,
+            truth=block.truth,
+            weight=block.weight,
+        )
+        for block in terms
+    ]
+
+
+class SmallSlack(Small):
+    """A small problem under slack rescaling; with `planes` its labelings are enumerated."""
+
+    def __init__(self, rng, search="auto", planes=False, batch=1, **keywords):
+        self.planes = False
+        super().__init__(rng, batch=batch, **keywords)
+        self.terms = slack_terms(self.terms)
+        problem = self.problem
+        if planes:
+            # The truth first, and places of weights as the reference has them.
+            order = [
+                np.r_[block.truth, np.delete(np.arange(len(block.loss)), block.truth)]
+                for block in self.terms
+            ]
+            loss = [block.loss[rows] for block, rows in zip(self.terms, order)]
+            psi = [
+                np.divide(block.psi[rows], losses[:, np.newaxis], where=losses[:, np.newaxis] > 0,
+                          out=np.zeros_like(block.psi))
+                for block, rows, losses in zip(self.terms, order, loss)
+            ]  # fmt: skip
+            self.terms = [
+                replace(block, labelings=[(k,) for k in range(len(rows))], phi=block.phi[rows],
+                        loss=block.loss[rows], truth=0)
+                for block, rows in zip(self.terms, order)
+            ]  # fmt: skip
+            offsets = np.r_[0, np.cumsum([len(rows) for rows in order])]
+            problem = EnumeratedProblem(
+                np.concatenate(psi), np.concatenate(loss), offsets, batch_size=batch
+            )
+            self.place = np.arange(problem.n_weights)
+        self.problem = SlackProblem(problem, search)
+        self.problem.batch_size = batch
+
+        self.planes = planes
+
+    def flat(self, w):
+        return np.asarray(w) if self.planes else super().flat(w)
+
+
+def solver(small, options, seed=0, callback=None):
+    state = small.state(seed, draw=options.sampling == "gap", average=options.average)
+    return FrankWolfe(small.problem, state, small.q, options, callback=callback)
+
+
+def certify(small, solution):
+    """Recompute what a solution says about its weights by enumeration; return the primal."""
+    w = small.flat(solution.w)
+    primal = small.primal(w)
+    if solution.exact:
+        assert solution.primal == pytest.approx(primal, rel=1e-9)
+    assert solution.primal >= primal * (1 - 1e-12)
+    assert not solution.dual > primal * (1 + 1e-12)
+    return primal
+
+
+@pytest.mark.parametrize("box", ["free", "mixed", "without zero"])
+@pytest.mark.parametrize("form", ["table", "classes", "product", "angular"])
+@pytest.mark.parametrize("multi_plane", [False, True], ids=["bcfw", "mp-bcfw"])
+@pytest.mark.parametrize("sampling", ["permutation", "gap"])
+@pytest.mark.parametrize("step", STEPS)
+def test_the_optimum(rng, step, sampling, multi_plane, form, box):
+    tol = 1e-3 if step == "fw" else 1e-7
+    options = Options(
+        multi_plane=multi_plane, step=step, sampling=sampling, cache=sampling == "gap", tol=tol,
+        max_iter=100_000,
+    )  # fmt: skip
+    small = SmallSlack(
+        rng,
+        "angular" if form == "angular" else "product",
+        form in ("product", "angular"),
+        kind="multiclass" if form == "classes" else "chain",
+        lam=0.2,
+        box=box,
+    )
+    best = small.optimum()
+    run = solver(small, options)
+    solution = run.solve()
+    assert solution.status is Status.CONVERGED
+    assert solution.exact
+    certify(small, solution)
+    small.check(run.state)
+    assert solution.dual <= best * (1 + 1e-8)
+    assert best <= solution.primal * (1 + 1e-8)
+    if step != "fw":
+        assert solution.primal == pytest.approx(best, rel=1e-6)
+        assert solution.dual == pytest.approx(best, rel=1e-6)
+    queries = solution.history["queries"]
+    assert (np.diff(queries) >= 0).all()
+    if form != "angular":
+        assert queries[-1] == solution.n_oracle_calls
+
+
+@pytest.mark.parametrize("box", ["free", "mixed"])
+@pytest.mark.parametrize("kind", ["fw", "cutting-plane", "ssg"])
+def test_baselines(rng, kind, box):
+    small = SmallSlack(rng, lam=0.5, box=box)
+    bounds = None
+    if small.boxed:
+        bounds = np.full((2, small.problem.n_weights), [[-np.inf], [np.inf]])
+        bounds[:, small.place] = small.bounds
+    solvers = {"fw": BatchFrankWolfe, "cutting-plane": CuttingPlane, "ssg": StochasticSubgradient}
+    options = Options(
+        tol=1e-7 if kind == "cutting-plane" else 1e-3,
+        max_iter=2000 if kind == "ssg" else 100_000,
+        certificate_every=100,
+    )
+    solution = solvers[kind](small.problem, 0.5, small.q, options, bounds=bounds).solve()
+    certify(small, solution)
+    best = small.optimum()
+    assert solution.primal >= best * (1 - 1e-8)
+    if kind == "cutting-plane":
+        assert solution.primal == pytest.approx(best, rel=1e-6)
+        assert solution.dual == pytest.approx(best, rel=1e-6)
+    elif kind == "fw":
+        assert solution.status is Status.CONVERGED
+        assert solution.primal - best <= 1e-3 * solution.primal
+    else:
+        assert solution.primal == pytest.approx(best, rel=5e-3)
+
+
+OPTIONS = st.builds(
+    Options,
+    multi_plane=st.booleans(),
+    step=st.sampled_from(STEPS),
+    sampling=st.sampled_from(("uniform", "permutation", "gap")),
+    cache=st.booleans(),
+    average=st.booleans(),
+    n_jobs=st.integers(1, 2),
+    tol=st.just(0.0),
+    certificate_every=st.integers(1, 4),
+    max_iter=st.integers(1, 12),
+)
+FORMS = st.tuples(st.sampled_from(["auto", "bisecting", "binary"]), st.booleans())
+FORMS |= st.just(("angular", True))
+
+
+@settings(max_examples=100)
+@given(
+    options=OPTIONS,
+    key=st.integers(0, 2**32 - 1),
+    lam=st.sampled_from([1e-2, 0.05, 1.0]),
+    form=FORMS,
+    box=st.sampled_from(BOUNDS),
+    batch=st.sampled_from([1, 3]),
+)
+def test_every_pass_leaves_a_valid_state(new_rng, options, key, lam, form, box, batch):
+    small = SmallSlack(new_rng(key), *form, lam=lam, box=box, batch=batch)
+    duals = [-math.inf]
+
+    def after_pass(info, solution):
+        dual = small.check(run.state)
+        assert dual == pytest.approx(info["dual"], rel=0, abs=1e-12 * scale)
+        assert dual >= duals[-1] - 1e-12 * scale
+        duals.append(dual)
+        if not math.isnan(info["primal"]):
+            certify(small, solution())
+        return False
+
+    run = solver(small, options, seed=key, callback=after_pass)
+    scale = small.primal(np.clip(np.zeros(len(small.place)), *small.bounds))
+    certify(small, run.solve())
+
+
+@pytest.mark.parametrize("search", ["bisecting", "binary"])
+@pytest.mark.parametrize("planes", [False, True])
+def test_searches_that_are_not_exact_bound_the_optimum(rng, search, planes):
+    n_inexact = 0
+    for _ in range(6):
+        small = SmallSlack(rng, search, planes, lam=0.2, n=12)
+        options = Options(tol=1e-5, max_iter=10_000)
+        solution = solver(small, options).solve()
+        certify(small, solution)
+        best = small.optimum()
+        assert solution.dual <= best * (1 + 1e-8)
+        assert solution.primal >= best * (1 - 1e-8)
+        assert solution.status is (Status.CONVERGED if solution.gap <= 1e-5 * solution.primal
+                                   else Status.STALLED)  # fmt: skip
+        n_inexact += not solution.exact
+    assert n_inexact > 0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_batch_steps_go_by_what_was_found(new_rng, seed):
+    # The certificate's bound would make steps too long, and the dual fall.
+    small = SmallSlack(new_rng(seed), "bisecting", True, lam=0.05, n=12)
+    options = Options(tol=0, max_iter=150)
+    solution = BatchFrankWolfe(small.problem, 0.05, small.q, options).solve()
+    dual, primal = solution.history["dual"], solution.history["primal"]
+    assert (np.diff(dual) >= -1e-12 * primal.max()).all()
+    assert solution.dual <= small.optimum() <= primal.min() * (1 + 1e-8)
+
+
+def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
+    n_stalled = 0
+    for _ in range(4):
+        small = SmallSlack(rng, "bisecting", True, lam=0.02, n=12)
+        options = Options(tol=1e-2, max_iter=100_000)
+        solution = BatchFrankWolfe(small.problem, 0.02, small.q, options).solve()
+        certify(small, solution)
+        assert solution.dual <= small.optimum() <= solution.primal
+        reached = solution.gap <= 1e-2 * solution.primal
+        assert solution.status is (Status.CONVERGED if reached else Status.STALLED)
+        n_stalled += not reached
+    assert n_stalled > 0
+
+
+def without_clock(history):
+    return {name: column for name, column in history.items() if "seconds" not in name}
+
+
+@settings(max_examples=30)
+@given(options=OPTIONS, key=st.integers(0, 2**32 - 1), form=FORMS, batch=st.sampled_from([1, 2, 5]))
+def test_same_bits_for_every_number_of_threads(new_rng, options, key, form, batch):
+    results = []
+    for n_jobs in (1, 2, 3, 1):
+        small = SmallSlack(new_rng(key), *form, lam=0.05, n=40, batch=batch)
+        results.append(solver(small, replace(options, n_jobs=n_jobs), seed=key).solve())
+    for other in results[1:]:
+        np.testing.assert_array_equal(other.w, results[0].w)
+        assert (other.primal, other.dual) == (results[0].primal, results[0].dual)
+        np.testing.assert_equal(without_clock(other.history), without_clock(results[0].history))
+
+
+def test_a_snapshot_keeps_where_searches_begin(new_rng):
+    options = Options(tol=0, max_iter=3, step="corrective")
+    first = SmallSlack(new_rng(3), "bisecting", lam=0.05, n=20)
+    run = solver(first, options)
+    run.solve()
+    kept = snapshot(run.state)
+    second = SmallSlack(new_rng(3), "bisecting", lam=0.05, n=20)
+    state = second.state()
+    resume(state, kept)
+    for name, array in snapshot(state).items():
+        np.testing.assert_array_equal(array, kept[name])
+    assert second.problem.counts() == first.problem.counts() != {"queries": 0}
+
+
+def test_states_are_fresh_with_the_truth_alone(rng):
+    small = SmallSlack(rng)
+    state = DualState(small.problem, 0.1, small.q, 0)
+    assert state.n_labelings == small.problem.n_blocks
+    assert state.dual == 0
