@@ -177,6 +177,32 @@ cdef class BlockProblem:
             self.maximize(i, &w[0], loss_weight, &out[0], &answer)
         return code, answer.value, answer.work, bool(answer.exact)
 
+    def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
+        """Return (code, value, work, exact)."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        with nogil:
+            self.maximize_product(i, &w[0], margin, &out[0], &answer)
+        return code, answer.value, answer.work, bool(answer.exact)
+
+    def py_maximize_between(
+            self, Py_ssize_t i, const double[::1] w, double loss_weight, double margin,
+            double lower, double upper, bint above=False, bint below=False):
+        """Return (code, value, work, exact), or None where no labeling is in the interval."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        cdef bint found = False
+        with nogil:
+            self.maximize_between(
+                i, &w[0], loss_weight, margin, lower, upper, above, below, &out[0], &answer, &found)
+        return (code, answer.value, answer.work, bool(answer.exact)) if found else None
+
     def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
         """Return the scores of labelings; w None: from the potentials of the last `py_maximize`."""
         cdef const double[::1] weights
