@@ -2,6 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles._label_decoder cimport LabelDecoder, LabelLoss
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._label_edges cimport LabelEdges
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 
@@ -20,6 +21,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
     # Scratch of this object.
     cdef LabelDecoder decoder
+    cdef LabelEdges model                       # a copy of what `decoder` owns
     cdef double[::1] theta, pair                # of the last maximize
     cdef double constant
     cdef double[::1] lazy_theta, change
@@ -34,4 +36,3 @@ cdef class MultilabelProblem(BlockProblem):
     cdef void compare(
         self, const int32_t** codes, Py_ssize_t count, Py_ssize_t* n_labels,
         Py_ssize_t* n_edges) noexcept nogil
-    cdef void masses(self, const int32_t* code, Py_ssize_t e, int32_t* mass) noexcept nogil

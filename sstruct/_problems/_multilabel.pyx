@@ -14,9 +14,9 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._oracles._label_codes cimport twice_masses
 from sstruct._oracles._label_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._label_edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
     sstruct_row_size, sstruct_some_potentials)
@@ -91,6 +91,8 @@ cdef class MultilabelProblem(BlockProblem):
         self.uniform, self.squared_norm = arguments["uniform"], arguments["squared_norm"]
         self.n_blocks, self.n_labels, self.n_features = n, K, features.n_features
         self.KP = sstruct_padded(K)
+        self.model.edges, self.model.n_labels = &decoder.edges[0, 0], K
+        self.model.full, self.model.relaxed = self.full, decoder.relaxed
         self.outcomes = 4 if self.full else 1
         self.bias_at = self.n_features * self.KP
         self.edge_at = self.bias_at + self.bias * self.KP
@@ -263,18 +265,11 @@ cdef class MultilabelProblem(BlockProblem):
                     self.edge[n_edges[0]] = <int32_t> e
                     n_edges[0] += 1
 
-    cdef void masses(self, const int32_t* code, Py_ssize_t e, int32_t* mass) noexcept nogil:
-        """Twice the masses of an edge's outcomes."""
-        twice_masses(code, self.n_labels, e, self.decoder.edges[e, 0], self.decoder.edges[e, 1],
-                     self.full, mass)
-
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
             Py_ssize_t count, double* out, double* work) except -1 nogil:
-        cdef Py_ssize_t k, j, o, at, n_labels, n_edges
-        cdef int32_t[4] mass
+        cdef Py_ssize_t k, j, at, n_labels, n_edges
         cdef double* theta = &self.lazy_theta[0]
-        cdef const double* of_edges
         cdef double total
         cdef int32_t* label = &self.label[0]
         work[0] += 10 + 0.2 * count * self.n_labels
@@ -285,7 +280,6 @@ cdef class MultilabelProblem(BlockProblem):
             work[0] += 0.1 * count * self.n_edges
             return 0
         self.compare(codes, count, &n_labels, &n_edges)
-        of_edges = w + self.edge_at
         # A column alone is read a number at a time, all of them eight at a time.
         if 8 * n_labels < self.KP:
             sstruct_some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
@@ -307,10 +301,8 @@ cdef class MultilabelProblem(BlockProblem):
             total = 0
             for j in range(n_labels):
                 total += codes[k][label[j]] * theta[label[j]]
-            for j in range(n_edges):
-                self.masses(codes[k], self.edge[j], mass)
-                for o in range(self.outcomes):
-                    total += mass[o] * of_edges[self.outcomes * self.edge[j] + o]
+            total += edge_scores(
+                &self.model, codes[k], &self.edge[0], n_edges, w + self.edge_at)
             out[k] = 0.5 * total
         work[0] += count * (n_labels + 2 * self.outcomes * n_edges)
         return 0
@@ -332,31 +324,23 @@ cdef class MultilabelProblem(BlockProblem):
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
-        cdef Py_ssize_t j, o, n_labels, n_edges
-        cdef int32_t[4] of_a, of_b
-        cdef int64_t change, of_labels = 0, of_edges = 0
+        cdef Py_ssize_t j, n_labels, n_edges
+        cdef int64_t change, of_labels = 0, of_edges
         cdef const int32_t* codes[2]
         codes[0], codes[1] = a, b
         self.compare(codes, 2, &n_labels, &n_edges)
         for j in range(n_labels):
             change = a[self.label[j]] - b[self.label[j]]
             of_labels += change * change
-        for j in range(n_edges):
-            self.masses(a, self.edge[j], of_a)
-            self.masses(b, self.edge[j], of_b)
-            for o in range(self.outcomes):
-                change = of_a[o] - of_b[o]
-                of_edges += change * change
+        of_edges = edge_distance(&self.model, a, b, &self.edge[0], n_edges)
         out[0] = 0.25 * (self.squared_norm[i] * of_labels + of_edges)
         return 0
 
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        cdef Py_ssize_t k, j, o, n_labels, n_edges
-        cdef int32_t[4] mass, first
+        cdef Py_ssize_t k, j, n_labels, n_edges
         cdef double* change = &self.change[0]
-        cdef double* of_edge
         cdef int32_t* label = &self.label[0]
         self.compare(codes, count, &n_labels, &n_edges)
         # Changes from the first labeling: the coefficients sum to zero.
@@ -367,13 +351,8 @@ cdef class MultilabelProblem(BlockProblem):
             if self.bias:
                 out[self.bias_at + label[j]] += change[j]
         sstruct_add_row(&self.rows, i, label, change, n_labels, out, self.KP)
-        for j in range(n_edges):
-            self.masses(codes[0], self.edge[j], first)
-            of_edge = out + self.edge_at + self.outcomes * self.edge[j]
-            for k in range(1, count):
-                self.masses(codes[k], self.edge[j], mass)
-                for o in range(self.outcomes):
-                    of_edge[o] += 0.5 * coefficient[k] * (mass[o] - first[o])
+        add_edges(
+            &self.model, codes, coefficient, count, &self.edge[0], n_edges, out + self.edge_at)
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
