@@ -1,6 +1,9 @@
 """Seeds and small data. SSTRUCT_SEED=7 runs every random test on other data."""
 
+import functools
+import http.server
 import os
+import threading
 from zlib import crc32
 
 import hypothesis
@@ -42,3 +45,23 @@ def tiny_chains(new_rng):
     y = [np.argmax(x @ score + 1.5 * rng.standard_normal((len(x), 3)), axis=1) for x in X]
     y[0][:], y[7][:], y[3][:3] = 0, 1, [0, 1, 2]  # every label occurs
     return X, y
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A local web server: the folder it serves, its address, and the requests it got."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    requests = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, *args):
+            requests.append(self.path)
+
+    handler = functools.partial(Handler, directory=folder)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
+        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
+        thread.start()
+        yield folder, f"http://127.0.0.1:{httpd.server_port}", requests
+        httpd.shutdown()
+        thread.join()

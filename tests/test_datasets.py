@@ -1,12 +1,9 @@
 """Data sets: layouts, splits, and the whole way of a download against a local server."""
 
-import functools
 import gzip
 import hashlib
-import http.server
 import os
 import sys
-import threading
 from datetime import date
 from pathlib import Path
 
@@ -191,26 +188,6 @@ def test_make_sequences_errors(arguments, message):
 
 
 # Fetchers
-
-
-@pytest.fixture
-def server(tmp_path):
-    """A local web server: the folder it serves, its address, and the requests it got."""
-    folder = tmp_path / "served"
-    folder.mkdir()
-    requests = []
-
-    class Handler(http.server.SimpleHTTPRequestHandler):
-        def log_message(self, *args):
-            requests.append(self.path)
-
-    handler = functools.partial(Handler, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as httpd:
-        thread = threading.Thread(target=httpd.serve_forever, args=(0.01,))
-        thread.start()
-        yield folder, f"http://127.0.0.1:{httpd.server_port}", requests
-        httpd.shutdown()
-        thread.join()
 
 
 def letter_data(arrays):

@@ -271,6 +271,20 @@ SSTRUCT_FLOW_PART void sstruct_flow_solve(sstruct_flow *g)
     }
 }
 
+/* Go on from the flow of the last solution, of a graph of edges, with other terminals: `terminal`
+ * holds what is added to each. The capacities stay; only `work` is told, not the flow. A residual
+ * terminal may change at will: less from the source is as much more to the sink, up to a constant. */
+SSTRUCT_FLOW_PART void sstruct_flow_solve_again(sstruct_flow *g)
+{
+    int64_t v;
+    g->flow = 0;
+    g->work = 0;
+    for (v = 0; v < g->n_nodes; ++v) {
+        g->node[v].terminal += g->terminal[v];
+    }
+    sstruct_search_graph(g);
+}
+
 /* The sink tree holds the nodes from which the sink can still be reached. */
 SSTRUCT_FLOW_PART int sstruct_flow_on_sink_side(const sstruct_flow *g, int64_t node)
 {

@@ -29,6 +29,7 @@ cdef extern from "_oracles/_maxflow.h":
     int sstruct_flow_set_grid(
         sstruct_flow* g, int64_t height, int64_t width, int connectivity) noexcept nogil
     void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
+    void sstruct_flow_solve_again(sstruct_flow* g) noexcept nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
     void sstruct_flow_add_flows(const sstruct_flow* g, double* flow) noexcept nogil
@@ -98,6 +99,15 @@ cdef class MaxFlow:
         work[0] += <double> g.work
         return 0
 
+    cdef void solve_again(self, double* work) noexcept nogil:
+        """Go on from the last solution, of a graph of edges, with `terminal` added to the terminals.
+
+        The same sides as from the start, to rounding.
+        """
+        cdef sstruct_flow* g = <sstruct_flow*> self.workspace
+        sstruct_flow_solve_again(g)
+        work[0] += <double> g.work
+
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
         return sstruct_flow_on_sink_side(<sstruct_flow*> self.workspace, node)
 
@@ -142,6 +152,21 @@ cdef class MaxFlow:
             if n:
                 self.sides(&out[0])
         return flow, side, work
+
+    def py_solve_again(self, change):
+        """Go on from the problem of `py_solve` with terminals (n,) changed: the sides. For tests."""
+        cdef const double[::1] changes = change
+        cdef Py_ssize_t v
+        cdef double work = 0
+        if changes.shape[0] != self.n_nodes or self.n_nodes == 0:
+            raise ValueError("the changes do not fit the graph")
+        side = np.empty(self.n_nodes, dtype=np.int32)
+        cdef int32_t[::1] out = side
+        for v in range(self.n_nodes):
+            self.terminal[v] = changes[v]
+        self.solve_again(&work)
+        self.sides(&out[0])
+        return side
 
 
 def maxflow(n, edges, capacities, source, sink):

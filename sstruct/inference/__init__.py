@@ -7,6 +7,7 @@ from sstruct._oracles._top_k import top_k
 from sstruct._oracles._tree import tree_max_sum
 from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
+from sstruct._oracles.multilabel_map import multilabel_map
 
 __all__ = [
     "alpha_expansion",
@@ -14,6 +15,7 @@ __all__ = [
     "graph_cut",
     "max_marginals",
     "maxflow",
+    "multilabel_map",
     "top_k",
     "tree_max_sum",
     "viterbi",

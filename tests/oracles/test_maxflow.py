@@ -251,3 +251,22 @@ def test_few_nodes_at_the_sink(rng, n_sinks):
         cut += capacity[(side[v] == 0) & (side[u] == 1), 1].sum()
         cut += terminal[(side == 1) & (terminal > 0)].sum()
         assert flow == cut - terminal[(side == 0) & (terminal < 0)].sum()
+
+
+def test_going_on_from_a_flow_finds_the_sides_of_a_fresh_start(rng):
+    # Integers, so that sides do not hang on rounding; several changes, one after another.
+    for _ in range(60):
+        n = int(rng.integers(1, 12))
+        pairs = np.array([(u, v) for u in range(n) for v in range(u)], dtype=np.int32)
+        edges = np.ascontiguousarray(pairs.reshape(-1, 2)[rng.random(len(pairs)) < 0.6])
+        capacities = rng.integers(0, 6, (len(edges), 2)).astype(float)
+        terminal = rng.integers(-9, 10, n).astype(float)
+        workspace = MaxFlow()
+        workspace.py_solve(n, edges, terminal, capacities)
+        for _ in range(5):
+            change = rng.integers(-9, 10, n).astype(float)
+            terminal = terminal + change
+            _, fresh, _ = MaxFlow().py_solve(n, edges, terminal, capacities)
+            np.testing.assert_array_equal(workspace.py_solve_again(change), fresh)
+    with pytest.raises(ValueError, match="do not fit the graph"):
+        workspace.py_solve_again(np.zeros(n + 1))

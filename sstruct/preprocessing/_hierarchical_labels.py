@@ -1,0 +1,94 @@
+"""Label sets of hierarchies that the labels' names tell."""
+
+import numpy as np
+from scipy import sparse
+
+
+def hierarchical_labels(Y, names, *, separator="."):
+    """Extend label sets by the ancestors that the labels' names tell.
+
+    A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels
+    themselves are added as labels, and every label set gets all ancestors of its labels.
+
+    Parameters
+    ----------
+    Y : array-like or sparse matrix of shape (n_samples, n_labels)
+        Label sets as an indicator matrix, of 0 and 1.
+    names : sequence of n_labels str
+        Name of each label, all different.
+    separator : str, default="."
+        What stands between a node's name and the rest of its children's names.
+
+    Returns
+    -------
+    Y : int ndarray or CSR matrix of shape (n_samples, n_nodes)
+        Label sets closed under ancestors, in the format of `Y`. The labels keep their columns; the
+        nodes that were added follow, sorted by name.
+    names : list of n_nodes str
+        Names of all nodes.
+    parents : ndarray of shape (n_nodes,), dtype int32
+        Parent of each node, -1 at a root.
+
+    Raises
+    ------
+    ValueError
+        If names are not different or not as many as labels, have an empty part, or Y holds other
+        numbers than 0 and 1.
+
+    See Also
+    --------
+    sstruct.datasets.fetch_enron : Labels of such names.
+
+    Examples
+    --------
+    >>> from sstruct.preprocessing import hierarchical_labels
+    >>> Y, names, parents = hierarchical_labels([[1, 0, 0], [0, 1, 1]], ["A.x", "A.y", "B.x"])
+    >>> names, parents.tolist()
+    (['A.x', 'A.y', 'B.x', 'A', 'B'], [3, 3, 4, -1, -1])
+    >>> Y
+    array([[1, 0, 0, 1, 0],
+           [0, 1, 1, 1, 1]])
+    """
+    if not isinstance(separator, str) or not separator:
+        raise ValueError(f"separator must be a string, not empty; got {separator!r}")
+    is_sparse = sparse.issparse(Y)
+    sets = sparse.csr_matrix(Y) if is_sparse else np.asarray(Y)
+    if sets.ndim != 2:
+        raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")
+    values = sets.data if is_sparse else sets
+    wrong = (values != 0) & (values != 1)
+    if wrong.any():
+        raise ValueError(f"Y must hold 0 and 1 alone; found {values[wrong][0]}")
+    labels = [str(name) for name in names]
+    if len(labels) != sets.shape[1]:
+        raise ValueError(f"names has {len(labels)} entries for {sets.shape[1]} labels")
+    place = {}
+    for k, name in enumerate(labels):
+        if not all(name.split(separator)):
+            raise ValueError(f"names[{k}] = {name!r} has an empty part between separators")
+        if place.setdefault(name, k) != k:
+            raise ValueError(f"names[{k}] = {name!r} is that of names[{place[name]}]")
+
+    def above(name):
+        return name.rpartition(separator)[0]
+
+    added = set()
+    for name in labels:
+        while (name := above(name)) and name not in place:
+            added.add(name)
+    labels += sorted(added)
+    place = {name: k for k, name in enumerate(labels)}
+    parents = np.array([place.get(above(name), -1) for name in labels], dtype=np.int32)
+    closure = np.zeros((sets.shape[1], len(labels)), dtype=np.int64)
+    for k in range(sets.shape[1]):
+        node = k
+        while node >= 0:
+            closure[k, node] = 1
+            node = parents[node]
+    if not is_sparse:
+        return (sets.astype(np.int64) @ closure > 0).astype(np.int64), labels, parents
+    closed = sparse.csr_matrix(sets.astype(np.int64) @ sparse.csr_matrix(closure))
+    closed.eliminate_zeros()
+    closed.data[:] = 1
+    closed.sort_indices()
+    return closed, labels, parents

@@ -1,0 +1,192 @@
+"""Half-integral maxima against the linear program, and their persistency against enumeration."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct._oracles._relaxed_labels import RelaxedLabels
+from sstruct.inference import graph_cut
+from tests.reference.local_polytope import (
+    LocalPolytope,
+    as_tables,
+    point_of_code,
+    random_scores,
+    set_scores,
+)
+
+PROBLEMS = dict(
+    n_labels=st.integers(1, 8),
+    density=st.sampled_from([0.3, 0.7, 1.0]),
+    integer=st.booleans(),
+    tables=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+
+
+def interactions(edge_scores):
+    tables = as_tables(edge_scores)
+    return tables[:, 1, 1] - tables[:, 0, 1] - tables[:, 1, 0] + tables[:, 0, 0]
+
+
+def attracting(edge_scores):
+    """The same scores with the repelling edges' turned to attract."""
+    tables = as_tables(edge_scores).copy()
+    repelling = interactions(edge_scores) < 0
+    tables[repelling] = tables[repelling][:, :, ::-1]
+    return tables.reshape(-1, 4)
+
+
+@given(**PROBLEMS)
+def test_maximum_is_that_of_the_linear_program(n_labels, density, integer, tables, seed, new_rng):
+    node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
+    workspace = RelaxedLabels()
+    code, value, work = workspace.py_maximize(node, edges, edge_scores)
+    assert code.dtype == np.int32
+    assert work > 0
+    polytope = LocalPolytope(n_labels, edges)
+    objective = np.concatenate([node, as_tables(edge_scores).ravel()])
+    best, _ = polytope.maximum(objective)
+    point = point_of_code(code, n_labels, edges)
+    assert polytope.contains(point)
+    assert value == pytest.approx(best, abs=1e-8)
+    assert objective @ point == pytest.approx(value, abs=1e-12 * (1 + np.abs(objective).sum()))
+    assert workspace.py_value(code) == value
+
+
+@given(**PROBLEMS)
+def test_codes_are_canonical(n_labels, density, integer, tables, seed, new_rng):
+    node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
+    code, _, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    assert len(code) == n_labels + -(-len(edges) // 32)
+    assert set(code[:n_labels].tolist()) <= {0, 1, 2}
+    halves = code[:n_labels] == 1
+    expected = np.zeros(32 * (len(code) - n_labels), dtype=np.uint8)
+    if len(edges):
+        expected[: len(edges)] = halves[edges].all(axis=1) & (interactions(edge_scores) > 1e-9)
+    bits = np.unpackbits(code[n_labels:].astype("<i4").view(np.uint8), bitorder="little")
+    np.testing.assert_array_equal(bits, expected)
+
+
+@given(**PROBLEMS)
+def test_integral_labels_are_those_of_some_maximum(
+    n_labels, density, integer, tables, seed, new_rng
+):
+    node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
+    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    every, scores = set_scores(node, edges, edge_scores)
+    decided = code[:n_labels] != 1
+    agree = (2 * every[:, decided] == code[:n_labels][decided]).all(axis=1)
+    assert scores[agree].max() == pytest.approx(scores.max(), abs=1e-10)
+    if decided.all():
+        assert value == pytest.approx(scores.max(), abs=1e-10)
+
+
+@given(**PROBLEMS)
+def test_as_roof_duality_of_costs(n_labels, density, integer, tables, seed, new_rng):
+    # Labels that roof duality decides, of which all minima have the same, are decided alike.
+    node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
+    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    node_costs = np.column_stack([np.zeros(n_labels), -node])
+    labels, bound = graph_cut(node_costs, edges, -as_tables(edge_scores), roof_duality=True)
+    assert -bound == pytest.approx(value, abs=1e-10)
+    np.testing.assert_array_equal(code[:n_labels][labels >= 0], 2 * labels[labels >= 0])
+
+
+@given(**PROBLEMS)
+def test_attracting_labels_are_integral(n_labels, density, integer, tables, seed, new_rng):
+    rng = new_rng(seed)
+    node, edges, edge_scores = random_scores(rng, n_labels, density, integer, tables)
+    edge_scores = attracting(edge_scores)
+    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    assert set(code[:n_labels].tolist()) <= {0, 2}
+    assert value == pytest.approx(set_scores(node, edges, edge_scores)[1].max(), abs=1e-10)
+    # Some labels turned over: on is off, so that interactions with the others repel.
+    turned = rng.random(n_labels) < 0.5
+    tables = as_tables(edge_scores).copy()
+    for e, (u, v) in enumerate(edges):
+        tables[e] = tables[e][:: -1 if turned[u] else 1, :: -1 if turned[v] else 1]
+    balanced = RelaxedLabels().py_maximize(
+        np.where(turned, -node, node), edges, tables.reshape(-1, 4)
+    )
+    assert set(balanced[0][:n_labels].tolist()) <= {0, 2}
+    assert balanced[1] + node[turned].sum() == pytest.approx(value, abs=1e-10)
+
+
+@given(n_labels=st.integers(1, 9), integer=st.booleans(), seed=st.integers(0, 10**6))
+def test_forests_are_integral(n_labels, integer, seed, new_rng):
+    rng = new_rng(seed)
+    edges = np.array(
+        [(rng.integers(v), v) for v in range(1, n_labels) if rng.random() < 0.8], dtype=np.int32
+    ).reshape(-1, 2)
+    node, _, edge_scores = random_scores(rng, n_labels, 1.0, integer, True)
+    edge_scores = np.ascontiguousarray(edge_scores[: len(edges)])
+    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    assert set(code[:n_labels].tolist()) <= {0, 2}
+    assert value == pytest.approx(set_scores(node, edges, edge_scores)[1].max(), abs=1e-10)
+
+
+def test_a_frustrated_triangle_is_half_on():
+    # Three labels that repel each other by more than each is worth: half of each is worth more.
+    edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)
+    code, value, _ = RelaxedLabels().py_maximize(np.ones(3), edges, np.full(3, -2.0))
+    assert code.tolist() == [1, 1, 1, 0]
+    assert value == 1.5
+    # Labels that want to differ: equal ones cost 1 an edge, halves nothing.
+    tables = np.tile([-1.0, 0.0, 0.0, -1.0], (3, 1))
+    code, value, _ = RelaxedLabels().py_maximize(np.zeros(3), edges, tables)
+    assert code.tolist() == [1, 1, 1, 0]
+    assert value == 0
+    # An attracting edge of a frustrated cycle has its mass on both and none.
+    code, value, _ = RelaxedLabels().py_maximize(
+        np.array([0.0, -2.0, 0.0]), edges, np.array([2.0, 2.0, -4.0])
+    )
+    assert value == 1.0
+    assert code.tolist() == [1, 1, 1, 0b011]
+
+
+def test_interactions_of_rounding_size_are_none():
+    tables = np.array([[0.1 + 0.2, 0.3, 0.3, 0.3]] * 3)
+    assert (interactions(tables) != 0).all()
+    edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)
+    code, _, _ = RelaxedLabels().py_maximize(np.zeros(3), edges, tables)
+    assert set(code[:3].tolist()) <= {0, 2}
+
+
+def test_one_workspace_for_problems_of_any_size(rng):
+    workspace = RelaxedLabels()
+    for _ in range(80):
+        problem = random_scores(rng, int(rng.integers(0, 30)), 0.5, rng.random() < 0.5, False)
+        code, value, work = workspace.py_maximize(*problem)
+        fresh = RelaxedLabels().py_maximize(*problem)
+        np.testing.assert_array_equal(code, fresh[0])
+        assert (value, work) == fresh[1:]
+
+
+def test_threads_with_workspaces_of_their_own(rng):
+    problems = [random_scores(rng, 40, 0.4, False, k % 2 == 0) for k in range(16)]
+    alone = [RelaxedLabels().py_maximize(*problem) for problem in problems]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda problem: RelaxedLabels().py_maximize(*problem), problems))
+    for one, other in zip(alone, together, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        assert one[1:] == other[1:]
+
+
+@pytest.mark.parametrize(
+    "edges, edge_scores, message",
+    [
+        ([[0, 3]], [1.0], r"edges\[0\] = \(0, 3\): expected two different nodes of 0 ... 2"),
+        ([[-1, 0]], [1.0], r"edges\[0\] = \(-1, 0\)"),
+        ([[1, 1]], [1.0], r"edges\[0\] = \(1, 1\)"),
+        ([[0, 1]], [1.0, 2.0], "do not fit together"),
+        ([[0, 1]], [[1.0, 2.0, 3.0]], "do not fit together"),
+    ],
+)
+def test_graphs_are_checked(edges, edge_scores, message):
+    with pytest.raises(ValueError, match=message):
+        RelaxedLabels().py_maximize(
+            np.zeros(3), np.array(edges, dtype=np.int32), np.array(edge_scores)
+        )
