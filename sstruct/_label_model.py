@@ -6,13 +6,15 @@ from sstruct._oracles._gray_enumeration import MOST_LABELS, GrayEnumeration
 from sstruct._oracles._label_cut import LabelCut
 from sstruct._oracles._label_decoder import ordered_edges
 from sstruct._oracles._label_forest import LabelForest
+from sstruct._oracles._label_relaxation import LabelRelaxation
 
-INFERENCE = ("auto", "independent", "enumeration", "tree", "cut")
+INFERENCE = ("auto", "independent", "enumeration", "tree", "cut", "relaxed")
 NAMES = {
     "independent": "label by label (exact)",
     "enumeration": "enumeration (exact)",
     "tree": "max-sum (exact)",
     "cut": "graph cut (exact)",
+    "relaxed": "roof duality (LP relaxation)",
 }
 # Up to so many labels "auto" enumerates: 0.14 ms a call, as long as a cut of that many labels with
 # all interactions; 16 labels take 0.04 ms.
@@ -102,12 +104,12 @@ def tree(Y, weights):
 
 
 def decoding_method(inference, K, edges, parents, attractive):
-    """Name the decoder: the one asked for if it fits, or the best that is exact.
+    """Name the decoder: the one asked for if it fits, or the best one that is exact, or relaxed.
 
     Raises
     ------
     ValueError
-        If the decoder asked for does not fit these labels and interactions, or none does.
+        If the decoder asked for does not fit these labels and interactions.
     """
     if parents is not None:
         if inference not in ("auto", "tree"):
@@ -120,6 +122,7 @@ def decoding_method(inference, K, edges, parents, attractive):
         "enumeration": K <= MOST_LABELS,
         "tree": _is_forest(K, edges),
         "cut": attractive or len(edges) == 0,
+        "relaxed": True,
     }
     needs = {
         "independent": f"labels without interactions, found {len(edges)} edges",
@@ -134,13 +137,7 @@ def decoding_method(inference, K, edges, parents, attractive):
     order = ["independent", "tree", "enumeration", "cut"]
     if attractive and K > AUTO_ENUMERATES:
         order.remove("enumeration")
-    for method in order:
-        if fits[method]:
-            return method
-    raise ValueError(
-        f"{K} labels with {len(edges)} interactions have no exact decoder: take edges='tree' or "
-        "other edges without a cycle, or pairwise='and' with bounds='submodular'"
-    )
+    return next((method for method in order if fits[method]), "relaxed")
 
 
 def _is_forest(K, edges):
@@ -153,10 +150,12 @@ def _is_forest(K, edges):
     return True
 
 
-def label_decoder(method, K, edges, parents):
-    """Make a decoder by the name of its method."""
+def label_decoder(method, K, edges, parents, whole=False):
+    """Make a decoder by the name of its method; `whole`: of sets, where it may be relaxed."""
     if method in ("independent", "tree"):
         return LabelForest(K, None if parents is not None else edges, parents)
+    if method == "relaxed":
+        return LabelRelaxation(K, edges, whole)
     return (GrayEnumeration if method == "enumeration" else LabelCut)(K, edges)
 
 

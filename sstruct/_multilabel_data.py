@@ -82,11 +82,13 @@ class MultilabelTraining:
         )
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
+        # What a working set's codes and planes are of, beside the data.
+        codes = np.array([full, self.decoder.relaxed])
         return {
             "problem": problem,
             "block_weight": self.block_weight,
             "lam": 1 / self.total if isinstance(estimator.lam, str) else float(estimator.lam),
-            "data": [*feature_arrays(self.flat), *lists, self.edges, parents, np.array(full)],
+            "data": [*feature_arrays(self.flat), *lists, self.edges, parents, codes],
             "attributes": {
                 "n_features_in_": self.rows.n_features,
                 "feature_names_in_": self.rows.feature_names,
@@ -120,7 +122,7 @@ def one_label_cost(loss, codes, weights, n_labels):
 
 def prediction_problem(rows, model, edges, bias):
     """Return a fitted model's problem on packed rows, without labels."""
-    decoder = label_decoder(model["method"], model["K"], edges, model["parents"])
+    decoder = label_decoder(model["method"], model["K"], edges, model["parents"], whole=True)
     return MultilabelProblem(compressed(rows.flat), None, decoder, full=model["full"], bias=bias)
 
 

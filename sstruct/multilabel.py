@@ -58,12 +58,14 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
     pairwise : {"and", "full"}, default="and"
         ``"and"``: a weight for both labels of an edge being on. ``"full"``: a weight for each of
         the four outcomes.
-    inference : {"auto", "independent", "enumeration", "tree", "cut"}, default="auto"
-        The decoder; all are exact. ``"independent"``: label by label, without edges; ``"tree"``:
+    inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed"}, default="auto"
+        The decoder. Exact are ``"independent"``: label by label, without edges; ``"tree"``:
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
         20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with ``bounds="submodular"``.
-        ``"auto"`` takes the first of these that fits, enumeration up to 18 labels where there is
-        another; one that is asked for and does not fit is refused.
+        ``"relaxed"`` is for any interactions: training compares with labels that may also be half
+        on, the solutions of a linear program [5]_, found by one cut; predictions are completed to
+        sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
+        enumerated; one that is asked for and does not fit is refused.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
         Cost of a wrong set, the sum of its labels' costs. ``"hamming"``: 1 / K for every wrong
@@ -127,8 +129,10 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
     <status_>
     <converged_>
     inference_ : str
-        The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``
-        or ``"graph cut (exact)"``.
+        The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``,
+        ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. With the last ``objective_``
+        and the certificate are those of the relaxed problem, whose hinge losses are at least those
+        of sets: an upper bound of the objective at ``w_``.
     <history_>
 
     See Also
@@ -327,7 +331,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         -------
         ndarray of shape (n, K), or (n,) for two classes and one label a row
             The best score of a set with the label minus the best of one without it; for one label
-            a row as in :class:`MulticlassSSVM`.
+            a row as in :class:`MulticlassSSVM`. As exact as the sets that the decoder finds.
         """
         check_is_fitted(self)
         if self._model["method"] == "one label":

@@ -22,6 +22,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
 from sstruct._label_model import interactions, mutual_information
+from tests.problems.test_multilabel import half_codes, masses_of
 from tests.reference import boxed_qp, brute_force, dual_qp, label_sets
 
 PARENTS = [-1, 0, 0, 2]
@@ -463,10 +464,62 @@ def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
     assert vars(model) == before
 
 
+def half_integral(X, Y, edges, pairwise, bias=True):
+    """The relaxed objective's hinge terms: all half-integral labelings, by their masses."""
+    n, K = Y.shape
+    codes = list(half_codes(K, edges))
+    truths = [codes.index((*(2 * row), *[0] * ((len(edges) + 31) // 32))) for row in Y]
+    halves = np.array([y[:K] for y in codes]) / 2
+    of_edges = np.array([
+        np.concatenate([m.ravel() if pairwise == "full" else m[1, 1:]
+                        for m in masses_of(y, edges, K)])
+        for y in codes
+    ])  # fmt: skip
+    out = []
+    for i in range(n):
+        parts = [np.einsum("mk,f->mkf", halves, X[i]).reshape(len(codes), -1)]
+        parts += [halves] if bias else []
+        loss = abs(halves - Y[i]).mean(axis=1)
+        phi = np.concatenate([*parts, of_edges], axis=1)
+        out.append(brute_force.Block(i, codes, phi, loss, truths[i], 1 / n))
+    return out
+
+
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+def test_optimum_of_the_relaxation(rng, pairwise):
+    X, Y = make(rng, n=16, F=2, K=3)
+    Y[:, 2] = rng.random(16) < 0.5
+    Y[:, 1] = Y[:, 2] ^ Y[:, 0]  # a frustrated cycle
+    model = MultilabelSSVM(inference="relaxed", pairwise=pairwise, lam=0.003, tol=1e-9,
+                           max_iter=100_000, random_state=0, warm_start=True)  # fmt: skip
+    model.fit(X, Y)
+    assert model.status_ == "CONVERGED"
+    assert model.inference_ == "roof duality (LP relaxation)"
+    terms = half_integral(X, Y, model.edges_, pairwise)
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 0.003, terms))
+    best, _ = dual_qp.optimum(terms, 0.003)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    alphas = brute_force.read_working_sets(model._warm_state, terms)
+    assert any(1 in y[:3] for block in alphas for y, alpha in block.items() if alpha > 1e-6)
+    exact = clone(model).set_params(inference="enumeration", warm_start=False).fit(X, Y)
+    assert exact.objective_ <= model.objective_ * (1 + 1e-8)
+    if pairwise == "and":  # with four outcomes these data leave the halves on a par with sets
+        assert exact.objective_ < model.objective_ * (1 - 1e-6)
+    # Predictions are sets, the best ones.
+    sets, scores = scores_of_sets(model, X)
+    np.testing.assert_array_equal(model.predict(X), sets[scores.argmax(axis=1)])
+    on = sets == 1
+    expected = [[s[on[:, k]].max() - s[~on[:, k]].max() for k in range(3)] for s in scores]
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        model.set_params(inference="enumeration").fit(X, Y)
+
+
 def test_too_many_labels_for_the_decoders(rng):
     X, Y = rng.standard_normal((30, 2)), rng.integers(0, 2, (30, 24))
-    with pytest.raises(ValueError, match="24 labels with 276 interactions have no exact decoder"):
-        MultilabelSSVM().fit(X, Y)
+    relaxed = MultilabelSSVM(lam=1.0, random_state=0).fit(X, Y)
+    assert relaxed.inference_ == "roof duality (LP relaxation)"
+    assert set(np.unique(relaxed.predict(X))) <= {0, 1}
     with pytest.raises(ValueError, match="needs at most 20 labels, found 24"):
         MultilabelSSVM(inference="enumeration").fit(X, Y)
     cut = MultilabelSSVM(bounds="submodular", lam=1.0, random_state=0).fit(X, Y)

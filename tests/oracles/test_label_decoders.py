@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._oracles._gray_enumeration import GrayEnumeration
+from sstruct._oracles._half_enumeration import HalfEnumeration
 from sstruct._oracles._label_cut import LabelCut
 from sstruct._oracles._label_forest import LabelForest
+from sstruct._oracles._label_relaxation import LabelRelaxation
 from tests.reference import label_sets
 
 KINDS = ("enumeration", "forest", "hierarchy", "cut")
@@ -63,6 +65,40 @@ def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
             assert close(marginals[k], scores[on[:, k]].max() - scores[~on[:, k]].max())
         # The scratch of one call is nothing to the next.
         np.testing.assert_array_equal(one.py_maximize(theta, pair)[0], code)
+
+
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 7), real=st.booleans())
+def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
+    rng = new_rng(seed)
+    edges = label_sets.random_edges(rng, K)
+    draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
+    theta, pair = 0.5 * draw(K), draw(len(edges))  # many halves
+    relaxed, every = LabelRelaxation(K, edges), HalfEnumeration(K, edges)
+    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    for one in (relaxed, relaxed.fork()):
+        code, work, exact = one.py_maximize(theta, pair)
+        assert close(one.py_score(theta, pair, code), expected)
+        assert work > 0
+        assert exact
+
+
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 9), real=st.booleans())
+def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
+    # So few halves are all tried.
+    rng = new_rng(seed)
+    edges = label_sets.random_edges(rng, K)
+    draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
+    theta, pair = 0.5 * draw(K), draw(len(edges))
+    every, whole = GrayEnumeration(K, edges), LabelRelaxation(K, edges, whole=True)
+    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    for one in (whole, whole.fork()):
+        code, _, exact = one.py_maximize(theta, pair)
+        assert exact
+        as_set(code)
+        assert close(one.py_score(theta, pair, code), expected)
+        np.testing.assert_allclose(
+            one.py_marginals(theta, pair), every.py_marginals(theta, pair), rtol=0, atol=1e-12
+        )
 
 
 def random_loss(rng, K, truth, uniform):

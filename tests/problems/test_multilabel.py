@@ -14,6 +14,7 @@ from sstruct._oracles._gray_enumeration import GrayEnumeration
 from sstruct._oracles._half_enumeration import HalfEnumeration
 from sstruct._oracles._label_cut import LabelCut
 from sstruct._oracles._label_forest import LabelForest
+from sstruct._oracles._label_relaxation import LabelRelaxation
 from sstruct._problems._decode import decode
 from sstruct._problems._label_marginals import label_marginals
 from sstruct._problems._multilabel import MultilabelProblem
@@ -21,7 +22,7 @@ from sstruct._problems.node_arguments import join_views
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 from tests.reference import label_sets
 
-DECODERS = ("enumeration", "forest", "independent", "hierarchy", "cut", "halves")
+DECODERS = ("enumeration", "forest", "independent", "hierarchy", "cut", "halves", "relaxed")
 
 
 def make_decoder(rng, kind, K):
@@ -33,8 +34,13 @@ def make_decoder(rng, kind, K):
     if kind == "hierarchy":
         parents = label_sets.random_parents(rng, K)
         return LabelForest(K, parents=parents), parents
-    of_edges = {"enumeration": GrayEnumeration, "cut": LabelCut, "halves": HalfEnumeration}[kind]
-    return of_edges(K, label_sets.random_edges(rng, K)), None
+    of_edges = {
+        "enumeration": GrayEnumeration,
+        "cut": LabelCut,
+        "halves": HalfEnumeration,
+        "relaxed": LabelRelaxation,
+    }
+    return of_edges[kind](K, label_sets.random_edges(rng, K)), None
 
 
 def half_codes(K, edges):
@@ -95,7 +101,7 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
     def loss(i, y):
         return sum(cost[Y[i, k], k] * abs(y[k] / 2 - Y[i, k]) for k in range(K))
 
-    if kind == "halves":
+    if decoder.relaxed:
         allowed = list(half_codes(K, edges))
     else:
         allowed = [tuple(2 * v for v in y) for y in sets]
@@ -120,7 +126,7 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
 def test_every_decoder_and_storage(rng, kind, full, storage, dtype):
     if kind == "cut" and full:
         return  # four outcomes of any signs are not attractive
-    for K in (1, 2, 4) if kind == "halves" else (1, 2, 5, 9):
+    for K in (1, 2, 4) if kind in ("halves", "relaxed") else (1, 2, 5, 9):
         for bias in (True, False):
             made = make(rng, kind, K, full=full, storage=storage, dtype=dtype, bias=bias)
             check_against_definition(made, rng)
@@ -132,7 +138,9 @@ def test_every_decoder_and_storage(rng, kind, full, storage, dtype):
 def test_oracles_of_slack_rescaling_equal_enumeration(rng, kind, full, uniform):
     if kind == "cut" and full:
         return
-    made = make(rng, kind, 3 if kind == "halves" else 7, full=full, uniform=uniform, n=8)
+    made = make(
+        rng, kind, 3 if kind in ("halves", "relaxed") else 7, full=full, uniform=uniform, n=8
+    )
     problem = made.problem
     assert problem.has_product == (
         kind == "enumeration" or (kind in ("forest", "hierarchy", "independent") and uniform)
