@@ -5,6 +5,7 @@ from sstruct.chain import ChainSSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
+from sstruct.multilabel import MultilabelSSVM
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 
@@ -16,6 +17,7 @@ __all__ = [
     "GraphCRFSSVM",
     "GridCRFSSVM",
     "MulticlassSSVM",
+    "MultilabelSSVM",
     "Sequences",
     "TreeSSVM",
     "__version__",

@@ -1,4 +1,4 @@
-"""Node costs: how wrong each label is where another is true."""
+"""Costs: how wrong each label is where another is true; weights of classes."""
 
 import numpy as np
 
@@ -63,6 +63,87 @@ def node_costs(loss, codes, weights, n_labels):
     if np.diag(table).any():
         raise ValueError("loss must have a zero diagonal: the truth costs nothing")
     return table, True
+
+
+def label_costs(loss, on, total):
+    """Turn a `loss` parameter into the costs of errors in sets of labels.
+
+    The loss of a set is the sum of its labels' costs, those of wrong labels.
+
+    Parameters
+    ----------
+    loss : str or array-like
+        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k)
+        at label k, with N_k the weight of the samples in which it has its true value; an array
+        (K,): costs by label, divided by K.
+    on : ndarray of shape (K,)
+        Weight of the samples with each label.
+    total : float
+        N, the weight of all samples.
+
+    Returns
+    -------
+    ndarray of shape (2, K)
+        Costs of an error where the label is truly off, and on.
+
+    Raises
+    ------
+    ValueError
+        If `loss` is no known name, or an array of another shape or with negative or non-finite
+        entries.
+    """
+    K = len(on)
+    if isinstance(loss, str):
+        if loss not in NAMES:
+            raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
+        if loss != "balanced":
+            return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)
+        count = np.array([total - on, on])
+        return np.divide(total, 2 * K * count, out=np.zeros((2, K)), where=count > 0)
+    try:
+        costs = np.asarray(loss, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}") from None
+    if costs.shape != (K,):
+        raise ValueError(
+            f"loss has shape {costs.shape}, expected {(K,)}: for sets of labels, the cost of an "
+            "error at each label"
+        )
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise ValueError("loss must not contain negative or non-finite entries")
+    return np.tile(costs / K, (2, 1))
+
+
+def label_set_weights(class_weight, Y, weights):
+    """Turn a `class_weight` parameter into a weight of each sample, the product over its labels.
+
+    As scikit-learn's ``compute_sample_weight`` for several outputs; sample weights count as copies.
+
+    Parameters
+    ----------
+    class_weight : list of K dicts with keys 0 and 1, "balanced" or None
+    Y : CSC matrix of shape (n, K)
+        Ones where a sample has a label.
+    weights : ndarray of shape (n,)
+
+    Returns
+    -------
+    ndarray of shape (n,)
+    """
+    n, K = Y.shape
+    product = np.ones(n)
+    if class_weight is None:
+        return product
+    if isinstance(class_weight, dict):
+        raise ValueError(f"for sets of labels class_weight must be a list of {K} dicts, found one")
+    if not isinstance(class_weight, str) and len(class_weight) != K:
+        raise ValueError(f"class_weight has {len(class_weight)} dicts for {K} labels")
+    for k in range(K):
+        of_label = class_weight if isinstance(class_weight, str) else class_weight[k]
+        codes = np.zeros(n, dtype=np.int64)
+        codes[Y.indices[Y.indptr[k] : Y.indptr[k + 1]]] = 1
+        product *= class_weights(of_label, np.arange(2), codes, weights)[codes]
+    return product
 
 
 def class_weights(class_weight, classes, codes, weights):

@@ -1,30 +1,14 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
-import numpy as np
-from scipy import sparse
 from sklearn.base import ClassifierMixin
-from sklearn.utils.extmath import safe_sparse_dot
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
-from sstruct._labels import encode, training_classes
 from sstruct._named_weights import NodeWeights
-from sstruct._problems._multiclass import MulticlassProblem
-from sstruct._problems._rows import compressed
-from sstruct._validation import check_weights, flat_labels, pack_rows
+from sstruct._one_label import class_scores, one_label_decisions, one_label_training
+from sstruct._validation import pack_rows
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
-from sstruct.losses import class_weights, node_costs
-
-
-def _flat_labels(y, rows, name):
-    """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
-    if isinstance(y, list | tuple):
-        for i, label in enumerate(y):
-            if isinstance(label, list | np.ndarray) and np.size(label) != 1:
-                raise ValueError(f"y[{i}] is {label}, expected one label: y should be a 1d array")
-    return flat_labels(y, rows, name)
+from sstruct.losses import node_costs
 
 
 @shares_documentation(ChainSSVM)
@@ -216,54 +200,14 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         """
         self._check_parameters()
         rows = pack_rows(self, X, fitted=False)
-        labels = _flat_labels(y, rows, type(self).__name__)
-        if labels.dtype != object:  # scikit-learn knows numbers and strings alone
-            check_classification_targets(labels)
-        weights = check_weights(sample_weight, len(rows))
-        used = weights > 0
-        classes = training_classes(self.classes, labels, used, int)
-        if len(classes) < 2:
-            raise ValueError("y has one class in samples of positive weight, expected two or more")
-        codes, weights = encode(labels[used], classes), weights[used]
-        cost, _ = node_costs(self.loss, codes, weights, len(classes))
-        total = float(weights.sum())
-        block_weight = (
-            weights / total * class_weights(self.class_weight, classes, codes, weights)[codes]
-        )
-        # A class of weight 0 takes part in no hinge loss, and the engine wants positive weights.
-        kept = block_weight > 0
-        if not kept.any():
-            raise ValueError(f"class_weight gives every sample weight 0: {self.class_weight!r}")
-        used[used] = kept
-        flat = rows.flat if used.all() else rows.flat[used]
-        problem = MulticlassProblem(
-            compressed(flat), codes[kept], len(classes), cost=cost, bias=self.fit_intercept
-        )
-        features = [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
-        return self._fit_problem(
-            problem,
-            block_weight[kept],
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[*features, codes[kept], classes],
-            training=(X, y, sample_weight),
-            attributes={
-                "n_features_in_": rows.n_features,
-                "feature_names_in_": rows.feature_names,
-                "classes_": classes,
-                "inference_": "enumeration (exact)",
-                # What w_ means must not change when a parameter is set after the fit.
-                "_terms": (self.fit_intercept, False, False),
-            },
-        )
+        training = one_label_training(self, rows, y, sample_weight, self._cost)
+        return self._fit_problem(**training, training=(X, y, sample_weight))
 
-    def _class_scores(self, X):
-        """Return the packed rows and the score of each class, (n, K)."""
-        check_is_fitted(self)
-        rows = pack_rows(self, X, fitted=True)
-        return rows, safe_sparse_dot(rows.flat, self.coef_.T) + self.intercept_
+    def _cost(self, codes, weights, n_labels):
+        return node_costs(self.loss, codes, weights, n_labels)[0]
 
     def _predict_codes(self, X):
-        rows, scores = self._class_scores(X)
+        rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
     def predict(self, X):
@@ -292,8 +236,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         ndarray of shape (n, K), or (n,) for two classes
             For two classes the score of the second minus that of the first.
         """
-        _, scores = self._class_scores(X)
-        return scores[:, 1] - scores[:, 0] if len(self.classes_) == 2 else scores
+        return one_label_decisions(self, X)
 
     def score(self, X, y, sample_weight=None):
         """Compute the accuracy.

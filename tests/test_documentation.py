@@ -6,10 +6,17 @@ import pytest
 from sklearn.base import BaseEstimator
 
 import sstruct
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, TreeSSVM
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    TreeSSVM,
+)
 from sstruct._documentation import shares_documentation
 
-ESTIMATORS = [ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, TreeSSVM]
+ESTIMATORS = [ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM]
 
 
 def entries(estimator):

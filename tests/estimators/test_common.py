@@ -3,7 +3,7 @@
 import pytest
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM
 
 # Weight equivalence is asked at rtol 1e-7, so fits must be tight.
 ESTIMATORS = [
@@ -13,15 +13,15 @@ ESTIMATORS = [
     MulticlassSSVM(tol=1e-10),
     ChainSSVM(tol=1e-10, rescaling="slack"),
     MulticlassSSVM(tol=1e-10, rescaling="slack"),
+    MultilabelSSVM(tol=1e-10),
+    MultilabelSSVM(tol=1e-10, edges="tree"),
+    MultilabelSSVM(tol=1e-10, edges=None),
+    MultilabelSSVM(tol=1e-10, pairwise="full"),
 ]
 # Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
 # warns of.
 CHECKS = [
-    pytest.param(
-        *pair,
-        id=f"{type(estimator).__name__}-{getattr(estimator, 'rescaling', 'margin')}-"
-        f"{getattr(pair[1], 'func', pair[1]).__name__}",
-    )
+    pytest.param(*pair, id=f"{estimator!r}-{getattr(pair[1], 'func', pair[1]).__name__}")
     for estimator in ESTIMATORS
     for pair in estimator_checks_generator(estimator, legacy=True)
 ]

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
@@ -17,6 +17,7 @@ TRUSTED = (
     "sstruct.chain.ChainSSVM",
     "sstruct.graph.GraphCRFSSVM",
     "sstruct.grid.GridCRFSSVM",
+    "sstruct.multilabel.MultilabelSSVM",
     "sstruct.masks.bio_transitions",
     "sstruct.preprocessing._per_node.PerNode",
     "sstruct.preprocessing._sequence_vectorizer.SequenceVectorizer",
@@ -143,3 +144,21 @@ def test_graphs_and_images(rng, pairwise):
     assert equal(model.predict([graph]), again.predict([graph]))
     for name, value in vars(model).items():
         assert equal(value, vars(again)[name]), name
+
+
+@pytest.mark.parametrize("csr", [False, True])
+@pytest.mark.parametrize("edges", ["full", "tree", None, [-1, 0, 0]], ids=str)
+def test_multilabel_models(rng, edges, csr):
+    X = rng.standard_normal((30, 3))
+    Y = rng.integers(0, 2, (30, 3))
+    Y[:, 0] |= Y[:, 1] | Y[:, 2]
+    model = MultilabelSSVM(edges=edges, lam=0.1, random_state=0)
+    model.fit(X, sparse.csr_matrix(Y) if csr else Y)
+    again = round_trip(model)
+    assert vars(again).keys() == vars(model).keys()
+    for name, value in vars(model).items():
+        assert equal(value, vars(again)[name]), name
+    found, expected = again.predict(X), model.predict(X)
+    assert type(found) is type(expected)
+    np.testing.assert_array_equal(*((a.toarray() if csr else a) for a in (found, expected)))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

@@ -1,0 +1,38 @@
+# Codes of label sets, and of the half-integral ones of a relaxation. Header only.
+#
+# A code has TWICE the value of each of K labels: 0 off, 2 on, 1 one half. Where halves may occur, a
+# bit for every edge follows, 32 in a word: whether, of an edge that joins two halves, the outcome
+# (1, 1) has mass 1/2 (and (0, 0) the other half) or none ((0, 1) and (1, 0) have 1/2 each).
+from libc.stdint cimport int32_t, uint32_t
+
+
+cdef inline Py_ssize_t relaxed_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:
+    """Entries of a code in which halves may occur."""
+    return n_labels + (n_edges + 31) // 32
+
+
+cdef inline int32_t edge_bit(
+        const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge) noexcept nogil:
+    return <int32_t> ((<uint32_t> code[n_labels + edge // 32] >> (edge % 32)) & 1)
+
+
+cdef inline int32_t twice_both(
+        const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge, int32_t u,
+        int32_t v) noexcept nogil:
+    """Twice the mass of the outcome (1, 1) of edge (u, v)."""
+    cdef int32_t a = code[u], b = code[v]
+    if a == 1 and b == 1:
+        return edge_bit(code, n_labels, edge)
+    return a + b - 2 if a + b > 2 else 0
+
+
+cdef inline void twice_masses(
+        const int32_t* code, Py_ssize_t n_labels, Py_ssize_t edge, int32_t u, int32_t v, bint full,
+        int32_t* mass) noexcept nogil:
+    """Twice the mass of edge (u, v)'s outcomes (0, 0), (0, 1), (1, 0), (1, 1), or of (1, 1) alone."""
+    cdef int32_t both = twice_both(code, n_labels, edge, u, v)
+    if full:
+        mass[0] = 2 - code[u] - code[v] + both
+        mass[1], mass[2], mass[3] = code[v] - both, code[u] - both, both
+    else:
+        mass[0] = both

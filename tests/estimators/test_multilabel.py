@@ -1,0 +1,555 @@
+"""MultilabelSSVM: optimum, certificate, weights, losses, kinds of y, and what it refuses."""
+
+import os
+import pickle
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone, is_classifier
+from sklearn.datasets import make_multilabel_classification
+from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
+from sklearn.metrics import accuracy_score, f1_score, hamming_loss, make_scorer
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.multioutput import ClassifierChain
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MultiLabelBinarizer, StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.class_weight import compute_sample_weight
+
+from sstruct import MulticlassSSVM, MultilabelSSVM
+from sstruct._label_model import interactions, mutual_information
+from sstruct.datasets import fetch_yeast
+from tests.problems.test_multilabel import half_codes, masses_of
+from tests.reference import boxed_qp, brute_force, dual_qp, label_sets
+
+PARENTS = [-1, 0, 0, 2]
+EDGES = {
+    "full": "full",
+    "tree": "tree",
+    "none": None,
+    "given": [[2, 0], [1, 3]],
+    "hierarchy": PARENTS,
+}
+
+
+def make(rng, n=24, F=3, K=4, closed=False):
+    """Noisy rows whose labels interact, not separable; every label is on and off."""
+    X = rng.standard_normal((n, F))
+    score = X @ rng.standard_normal((F, K)) + rng.standard_normal((n, K))
+    score[:, 0] += 0.5 * (score[:, 2] > 0)
+    Y = (score > 0).astype(int)
+    Y[0], Y[1] = 0, 1
+    if closed:
+        for k in (1, 2, 3):
+            Y[:, k] &= Y[:, PARENTS[k]]
+    return X, Y
+
+
+def reference(model, X, Y, weights=None, **change):
+    """The objective's hinge terms, enumerated."""
+    parents = model.edges if model.edges is PARENTS else None
+    return label_sets.blocks(
+        X, Y, model.edges_, model.pairwise, model.fit_intercept, weights=weights, parents=parents,
+        **change,
+    )  # fmt: skip
+
+
+def compare(model, X, Y, weights=None, csr=False, box=None, **change):
+    """Fit tightly; objective, certificate and an independent QP must agree."""
+    model.set_params(tol=1e-9, max_iter=50_000, random_state=0)
+    given = sparse.csr_matrix(X), sparse.csr_matrix(Y) if csr else (X, Y)
+    model.fit(*(given if csr else (X, Y)), sample_weight=weights)
+    assert model.status_ == "CONVERGED"
+    terms = reference(model, X, Y, weights, **change)
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, model.lam_, terms))
+    if box is None:
+        best, w = dual_qp.optimum(terms, model.lam_)
+    else:
+        best, w = boxed_qp.optimum(terms, model.lam_, box)
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    np.testing.assert_allclose(model.w_, w, atol=1e-3)
+    return terms
+
+
+@pytest.mark.parametrize("weighted, csr", [(False, False), (True, True)], ids=["plain", "weighted"])
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+@pytest.mark.parametrize("edges", EDGES)
+def test_optimum_of_every_model(rng, edges, pairwise, weighted, csr):
+    X, Y = make(rng, closed=edges == "hierarchy")
+    weights = None
+    if weighted:
+        weights = rng.choice([0.5, 1.0, 3.0], len(X))
+        weights[7] = 0
+    model = MultilabelSSVM(
+        edges=EDGES[edges], pairwise=pairwise, lam=0.05, fit_intercept=not weighted
+    )
+    compare(model, X, Y, weights, csr)
+    K, E = 4, len(model.edges_)
+    assert {"full": 6, "tree": 3, "none": 0, "given": 2, "hierarchy": 0}[edges] == E
+    assert model.coef_.shape == (K, 3)
+    assert model.intercept_.shape == (K,)
+    assert model.edge_coef_.shape == ((E, 2, 2) if pairwise == "full" else (E,))
+    parts = [model.coef_.ravel(), *([] if weighted else [model.intercept_]),
+             model.edge_coef_.ravel()]  # fmt: skip
+    np.testing.assert_array_equal(model.w_, np.concatenate(parts))
+    expected = {"full": "enumeration", "none": "label by label"}.get(edges, "max-sum")
+    assert model.inference_ == f"{expected} (exact)"
+
+
+def scores_of_sets(model, X):
+    """f of every allowed set, by the definition."""
+    parents = model.edges if model.edges is PARENTS else None
+    sets = label_sets.label_sets(len(model.classes_), parents)
+    bias = model.fit_intercept
+    phi = [[label_sets.joint_feature(x, y, model.edges_, model.pairwise, bias) for y in sets]
+           for x in X]  # fmt: skip
+    return np.array(sets), np.array(phi) @ model.w_
+
+
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+@pytest.mark.parametrize("edges", EDGES)
+def test_predictions_follow_the_weights(rng, edges, pairwise):
+    X, Y = make(rng, n=40, closed=edges == "hierarchy")
+    model = MultilabelSSVM(edges=EDGES[edges], pairwise=pairwise, lam=0.02, random_state=0)
+    model.fit(X, Y)
+    new = rng.standard_normal((30, 3))
+    sets, scores = scores_of_sets(model, new)
+    predicted = model.predict(new)
+    assert predicted.dtype == np.int64
+    np.testing.assert_array_equal(predicted, sets[scores.argmax(axis=1)])
+    on = sets == 1
+    expected = [[s[on[:, k]].max() - s[~on[:, k]].max() for k in range(4)] for s in scores]
+    np.testing.assert_allclose(model.decision_function(new), expected, rtol=0, atol=1e-12)
+    as_csr = clone(model).fit(sparse.csr_matrix(X), sparse.csr_matrix(Y))
+    found = as_csr.predict(sparse.csr_matrix(new))
+    assert sparse.issparse(found)
+    assert found.format == "csr"
+    assert found.dtype == np.int64
+    np.testing.assert_array_equal(found.toarray(), predicted)
+    truth, weights = make(rng, n=30)[1], rng.random(30)
+    for w in (None, weights):
+        assert model.score(new, truth, w) == pytest.approx(
+            accuracy_score(truth, predicted, sample_weight=w)
+        )
+        assert as_csr.score(new, sparse.csr_matrix(truth), w) == model.score(new, truth, w)
+    assert model.score(X, Y) > 0
+
+
+def test_sparse_arrays_come_back_as_such(rng):
+    X, Y = make(rng)
+    found = MultilabelSSVM(lam=0.1, random_state=0).fit(X, sparse.csc_array(Y)).predict(X)
+    assert isinstance(found, sparse.csr_array)
+    found = MultilabelSSVM(lam=0.1, random_state=0).fit(X, sparse.coo_matrix(Y)).predict(X)
+    assert isinstance(found, sparse.csr_matrix)
+
+
+def test_kinds_of_indicators_are_alike(rng):
+    X, Y = make(rng)
+    expected = MultilabelSSVM(lam=0.1, random_state=0).fit(X, Y)
+    stored_zeros = sparse.csr_matrix(Y)
+    stored_zeros.data[::3] = 0
+    as_stored = stored_zeros.toarray()
+    for same in (Y.astype(bool), Y.astype(float), Y.astype(np.uint8), Y.tolist(), list(Y),
+                 sparse.csc_matrix(Y), sparse.coo_matrix(Y), Y.astype(object)):  # fmt: skip
+        model = clone(expected).fit(X, same)
+        np.testing.assert_array_equal(model.w_, expected.w_)
+    a, b = clone(expected).fit(X, stored_zeros), clone(expected).fit(X, as_stored)
+    np.testing.assert_array_equal(a.w_, b.w_)
+    assert stored_zeros.nnz == Y.sum()  # the input is as it was
+
+
+LOSSES = {
+    "hamming": "hamming",
+    "count": "hamming-count",
+    "balanced": "balanced",
+    "costs": np.array([0.5, 2.0, 0.0, 1.0]),
+}
+
+
+def costs(loss, Y, weights):
+    """(2, 4) costs of errors, written out."""
+    if isinstance(loss, str) and loss != "balanced":
+        return np.full((2, 4), 0.25 if loss == "hamming" else 1.0)
+    if not isinstance(loss, str):
+        return np.array([loss, loss]) / 4
+    out = np.zeros((2, 4))
+    for value, k in product(range(2), range(4)):
+        out[value, k] = weights.sum() / (2 * 4 * weights[Y[:, k] == value].sum())
+    return out
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced", "dicts"])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_optimum_with_every_loss_and_class_weight(rng, loss, class_weight):
+    X, Y = make(rng)
+    weights = rng.choice([1.0, 2.0, 3.0], len(X))
+    factor, parameter = np.ones(len(X)), class_weight
+    if class_weight == "dicts":
+        parameter = [{0: 1.0, 1: 3.0}, {1: 0.5}, {0: 2.0, 1: 2.0}, {0: 0.0, 1: 1.0}]
+        for k in range(4):
+            factor *= [parameter[k].get(value, 1.0) for value in Y[:, k]]
+    elif class_weight == "balanced":
+        copies = np.repeat(np.arange(len(X)), weights.astype(int))
+        by_copy = compute_sample_weight("balanced", Y[copies])
+        factor = by_copy[np.searchsorted(copies, np.arange(len(X)))]
+    model = MultilabelSSVM(loss=LOSSES[loss], class_weight=parameter, lam=0.05)
+    compare(model, X, Y, weights, cost=costs(LOSSES[loss], Y, weights), factor=factor)
+
+
+@pytest.mark.parametrize("bounds", ["submodular", "array"])
+@pytest.mark.parametrize("inference", ["auto", "cut"])
+def test_optimum_within_bounds(rng, bounds, inference):
+    X, Y = make(rng)
+    Y[:, 1] &= 1 - Y[:, 3]  # repel
+    size = 4 * 3 + 4 + 6
+    box = np.full((2, size), [[-np.inf], [np.inf]])
+    box[0, -6:] = 0
+    if bounds == "array":
+        box[1, :5], box[1, -3:] = 0.1, 0.2
+    model = MultilabelSSVM(
+        bounds="submodular" if bounds == "submodular" else box, inference=inference, lam=0.05
+    )
+    compare(model, X, Y, box=box)
+    assert (model.edge_coef_ >= 0).all()
+    assert (model.edge_coef_ == 0).any()
+    assert model.inference_.startswith("enumeration" if inference == "auto" else "graph cut")
+    sets, scores = scores_of_sets(model, X)
+    np.testing.assert_array_equal(model.predict(X), sets[scores.argmax(axis=1)])
+    on = sets == 1
+    expected = [[s[on[:, k]].max() - s[~on[:, k]].max() for k in range(4)] for s in scores]
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("edges", ["tree", [[0, 1], [2, 3]]], ids=["tree", "given"])
+def test_every_exact_decoder_finds_the_same_optimum(rng, edges):
+    X, Y = make(rng)
+    model = MultilabelSSVM(edges=edges, lam=0.05, tol=1e-9, max_iter=50_000, random_state=0)
+    models = [clone(model).set_params(inference=name).fit(X, Y) for name in ("tree", "enumeration")]
+    np.testing.assert_allclose(models[0].w_, models[1].w_, rtol=0, atol=1e-5)
+    np.testing.assert_array_equal(models[0].predict(X), models[1].predict(X))
+
+
+@pytest.mark.parametrize("class_weight", [None, "balanced"])
+@pytest.mark.parametrize("loss", ["hamming", "balanced"])
+@pytest.mark.parametrize("edges", EDGES)
+def test_weights_are_copies(rng, edges, loss, class_weight):
+    X, Y = make(rng, n=30, closed=edges == "hierarchy")
+    weights = rng.integers(0, 4, len(X))
+    weights[:3] = 1
+    model = MultilabelSSVM(edges=EDGES[edges], loss=loss, class_weight=class_weight, lam="auto",
+                           tol=1e-10, max_iter=50_000, random_state=0)  # fmt: skip
+    copies = np.repeat(np.arange(len(X)), weights)
+    weighted = clone(model).fit(X, Y, weights)
+    repeated = clone(model).set_params(random_state=1).fit(X[copies], Y[copies])
+    np.testing.assert_array_equal(weighted.edges_, repeated.edges_)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-8)
+    np.testing.assert_allclose(
+        weighted.decision_function(X), repeated.decision_function(X), rtol=1e-5, atol=1e-5
+    )
+    kept = np.flatnonzero(weights)
+    removed = clone(model).fit(X[kept], Y[kept], weights[kept])
+    np.testing.assert_array_equal(weighted.w_, removed.w_)
+
+
+def test_the_tree_is_that_of_chow_and_liu(rng):
+    n, K = 300, 6
+    Y = np.zeros((n, K), dtype=int)
+    Y[:, 3] = rng.random(n) < 0.5
+    for k, parent in ((0, 3), (5, 3), (1, 5), (2, 5), (4, 0)):
+        Y[:, k] = np.where(rng.random(n) < 0.15, 1 - Y[:, parent], Y[:, parent])
+    weights = rng.integers(1, 4, n).astype(float)
+    found, parents = interactions("tree", sparse.csr_matrix(Y.astype(float)), weights)
+    assert parents is None
+    assert found.tolist() == [[0, 3], [0, 4], [1, 5], [2, 5], [3, 5]]
+    information = mutual_information(sparse.csr_matrix(Y.astype(float)), weights)
+    for u, v in ((0, 3), (1, 2)):
+        expected = 0
+        for a, b in product(range(2), repeat=2):
+            p = np.average((Y[:, u] == a) & (Y[:, v] == b), weights=weights)
+            q = np.average(Y[:, u] == a, weights=weights)
+            q *= np.average(Y[:, v] == b, weights=weights)
+            expected += p * np.log(p / q)
+        assert information[u, v] == pytest.approx(expected)
+    # No information: a tree all the same, by the lowest labels.
+    found, _ = interactions("tree", sparse.csr_matrix(np.ones((4, 4))), np.ones(4))
+    assert found.tolist() == [[0, 1], [0, 2], [0, 3]]
+
+
+@pytest.mark.parametrize("K", [2, 4])
+@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "costs"])
+def test_one_label_a_sample(rng, loss, K):
+    X = rng.standard_normal((40, 3))
+    y = rng.integers(0, K, 40)
+    y[:K] = np.arange(K)
+    loss = np.arange(1.0, K + 1) if loss == "costs" else loss
+    names = np.array(["ant", "bee", "cow", "dog"])[y]
+    model = MultilabelSSVM(loss=loss, lam=0.05, tol=1e-9, max_iter=20_000, random_state=0)
+    model.fit(X, names)
+    onehot = np.eye(K)[y]
+    cost = np.full((2, K), 1 / K if isinstance(loss, str) and loss == "hamming" else 1.0)
+    if not isinstance(loss, str):
+        cost = np.array([loss, loss]) / K
+    elif loss == "balanced":
+        on = onehot.sum(axis=0)
+        cost = len(y) / (2 * K * np.array([len(y) - on, on]))
+    table = [[label_sets.loss(np.eye(K, dtype=int)[a], np.eye(K, dtype=int)[b], cost)
+              for b in range(K)] for a in range(K)]  # fmt: skip
+    same = MulticlassSSVM(loss=table, lam=0.05, tol=1e-9, max_iter=20_000, random_state=0)
+    same.fit(X, names)
+    np.testing.assert_allclose(model.w_, same.w_, rtol=0, atol=1e-6)
+    assert model.edges_.shape == (0, 2)
+    assert model.edge_coef_.shape == (0,)
+    np.testing.assert_array_equal(model.predict(X), same.predict(X))
+    np.testing.assert_allclose(model.decision_function(X), same.decision_function(X), atol=1e-5)
+    assert model.score(X, names) == same.score(X, names)
+    assert model.classes_.tolist() == ["ant", "bee", "cow", "dog"][:K]
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert model.set_params(edges=None, pairwise="full").fit(X, names).edge_coef_.size == 0
+
+
+def test_a_single_column(rng):
+    X = rng.standard_normal((30, 2))
+    Y = (X[:, :1] + 0.3 * rng.standard_normal((30, 1)) > 0).astype(int)
+    model = MultilabelSSVM(lam=0.05)
+    compare(model, X, Y)
+    assert model.predict(X).shape == model.decision_function(X).shape == (30, 1)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X) > 0)
+    # As a column of classes it is one label a row, as elsewhere in scikit-learn.
+    with pytest.warns(DataConversionWarning):
+        assert MultilabelSSVM(lam=0.1).fit(X, Y + 1).predict(X).shape == (30,)
+
+
+def test_labels_that_are_never_or_always_on(rng):
+    X, Y = make(rng)
+    Y[:, 1], Y[:, 3] = 0, 1
+    for edges, loss in product(("full", "tree"), ("hamming", "balanced")):
+        model = MultilabelSSVM(edges=edges, loss=loss, lam=0.01, random_state=0).fit(X, Y)
+        assert not model.predict(X)[:, 1].any()
+        assert model.predict(X)[:, 3].all() or loss == "balanced"
+
+
+def test_names_of_labels(rng):
+    X, Y = make(rng)
+    model = MultilabelSSVM(lam=0.1, classes=["b", "a", "d", "c"], random_state=0).fit(X, Y)
+    assert model.classes_.tolist() == ["b", "a", "d", "c"]
+    assert MultilabelSSVM(lam=0.1).fit(X, Y).classes_.tolist() == [0, 1, 2, 3]
+    with pytest.raises(ValueError, match="names 2 labels, but y has 4 columns"):
+        MultilabelSSVM(classes=["b", "a"]).fit(X, Y)
+    with pytest.raises(ValueError, match="none twice"):
+        MultilabelSSVM(classes=[1, 1, 2, 3]).fit(X, Y)
+
+
+def test_threads_change_no_bit(rng):
+    X, Y = make_multilabel_classification(300, 20, n_classes=14, random_state=0)
+    X, Y = X / 10, Y.astype(bool)
+    for edges in ("full", "tree"):
+        model = MultilabelSSVM(edges=edges, lam=0.01, max_iter=5, tol=0, random_state=0)
+        with pytest.warns(ConvergenceWarning):
+            one = clone(model).fit(X, Y)
+        with pytest.warns(ConvergenceWarning):
+            two = clone(model).set_params(n_jobs=2).fit(X, Y)
+        np.testing.assert_array_equal(one.w_, two.w_)
+        np.testing.assert_array_equal(one.predict(X), two.predict(X))
+
+
+def test_warm_start_checkpoint_and_pickles(rng, tmp_path):
+    X, Y = make(rng, n=60)
+    parameters = dict(lam=0.02, tol=1e-7, max_iter=20_000, random_state=0)
+    cold = MultilabelSSVM(**parameters).fit(X, Y)
+    model = MultilabelSSVM(**parameters, warm_start=True).fit(X, Y)
+    assert model.fit(X, Y).n_iter_ < cold.n_iter_
+    assert model.objective_ == pytest.approx(cold.objective_, rel=2e-7)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(X), cold.predict(X))
+    assert again.fit(X, Y).n_iter_ < cold.n_iter_
+    for change in ({"edges": "tree"}, {"pairwise": "full"}):
+        with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+            clone(model).fit(X, Y).set_params(**change).fit(X, Y)
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        model.fit(X, 1 - Y)
+    path = tmp_path / "fit"
+    short = MultilabelSSVM(**{**parameters, "max_iter": 10}, checkpoint=path)
+    with pytest.warns(ConvergenceWarning):
+        short.fit(X, Y)
+    resumed = MultilabelSSVM(**parameters, checkpoint=path).fit(X, Y)
+    np.testing.assert_array_equal(resumed.w_, cold.w_)
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "fw", "ssg", "cutting-plane"])
+def test_every_solver(rng, solver):
+    X, Y = make(rng)
+    model = MultilabelSSVM(lam=0.1, solver=solver, tol=1e-3, max_iter=3000, random_state=0)
+    model.fit(X, Y)
+    best, _ = dual_qp.optimum(reference(model, X, Y), 0.1)
+    assert best * (1 - 1e-9) <= model.objective_ <= best * 1.05
+
+
+def test_it_is_a_classifier_of_scikit_learn(rng):
+    X, Y = make_multilabel_classification(120, 8, n_classes=4, random_state=0)
+    model = make_pipeline(StandardScaler(), MultilabelSSVM(random_state=0))
+    assert is_classifier(model)
+    scorer = make_scorer(f1_score, average="micro")
+    search = GridSearchCV(model, {"multilabelssvm__lam": [0.01, 0.3, 100.0]}, scoring=scorer, cv=3)
+    search.fit(X, Y)
+    assert search.best_params_["multilabelssvm__lam"] < 100
+    assert search.best_score_ > 0.6
+    predicted = cross_val_predict(model.set_params(multilabelssvm__lam=0.03), X, Y, cv=3)
+    assert predicted.shape == Y.shape
+    assert hamming_loss(Y, predicted) < 0.3
+    # One label after another, or each alone, with this estimator of one label inside.
+    inner = MultilabelSSVM(lam=0.03, random_state=0)
+    for meta in (ClassifierChain(inner), OneVsRestClassifier(inner)):
+        assert hamming_loss(Y, make_pipeline(StandardScaler(), meta).fit(X, Y).predict(X)) < 0.3
+    names = MultiLabelBinarizer().fit([("a", "b"), ("c",)])
+    assert names.inverse_transform(inner.fit(X, Y).predict(X[:2])[:, :3])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"y": [[0, 2, 0, 0]] * 24}, r"y\[0, 1\] is 2, expected 0 or 1"),
+        ({"y": np.full((24, 4), np.nan)}, r"y\[0, 0\] is nan, expected 0 or 1"),
+        ({"y": sparse.csr_matrix([[0, 0, 1, 0.5]] * 24)}, r"y\[0, 3\] is 0.5, expected 0 or 1"),
+        ({"y": [["a", "b", "c", "d"]] * 24}, r"y\[0, 0\] is 'a', expected 0 or 1"),
+        ({"y": np.zeros((23, 4))}, r"inconsistent numbers of samples: \[24, 23\]"),
+        ({"y": None}, "requires y to be passed"),
+        ({"y": np.linspace(0, 1, 24)}, "Unknown label type: continuous"),
+        ({"y": [1] * 24}, "y has one class"),
+        ({"y": [[0], [0, 1]] * 12}, "y should be a 1d array"),
+        ({"y": np.arange(24) % 3, "edges": PARENTS}, "a hierarchy needs sets of labels"),
+        ({"edges": "all"}, "edges must be"),
+        ({"edges": [[0, 4]]}, "out of range: 4 nodes"),
+        ({"edges": [[1, 1]]}, "self-loop"),
+        ({"edges": [[0, 1], [1, 0]]}, "joins the same nodes"),
+        ({"edges": [[0, 1, 2]]}, r"found shape \(1, 3\)"),
+        ({"edges": [-1, 0]}, "2 parents for 4 labels"),
+        ({"edges": [1, 2, 0, -1]}, r"labels \[0, 1, 2\] lead into a cycle"),
+        ({"edges": [-1, 9, 0, 0]}, "parent of label 1 is 9"),
+        ({"edges": [-1, 0, 1, 2], "y": [[1, 1, 1, 1]] * 20 + [[1, 0, 1, 0]] * 4},
+         r"y\[20\] has label 2 without its parent 1"),
+        ({"edges": PARENTS, "inference": "enumeration"}, "does not decode a hierarchy"),
+        ({"inference": "tree"}, "needs interactions without a cycle, found 6 edges"),
+        ({"inference": "independent"}, "needs labels without interactions"),
+        ({"inference": "cut"}, 'needs pairwise="and" and bounds="submodular"'),
+        ({"inference": "cut", "pairwise": "full"}, 'needs pairwise="and" and bounds="submodular"'),
+        ({"inference": "magic"}, "inference must be one of"),
+        ({"pairwise": "or"}, "pairwise must be one of"),
+        ({"bounds": "submodular", "pairwise": "full"}, "attraction is no box"),
+        ({"bounds": "convex"}, "bounds must be one of"),
+        ({"bounds": np.zeros((2, 3))}, r"expected \(2, 22\)"),
+        ({"loss": np.ones((4, 4))}, r"loss has shape \(4, 4\), expected \(4,\)"),
+        ({"loss": [-1.0, 1, 1, 1]}, "negative or non-finite"),
+        ({"loss": "f1"}, "loss must be one of"),
+        ({"class_weight": {0: 1.0, 1: 2.0}}, "must be a list of 4 dicts"),
+        ({"class_weight": [{0: 1.0}] * 3}, "3 dicts for 4 labels"),
+        ({"class_weight": [{0: 0.0, 1: 0.0}] * 4}, "gives every sample weight 0"),
+        ({"class_weight": "heavy"}, "class_weight must be a dict"),
+        ({"sample_weight": [-1.0] * 24}, r"sample_weight\[0\] is -1"),
+        ({"lam": 0}, "lam must be finite and above 0"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused_and_leaves_no_trace(rng, change, message):
+    X, Y = make(rng)
+    data = {"X": X, "y": Y, "sample_weight": None}
+    data.update({name: value for name, value in change.items() if name in data})
+    model = MultilabelSSVM(**{name: v for name, v in change.items() if name not in data})
+    before = dict(vars(model))
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(**data)
+    assert vars(model) == before
+
+
+def half_integral(X, Y, edges, pairwise, bias=True):
+    """The relaxed objective's hinge terms: all half-integral labelings, by their masses."""
+    n, K = Y.shape
+    codes = list(half_codes(K, edges))
+    truths = [codes.index((*(2 * row), *[0] * ((len(edges) + 31) // 32))) for row in Y]
+    halves = np.array([y[:K] for y in codes]) / 2
+    of_edges = np.array([
+        np.concatenate([m.ravel() if pairwise == "full" else m[1, 1:]
+                        for m in masses_of(y, edges, K)])
+        for y in codes
+    ])  # fmt: skip
+    out = []
+    for i in range(n):
+        parts = [np.einsum("mk,f->mkf", halves, X[i]).reshape(len(codes), -1)]
+        parts += [halves] if bias else []
+        loss = abs(halves - Y[i]).mean(axis=1)
+        phi = np.concatenate([*parts, of_edges], axis=1)
+        out.append(brute_force.Block(i, codes, phi, loss, truths[i], 1 / n))
+    return out
+
+
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+def test_optimum_of_the_relaxation(pairwise):
+    # One or two of three labels: every two of them would rather differ, which halves all do.
+    # (Always the same data: in others halves may take no part.)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((16, 2))
+    Y = np.eye(3, dtype=int)[rng.permutation(np.arange(16) % 3)]
+    Y[::2] = 1 - Y[::2]
+    model = MultilabelSSVM(inference="relaxed", pairwise=pairwise, lam=0.003, tol=1e-9,
+                           max_iter=100_000, random_state=0, warm_start=True)  # fmt: skip
+    model.fit(X, Y)
+    assert model.status_ == "CONVERGED"
+    assert model.inference_ == "roof duality (LP relaxation)"
+    terms = half_integral(X, Y, model.edges_, pairwise)
+    assert model.objective_ == pytest.approx(brute_force.primal(model.w_, 0.003, terms))
+    best, _ = dual_qp.optimum(terms, 0.003)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    alphas = brute_force.read_working_sets(model._warm_state, terms)
+    assert any(1 in y[:3] for block in alphas for y, alpha in block.items() if alpha > 1e-6)
+    exact = clone(model).set_params(inference="enumeration", warm_start=False).fit(X, Y)
+    assert exact.objective_ < model.objective_ * (1 - 1e-6)
+    # Predictions are sets, the best ones.
+    sets, scores = scores_of_sets(model, X)
+    np.testing.assert_array_equal(model.predict(X), sets[scores.argmax(axis=1)])
+    on = sets == 1
+    expected = [[s[on[:, k]].max() - s[~on[:, k]].max() for k in range(3)] for s in scores]
+    np.testing.assert_allclose(model.decision_function(X), expected, rtol=0, atol=1e-12)
+    with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+        model.set_params(inference="enumeration").fit(X, Y)
+
+
+def test_too_many_labels_for_the_decoders(rng):
+    X, Y = rng.standard_normal((30, 2)), rng.integers(0, 2, (30, 24))
+    relaxed = MultilabelSSVM(lam=1.0, random_state=0).fit(X, Y)
+    assert relaxed.inference_ == "roof duality (LP relaxation)"
+    assert set(np.unique(relaxed.predict(X))) <= {0, 1}
+    with pytest.raises(ValueError, match="needs at most 20 labels, found 24"):
+        MultilabelSSVM(inference="enumeration").fit(X, Y)
+    cut = MultilabelSSVM(bounds="submodular", lam=1.0, random_state=0).fit(X, Y)
+    assert cut.inference_ == "graph cut (exact)"
+    tree = MultilabelSSVM(edges="tree", lam=1.0, random_state=0).fit(X, Y)
+    assert tree.edges_.shape == (23, 2)
+
+
+def test_other_columns_are_refused_in_scoring(rng):
+    X, Y = make(rng)
+    model = MultilabelSSVM(lam=0.1).fit(X, Y)
+    with pytest.raises(ValueError, match="y has 3 columns, expected 4 labels"):
+        model.score(X, Y[:, :3])
+    with pytest.raises(ValueError, match="has 2 features"):
+        model.predict(X[:, :2])
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.environ.get("SSTRUCT_DATA"), reason="SSTRUCT_DATA is not set")
+def test_yeast():
+    """Whole sets are right more often than those of independent classifiers, labels as often."""
+    options = dict(return_indicator="dense", download_if_missing=False, return_X_y=True)
+    X, Y = fetch_yeast(subset="train", **options)
+    X_test, Y_test = fetch_yeast(subset="test", **options)
+    assert X.shape == (1500, 103)
+    model = MultilabelSSVM(lam=0.003, random_state=0).fit(X, Y)
+    assert model.status_ == "CONVERGED"
+    assert model.edges_.shape == (91, 2)
+    alone = OneVsRestClassifier(LinearSVC(C=1.0, random_state=0)).fit(X, Y).predict(X_test)
+    found = model.predict(X_test)
+    assert accuracy_score(Y_test, found) > accuracy_score(Y_test, alone)
+    assert hamming_loss(Y_test, found) < hamming_loss(Y_test, alone) + 0.005

@@ -1,0 +1,278 @@
+"""Decoders of label sets against enumeration."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct._oracles._gray_enumeration import GrayEnumeration
+from sstruct._oracles._half_enumeration import HalfEnumeration
+from sstruct._oracles._label_cut import LabelCut
+from sstruct._oracles._label_forest import LabelForest
+from sstruct._oracles._label_relaxation import LabelRelaxation
+from tests.reference import label_sets
+
+KINDS = ("enumeration", "forest", "hierarchy", "cut")
+
+
+def make(rng, kind, K, real):
+    """Return a decoder, its edges, its allowed sets and random scores."""
+    parents = None
+    if kind == "enumeration":
+        decoder = GrayEnumeration(K, label_sets.random_edges(rng, K))
+    elif kind == "cut":
+        decoder = LabelCut(K, label_sets.random_edges(rng, K))
+    elif kind == "forest":
+        decoder = LabelForest(K, label_sets.random_forest(rng, K))
+    else:
+        parents = label_sets.random_parents(rng, K)
+        decoder = LabelForest(K, parents=parents)
+    edges = decoder.edge_list
+    draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
+    theta, pair = draw(K), draw(len(edges))
+    pair = abs(pair) if kind == "cut" else pair
+    return decoder, edges, label_sets.label_sets(K, parents), theta, pair
+
+
+def as_code(y):
+    return 2 * np.array(y, dtype=np.int32)
+
+
+def as_set(code):
+    assert set(code.tolist()) <= {0, 2}
+    return tuple((code // 2).tolist())
+
+
+def close(value, expected):
+    return value == pytest.approx(expected, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans())
+def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
+    decoder, edges, sets, theta, pair = make(new_rng(seed), kind, K, real)
+    scores = np.array([label_sets.score(theta, edges, pair, y) for y in sets])
+    on = np.array(sets, dtype=bool)
+    for one in (decoder, decoder.fork()):
+        code, work, exact = one.py_maximize(theta, pair)
+        found = scores[sets.index(as_set(code))]
+        assert close(found, scores.max())
+        assert close(one.py_score(theta, pair, code), found)
+        assert work > 0
+        assert exact
+        marginals = one.py_marginals(theta, pair)
+        for k in range(K):
+            assert close(marginals[k], scores[on[:, k]].max() - scores[~on[:, k]].max())
+        # The scratch of one call is nothing to the next.
+        np.testing.assert_array_equal(one.py_maximize(theta, pair)[0], code)
+
+
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 7), real=st.booleans())
+def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
+    rng = new_rng(seed)
+    edges = label_sets.random_edges(rng, K)
+    draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
+    theta, pair = 0.5 * draw(K), draw(len(edges))  # many halves
+    relaxed, every = LabelRelaxation(K, edges), HalfEnumeration(K, edges)
+    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    for one in (relaxed, relaxed.fork()):
+        code, work, exact = one.py_maximize(theta, pair)
+        assert close(one.py_score(theta, pair, code), expected)
+        assert work > 0
+        assert exact
+
+
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 9), real=st.booleans())
+def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
+    # So few halves are all tried.
+    rng = new_rng(seed)
+    edges = label_sets.random_edges(rng, K)
+    draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
+    theta, pair = 0.5 * draw(K), draw(len(edges))
+    every, whole = GrayEnumeration(K, edges), LabelRelaxation(K, edges, whole=True)
+    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    for one in (whole, whole.fork()):
+        code, _, exact = one.py_maximize(theta, pair)
+        assert exact
+        as_set(code)
+        assert close(one.py_score(theta, pair, code), expected)
+        np.testing.assert_allclose(
+            one.py_marginals(theta, pair), every.py_marginals(theta, pair), rtol=0, atol=1e-12
+        )
+
+
+def random_loss(rng, K, truth, uniform):
+    loss = np.zeros((2, K))
+    cost = rng.choice([1.0, 0.25]) if uniform else rng.integers(0, 4, K)
+    loss[1 - np.array(truth), np.arange(K)] = cost
+    return loss
+
+
+@pytest.mark.parametrize("kind", ["enumeration", "forest", "hierarchy"])
+@given(seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans())
+def test_products_equal_enumeration(new_rng, kind, seed, K, real):
+    rng = new_rng(seed)
+    decoder, edges, sets, theta, pair = make(rng, kind, K, real)
+    truth = sets[rng.integers(len(sets))]
+    loss = random_loss(rng, K, truth, uniform=kind != "enumeration")
+    offset = 1 - label_sets.score(theta, edges, pair, truth)
+    losses = np.array([sum(loss[on, k] for k, on in enumerate(y)) for y in sets])
+    margins = np.array([offset + label_sets.score(theta, edges, pair, y) for y in sets])
+    value = losses * margins
+    for one in (decoder, decoder.fork()):
+        code = one.py_maximize_product(theta, pair, as_code(truth), loss, offset)
+        found = value[sets.index(as_set(code))]
+        assert close(found, max(value.max(), 0))
+        if found == 0:
+            assert as_set(code) == truth
+        # Tables are left over from call to call.
+        again = one.py_maximize_product(theta, pair, as_code(truth), loss, offset)
+        np.testing.assert_array_equal(again, code)
+
+
+@given(
+    seed=st.integers(0, 2**32), K=st.integers(1, 11), real=st.booleans(), above=st.booleans(),
+    below=st.booleans(),
+)  # fmt: skip
+def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, below):
+    rng = new_rng(seed)
+    decoder, edges, sets, theta, pair = make(rng, "enumeration", K, real)
+    truth = sets[rng.integers(len(sets))]
+    loss = random_loss(rng, K, truth, uniform=bool(rng.integers(2)))
+    offset = 1 - label_sets.score(theta, edges, pair, truth)
+    losses = np.array([sum(loss[on, k] for k, on in enumerate(y)) for y in sets])
+    margins = np.array([offset + label_sets.score(theta, edges, pair, y) for y in sets])
+    weight = rng.choice([0.0, 0.5, 3.0])
+    # Borders that are hit, with integer scores: slopes of sets themselves, 0 and infinity.
+    positive = margins > 0
+    slopes = [0.0, *(losses[positive] / margins[positive])[:3], 1.0]
+    lower, upper = sorted(rng.choice(slopes, 2))
+    upper = np.inf if rng.integers(3) == 0 else upper
+    if real and lower > 0:  # rounding decides at borders that are hit
+        lower, upper = lower * 0.999, upper * 1.001
+    least, most = lower * margins, np.full(len(sets), np.inf)
+    np.multiply(upper, margins, out=most, where=positive)
+    inside = positive & (losses > least if above else losses >= least)
+    inside &= losses < most if below else losses <= most
+    code = decoder.py_maximize_between(
+        theta, pair, as_code(truth), loss, offset, weight, lower, upper, above, below
+    )
+    assert (code is not None) == inside.any()
+    if code is not None:
+        at = sets.index(as_set(code))
+        value = margins + weight * losses
+        assert inside[at]
+        assert close(value[at], value[inside].max())
+
+
+def test_a_truth_never_has_a_loss(rng):
+    # Costs whose sums round: with lower = 0 excluded the truth must not slip in.
+    K = 12
+    decoder = GrayEnumeration(K, label_sets.random_edges(rng, K))
+    truth = rng.integers(0, 2, K)
+    loss = np.zeros((2, K))
+    loss[1 - truth, np.arange(K)] = rng.random(K)
+    theta = 100.0 * (2 * truth - 1)
+    pair = np.zeros(decoder.n_edges)
+    offset = 1 - float(theta @ truth)
+    true = as_code(truth)
+    code = decoder.py_maximize_between(
+        theta, pair, true, loss, offset, 0.0, 0.0, np.inf, above=True
+    )
+    assert code is None
+    code = decoder.py_maximize_product(theta, pair, true, loss, offset)
+    np.testing.assert_array_equal(code, true)
+
+
+@pytest.mark.parametrize("K", [13, 15])
+def test_enumeration_agrees_with_other_decoders_of_more_labels(rng, K):
+    for _ in range(5):
+        edges = label_sets.random_forest(rng, K)
+        forest, every = LabelForest(K, edges), GrayEnumeration(K, edges)
+        theta, pair = rng.standard_normal(K), rng.standard_normal(len(edges))
+        np.testing.assert_array_equal(
+            forest.py_maximize(theta, pair)[0], every.py_maximize(theta, pair)[0]
+        )
+        np.testing.assert_allclose(
+            forest.py_marginals(theta, pair), every.py_marginals(theta, pair), rtol=0, atol=1e-12
+        )
+        truth = rng.integers(0, 2, K)
+        loss = np.zeros((2, K))
+        loss[1 - truth, np.arange(K)] = 1 / K
+        offset = 1 - every.py_score(theta, pair, as_code(truth))
+        np.testing.assert_array_equal(
+            forest.py_maximize_product(theta, pair, as_code(truth), loss, offset),
+            every.py_maximize_product(theta, pair, as_code(truth), loss, offset),
+        )
+        cut = LabelCut(K, edges)
+        np.testing.assert_array_equal(
+            cut.py_maximize(theta, abs(pair))[0], every.py_maximize(theta, abs(pair))[0]
+        )
+
+
+OFF = np.zeros(2, dtype=np.int32)
+ON_COSTS = np.array([[0.0, 0.0], [1.0, 1.0]])
+
+
+def test_large_forests_and_hierarchies(rng):
+    # Errors on every label of a path of 300, of a star, and of labels without edges.
+    K = 300
+    path = np.c_[np.arange(K - 1), np.arange(1, K)]
+    star = np.c_[np.zeros(K - 1, dtype=int), np.arange(1, K)]
+    for edges in (path, star, None):
+        decoder = LabelForest(K, edges)
+        theta, pair = np.full(K, 1.0), np.zeros(decoder.n_edges)
+        loss = np.zeros((2, K))
+        loss[1] = 1.0
+        off = np.zeros(K, dtype=np.int32)
+        assert decoder.py_maximize_product(theta, pair, off, loss, 1.0).tolist() == [2] * K
+        np.testing.assert_array_equal(decoder.py_marginals(theta, pair), theta)
+    chain = LabelForest(K, parents=np.arange(-1, K - 1))
+    theta = np.full(K, -1.0)
+    theta[K - 1] = K  # worth all its ancestors
+    assert chain.py_maximize(theta, [])[0].tolist() == [2] * K
+    assert chain.py_marginals(theta, [])[0] == 1
+
+
+@pytest.mark.parametrize(
+    "make, message",
+    [
+        (lambda: LabelForest(3, [[0, 1], [1, 2], [2, 0]]), "closes a cycle"),
+        (lambda: LabelForest(3, [[0, 3]]), "out of range"),
+        (lambda: LabelForest(3, [[1, 1]]), "self-loop"),
+        (lambda: LabelForest(3, [[0, 1], [1, 0]]), "joins the same nodes"),
+        (lambda: LabelForest(3, parents=[1, 2, 0]), r"labels \[0, 1, 2\] lead into a cycle"),
+        (lambda: LabelForest(3, parents=[-1, 1, 0]), r"labels \[1\] lead into a cycle"),
+        (lambda: LabelForest(3, parents=[-1, 3, 0]), "parent of label 1 is 3"),
+        (lambda: LabelForest(3, parents=[-1, -2, 0]), "parent of label 1 is -2"),
+        (lambda: LabelForest(3, parents=[-1, 0]), r"parents of shape \(2,\)"),
+        (lambda: LabelForest(2, [[0, 1]], [-1, 0]), "1 edges, expected"),
+        (lambda: GrayEnumeration(21), "21 labels are too many"),
+        (lambda: GrayEnumeration(0), "0 labels"),
+        (lambda: LabelCut(2, [[0, 1]]).py_maximize([1.0, 1.0], [-1.0]), "repulsive"),
+        (lambda: LabelCut(2, [[0, 1]]).py_maximize([1.0], [1.0]), "scores of shapes"),
+        (lambda: LabelCut(2, None).py_maximize_product([1.0] * 2, [], OFF, ON_COSTS, 1.0),
+         "no direct"),
+        (lambda: LabelCut(2, None).py_maximize_between([1.0] * 2, [], OFF, ON_COSTS, 1, 1, 0, 1),
+         "no constrained"),
+        (lambda: LabelForest(2).py_maximize_product([1.0] * 2, [], OFF, 2 * ON_COSTS * [1, 2], 1.0),
+         "no direct"),
+        (lambda: LabelForest(2).py_maximize_product([1.0] * 2, [], OFF, np.ones((2, 2)), 1.0),
+         "0 for the true value"),
+        (lambda: LabelForest(2).py_score([1.0] * 2, [], np.array([2, 1], dtype=np.int32)),
+         "label 1 at position 1"),
+        (lambda: LabelForest(2).py_score([1.0] * 2, [], np.array([2], dtype=np.int32)),
+         "code of 1 entries"),
+        (lambda: LabelForest(2, parents=[-1, 0]).py_score([1.0] * 2, [],
+                                                          np.array([0, 2], dtype=np.int32)),
+         "label 1 without its ancestor 0"),
+    ],
+)  # fmt: skip
+def test_bad_arguments_are_refused(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_edges_come_in_any_order_and_direction():
+    decoder = GrayEnumeration(4, [[3, 1], [2, 0], [1, 0]])
+    assert decoder.edge_list.tolist() == [[0, 1], [0, 2], [1, 3]]

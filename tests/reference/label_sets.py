@@ -1,0 +1,87 @@
+"""Label sets by their definition: every set enumerated, every vector written out.
+
+A set is a tuple of K zeros and ones. Edges are pairs (u, v), u < v.
+"""
+
+from itertools import product
+
+import numpy as np
+
+from tests.reference.brute_force import Block
+
+
+def random_edges(rng, K, share=0.6):
+    pairs = [(u, v) for u in range(K) for v in range(u + 1, K)]
+    return np.array([p for p in pairs if rng.random() < share], dtype=np.int64).reshape(-1, 2)
+
+
+def random_forest(rng, K):
+    """Edges without a cycle, labels in any order."""
+    names = rng.permutation(K)
+    edges = [(names[rng.integers(k)], names[k]) for k in range(1, K) if rng.random() < 0.8]
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+
+def random_parents(rng, K):
+    names = rng.permutation(K)
+    parents = np.full(K, -1)
+    for k in range(1, K):
+        if rng.random() < 0.7:
+            parents[names[k]] = names[rng.integers(k)]
+    return parents
+
+
+def label_sets(K, parents=None):
+    """All sets, or those closed under ancestors."""
+    sets = product((0, 1), repeat=K)
+    if parents is None:
+        return list(sets)
+    return [y for y in sets if all(not y[k] or p < 0 or y[p] for k, p in enumerate(parents))]
+
+
+def score(theta, edges, pair, y):
+    total = sum(t for t, on in zip(theta, y, strict=True) if on)
+    return total + sum(p for (u, v), p in zip(edges, pair, strict=True) if y[u] and y[v])
+
+
+def joint_feature(x, y, edges=(), pairwise="and", bias=True):
+    """phi(x, y) in the order coef (K, F), intercept, edge (E,) or (E, 2, 2)."""
+    parts = [np.outer(y, x).ravel()]
+    if bias:
+        parts.append(np.array(y, dtype=float))
+    for u, v in edges:
+        table = np.zeros((2, 2))
+        table[y[u], y[v]] = 1
+        parts.append(table[1, 1:] if pairwise == "and" else table.ravel())
+    return np.concatenate(parts)
+
+
+def loss(truth, y, cost):
+    """cost (2, K): of an error where a label is off, on."""
+    return sum(cost[t][k] for k, (t, found) in enumerate(zip(truth, y, strict=True)) if t != found)
+
+
+def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, parents=None,
+           factor=None):  # fmt: skip
+    """The objective's hinge terms; `factor`: class weights of the samples."""
+    n, K = np.shape(Y)
+    weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
+    factor = np.ones(n) if factor is None else factor
+    cost = np.full((2, K), 1 / K) if cost is None else cost
+    allowed = label_sets(K, parents)
+    out = []
+    for i in range(n):
+        if weights[i] * factor[i] == 0:
+            continue
+        truth = tuple(int(v) for v in Y[i])
+        out.append(
+            Block(
+                sample=i,
+                labelings=allowed,
+                phi=np.array([joint_feature(X[i], y, edges, pairwise, bias) for y in allowed]),
+                loss=np.array([loss(truth, y, cost) for y in allowed]),
+                truth=allowed.index(truth),
+                weight=weights[i] / weights.sum() * factor[i],
+            )
+        )
+    return out
