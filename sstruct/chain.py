@@ -71,10 +71,8 @@ class ChainSSVM(ChainWeights, BaseSSVM):
         How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
         the clock, as in [1]_.
     average : {"auto", True, False}, default="auto"
-        Which average of the iterates is kept; ``w_`` is the better of it and of the last iterate.
-        ``"auto"``: of those after each of the last ten or so passes, one more vector of the size of
-        the weights. True: weighted, of those after every visit, as in [1]_, section 3.5, two
-        vectors. False: none.
+        Which average of iterates is kept (``w_`` is it or the last one): ``"auto"``, of those after
+        the last ten or so passes; True, of those after every visit ([1]_, section 3.5); none.
     fit_intercept : bool, default=True
         Whether each label has a bias.
     bounds : array-like of shape (2, n_weights) or None, default=None
