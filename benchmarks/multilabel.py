@@ -129,6 +129,7 @@ def models(arguments):
 def compare(name, arguments):
     """Rows of one data set: what was chosen, seconds, and scores on the test part."""
     warnings.simplefilter("ignore", ConvergenceWarning)
+    warnings.filterwarnings("ignore", message="Label not")  # rare labels, in folds
     X, Y, X_test, Y_test = split(name)
     rows = {}
     for model, make in models(arguments):
