@@ -49,7 +49,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
 
         - ``"full"``: every two.
         - ``"tree"``: those of a maximum spanning tree of the mutual information of labels in
-          training, weighted by samples [4]_.
+          training, weighted by samples [5]_.
         - None: none.
         - an integer array (E, 2): the given pairs.
         - an integer array (K,): a hierarchy, the parent of each label, -1 at roots. A label then
@@ -63,7 +63,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
         20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with ``bounds="submodular"``.
         ``"relaxed"`` is for any interactions: training compares with labels that may also be half
-        on, the solutions of a linear program [5]_, found by one cut; predictions are completed to
+        on, the solutions of a linear program [6]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
     <lam>
@@ -150,9 +150,9 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
     the weights and, per sample, a few cached sets of 4 K bytes.
 
     <References>
-    .. [4] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
+    .. [5] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
            Trees. IEEE Transactions on Information Theory 14(3), 1968.
-    .. [5] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
+    .. [6] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
            ICML 2008.
 
     Examples
