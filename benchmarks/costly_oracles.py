@@ -6,7 +6,8 @@
 Weizmann horses, figure and ground, contrast model, weights boxed to stay attractive; the max-oracle
 is a minimum cut. Methods: BCFW of its paper (Frank-Wolfe steps, average), MP-BCFW of its paper
 (Frank-Wolfe steps, average), both with a new permutation each pass; gap sampling, caching and
-corrective steps, without and with approximate passes (paper 001); and the package's default.
+corrective steps, without and with approximate passes (paper 001); MP-BCFW with pairwise steps; and
+the package's default. The last four average over passes.
 Oracle calls and CPU seconds to relative gaps 0.1 and 0.01, and the share of the time in oracles,
 measured call by call; the papers on costly oracles have 99 % for BCFW and 25 % for MP-BCFW.
 
@@ -35,8 +36,14 @@ from sstruct._problems._costly import CostlyProblem
 
 GAPS = (0.1, 0.01)
 METHODS = {
-    "bcfw": {"solver": "bcfw", "step": "fw", "sampling": "permutation"},
-    "mp-bcfw": {"solver": "mp-bcfw", "step": "fw", "sampling": "permutation"},
+    "bcfw": {"solver": "bcfw", "step": "fw", "sampling": "permutation", "average": True},
+    "mp-bcfw": {"solver": "mp-bcfw", "step": "fw", "sampling": "permutation", "average": True},
+    "mp-bcfw, pairwise": {
+        "solver": "mp-bcfw",
+        "step": "pairwise",
+        "sampling": "permutation",
+        "cache": False,
+    },
     "bcfw, gap, cache, corrective": {
         "solver": "bcfw",
         "step": "corrective",
