@@ -13,9 +13,10 @@ labels added up ("hamming-count"), so that lam = 1 / (C n) asks for as much, and
 
 C and lam are chosen from one grid by the same cross-validation on the training part, for the
 highest micro-averaged F1; then both are fitted to all of it and scored on the test part. Sets
-without a split of their own are halved; sparse rows are brought to unit length, for all models. Seconds are CPU seconds of that last fit, one thread; the
-peak is the memory of the process, which fits one data set, at its end. Data are read from
-SSTRUCT_DATA. Writes a table to the screen and JSON into --output.
+without a split of their own are halved; sparse rows are brought to unit length, for all models.
+Seconds are CPU seconds of that last fit, one thread; the peak is the memory of the process, which
+fits one data set, at its end. Data are read from SSTRUCT_DATA. Writes a table to the screen and
+JSON into --output.
 """
 
 import argparse
