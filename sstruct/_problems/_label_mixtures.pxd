@@ -16,6 +16,7 @@ cdef class MixtureProblem(BlockProblem):
 
     cdef void repeat(self, int32_t* code) noexcept nogil
     cdef double load(self, Py_ssize_t i, const double* w, double margin) except? -1 nogil
+    cdef double flattest(self, double margin) noexcept nogil
     cdef int value_of(
         self, Py_ssize_t i, double margin, const int32_t* code, double* h, double* g,
         double* work) except -1 nogil

@@ -7,12 +7,14 @@
 #     corners, mixed, and scatters hand on coefficients (1 - t) c and t c. The inner problem does all
 #     that, and never hears of mixtures.
 # (c) Squared distances: p the shares of up to four corners, sum p = 0, then |sum_k p_k phi_k|^2 is
-#     -sum_{k<l} p_k p_l d_kl, d the distances of corners.
+#     -sum_{k<l} p_k p_l d_kl, d the distances of corners. Working sets keep them, and fits that go
+#     on compute them anew, in another order: they must be the same to the bit.
 # (d) `maximize_product` and the constrained lambda-oracle are searches of the polygon, exact to
 #     rounding. A polygon is closed, and what is strictly inside an angle has no best point on its
-#     border: a border that is excluded moves in by OPEN of itself. At 0, where that is nothing, it
-#     moves to a slope so small that what lies below has products that are rounding beside the best:
-#     a single label moved from the truth has at least margin^2 * loss / (8 K score).
+#     border: a border that is excluded moves in by OPEN of itself, and at 0, where that is nothing, to
+#     a slope that the best product's is not below. With S the scale of scores, moving the label of
+#     the largest cost c from the truth alone gives a product of margin^2 c / (4 S); the best is no
+#     less, has h <= S, and so a slope g / h of at least margin^2 c / (4 S^3).
 # (e) The lambda-oracle is the inner max-oracle; its answers are corners.
 """Label sets of the local polytope, mixed in twos: relaxed decoders under slack rescaling."""
 
@@ -30,6 +32,8 @@ import numpy as np
 
 cdef enum: HEAD = 2              # entries of the share
 cdef double OPEN = 1e-12
+# The least loss, as a share of all labels', that a mixture with the truth can have beside rounding.
+cdef double LEAST_SHARE = 1e-15
 # Cuts of a search of the polygon, about: for sizes of batches and choices of solvers.
 cdef double CUTS = 6
 
@@ -108,6 +112,16 @@ cdef class MixtureProblem(BlockProblem):
             margin)
         return self.problem.oracle_work - self.problem.decoder.work
 
+    cdef double flattest(self, double margin) noexcept nogil:
+        """A slope that is positive and at most the best product's, but for rounding."""
+        cdef double most = 0, scale = margin / self.polygon.score_scale
+        cdef Py_ssize_t k
+        for k in range(self.problem.n_labels):
+            most = max(most, self.weights[k])
+        return max(
+            scale * scale * most / (8 * self.polygon.score_scale),
+            LEAST_SHARE * self.polygon.loss_scale / margin)
+
     cdef int value_of(
             self, Py_ssize_t i, double margin, const int32_t* code, double* h, double* g,
             double* work) except -1 nogil:
@@ -143,24 +157,21 @@ cdef class MixtureProblem(BlockProblem):
             double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
             bint* found) except -1 nogil:
         cdef MixtureAnswer mixture
-        cdef double h = 0, g = 0, scale
+        cdef double h = 0, g = 0
         answer.work = self.load(i, w, margin)
         if above:
-            scale = margin / self.polygon.score_scale
-            lower = max(
-                lower * (1 + OPEN),
-                OPEN * scale * scale * self.polygon.loss_scale / self.polygon.score_scale)
+            lower = max(lower * (1 + OPEN), self.flattest(margin))
         if below and not isinf(upper):
             upper *= 1 - OPEN
         answer.value, answer.bound, answer.exact, found[0] = 0, 0, True, False
-        if not lower <= upper:
+        if not lower <= upper or (below and upper == 0):
             return 0
         self.polygon.between(loss_weight, lower, upper, 0, code, &mixture)
         answer.work += mixture.work
         found[0] = mixture.found
         if found[0]:
             self.value_of(i, margin, code, &h, &g, &answer.work)
-            found[0] = h > 0
+            found[0] = h > 0 and (g > 0 or not above)
             answer.value, answer.exact = h + loss_weight * g, mixture.exact
             answer.bound = max(mixture.bound, answer.value)
         return 0
@@ -206,9 +217,12 @@ cdef class MixtureProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         cdef const int32_t* corner[4]
         cdef double part[4]
-        cdef double share_a = share_of(a), share_b = share_of(b), between = 0
+        cdef double share_a, share_b, between = 0
         cdef Py_ssize_t k, j, size = self.corner_size
-        out[0] = 0
+        # Always in the same order: the same bits from a to b as from b to a.
+        if memcmp(a, b, self.max_code_size * sizeof(int32_t)) > 0:
+            a, b = b, a
+        share_a, share_b, out[0] = share_of(a), share_of(b), 0
         if memcmp(a + HEAD, b + HEAD, 2 * size * sizeof(int32_t)) == 0:
             # Between the same two: nothing cancels.
             if share_a != share_b:
