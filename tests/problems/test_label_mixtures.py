@@ -160,8 +160,8 @@ def test_constrained_oracle(new_rng, above, below):
         elif best is None:
             assert found is None or found[1] <= 1e-6
         elif found is None:
-            # Nothing but points of the border, or of no height, is in the angle; or it is a ray, and
-            # rounding decides whether it meets a corner.
+            # Nothing but points of the border, or of no height, is in the angle; or it is a ray,
+            # and rounding decides whether it meets a corner.
             inner = lower * (1 + 1e-9 * above), most * (1 - 1e-9 * below)
             best = best_of_polygon(h, g, *inner, lam)
             empty = best is None or best[0] <= 1e-6 or (above and g.max() == 0)
