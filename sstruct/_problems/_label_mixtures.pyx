@@ -68,6 +68,11 @@ cdef class MixtureProblem(BlockProblem):
         self.polygon.set_graph(problem.n_labels, problem.n_edges, &problem.decoder.edges[0, 0])
         self.weights = np.empty(problem.n_labels)
 
+    @property
+    def convex(self):
+        """Whether a labeling may lie anywhere between two others: it may, among the best ones."""
+        return True
+
     cpdef BlockProblem fork(self):
         cdef MixtureProblem other = MixtureProblem(self.problem.fork())
         other.batch_size = self.batch_size

@@ -106,7 +106,7 @@ def points(made, i, w, margin):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("full", [False, True], ids=["and", "full"])
 def test_every_search_against_the_polygon(new_rng, kind, full):
-    rng, n_mixed, n_missed = new_rng(3), 0, 0
+    rng, n_mixed, n_missed, n_queries = new_rng(3), 0, 0, []
     for trial in range(40):
         made = mixed(make(rng, kind, 1 + trial % 3, full=full, uniform=trial % 2 == 0), rng, 0)
         problems = {
@@ -136,9 +136,12 @@ def test_every_search_against_the_polygon(new_rng, kind, full):
                     assert share == 0
                     assert value <= (h * g)[h > 0].max(initial=0) * (1 + 1e-10) + 1e-12
                     n_missed += value < best * (1 - 1e-6)
-                assert queries == 1 if search == "product" else queries < 200
+                if search == "angular":
+                    n_queries.append(queries)
     assert n_mixed > 30
     assert n_missed > 30
+    assert np.mean(n_queries) <= 6
+    assert max(n_queries) <= 20
 
 
 @pytest.mark.parametrize("above", [False, True])
@@ -207,7 +210,7 @@ def test_more_labels_agree_between_searches(new_rng):
             assert other == pytest.approx(value, rel=1e-9)
             assert min(bound, other_bound) >= max(value, other) * (1 - 1e-9)
             n_queries.append(queries)
-    assert np.mean(n_queries) < 100
+    assert np.mean(n_queries) <= 8
 
 
 def make_many(rng, n=6, K=40):
