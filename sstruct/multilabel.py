@@ -159,7 +159,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
 
     A pass costs O(nnz K) for nnz nonzero features in all, and its oracle calls: O(K) for trees and
     O(2^K) for enumeration (0.01 ms for 14 labels). Beyond the features, memory is O(K F + E) for
-    the weights and, per sample, a few cached sets of 4 K bytes.
+    the weights and, per sample, a few cached sets of 4 K bytes; 4 K + E / 8 for relaxed ones, twice
+    that for the mixtures of slack rescaling.
 
     <References>
     .. [5] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from sstruct._oracles._gray_enumeration import GrayEnumeration
+from sstruct._oracles._label_relaxation import LabelRelaxation
 from sstruct._problems._multilabel import MultilabelProblem
 from sstruct._problems._slack import SlackProblem
 from tests.problems.test_contract import check_against_definition
@@ -99,3 +100,25 @@ def test_the_table_agrees_with_enumeration(new_rng):
                 assert exact
                 assert value == pytest.approx(found[0][1], rel=1e-10, abs=1e-12)
                 assert bound == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_sets_completed_from_halves_are_bounded(new_rng):
+    # More open labels than a completion enumerates: answers are not exact, but have a bound.
+    rng, n_inexact = new_rng(10), 0
+    K, n = 20, 12
+    edges = np.column_stack(np.triu_indices(K, 1))
+    X, Y = rng.standard_normal((n, 3)), rng.random((n, K)) < 0.3
+    labels = np.r_[0, np.cumsum(Y.sum(axis=1))], np.flatnonzero(Y) % K
+    exact, completed = (
+        MultilabelProblem(X, labels, decoder, cost=np.full((2, K), 1 / K))
+        for decoder in (GrayEnumeration(K, edges), LabelRelaxation(K, edges, whole=True))
+    )
+    search = SlackProblem(completed, "bisecting")
+    w = rng.standard_normal(completed.n_weights)
+    for i in range(n):
+        n_inexact += not completed.py_maximize(i, w)[3]
+        best = exact.py_maximize_product(i, w)[1]
+        _, value, bound, _, _ = search.py_search(i, w)
+        assert value <= best * (1 + 1e-12)
+        assert bound >= best * (1 - 1e-12)
+    assert n_inexact > n / 2
