@@ -60,13 +60,15 @@ def rows_of(name, n, n_labels):
 
 
 def packed(X, Y, inference):
-    """The problem of a margin-rescaled fit, and its block weights."""
+    """The problem that a fit rescales, and its block weights."""
     kept = {}
 
     def keep(problem, block_weight, lam, **_):
         kept.update(problem=problem, block_weight=block_weight)
 
-    model = MultilabelSSVM(loss="hamming-count", edges="full", inference=inference)
+    model = MultilabelSSVM(
+        loss="hamming-count", edges="full", inference=inference, rescaling="slack"
+    )
     model._fit_problem = keep
     model.fit(X, Y)
     return kept["problem"], kept["block_weight"]

@@ -12,6 +12,7 @@ from sstruct._label_model import (
 from sstruct._label_sets import label_matrix, output_kind
 from sstruct._labels import training_classes
 from sstruct._one_label import feature_arrays
+from sstruct._problems._label_mixtures import MixtureProblem
 from sstruct._problems._multilabel import MultilabelProblem
 from sstruct._problems._rows import compressed
 from sstruct._validation import check_weights
@@ -80,6 +81,9 @@ class MultilabelTraining:
             cost=self.cost,
             bias=estimator.fit_intercept,
         )
+        if estimator.rescaling == "slack" and self.decoder.relaxed:
+            # The worst is then a mixture of two.
+            problem = MixtureProblem(problem)
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
         # What a working set's codes and planes are of, beside the data.

@@ -7,7 +7,12 @@ from sstruct._validation import check_choice
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
 # What maximises loss times score directly, by the decoder in whose place it is.
-DIRECT = {"viterbi": "error table", "max-sum": "error table"}
+DIRECT = {
+    "viterbi": "error table",
+    "max-sum": "error table",
+    "label by label": "error table",
+    "roof duality": "edges of a polygon",
+}
 
 
 def check_rescaling(estimator):
@@ -49,8 +54,9 @@ def slack_rescaled(problem, search, inference, name):
         way = DIRECT.get(decoder)
     else:
         way = f"{rescaled.search} search"
-        if quality == "exact" and rescaled.search != "angular":
-            quality = "bounded" if problem.bounded else "approximate"
+        if rescaled.search != "angular":
+            found = "bounded" if problem.bounded else "approximate"
+            quality = found if quality == "exact" else f"{quality}, {found}"
     return rescaled, f"{decoder}, {way} ({quality})" if way else inference
 
 

@@ -209,7 +209,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             raise error
         task.end(solution)
         name = type(self).__name__
-        if solution.status is Status.STALLED and "(bounded)" in self.inference_:
+        if solution.status is Status.STALLED and "bounded)" in self.inference_:
             warnings.warn(
                 f"{name} stopped at relative duality gap "
                 f"{relative(solution.gap, solution.primal):.2e}, before "

@@ -40,7 +40,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
         \max_y \left[ L_i(y) - f(x_i, y_i) + f(x_i, y) \right]
 
-    by block-coordinate Frank-Wolfe, which reports how far from the optimum it stopped.
+    by block-coordinate Frank-Wolfe, which reports how far from the optimum it stopped. With slack
+    rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
 
     Parameters
     ----------
@@ -72,6 +73,15 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
         the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
         label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong sets are to score less than the truth by a margin of their cost, or by a
+        margin of 1 with the shortfall times their cost [4]_.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How the worst set is found with slack rescaling. ``"auto"``: directly, which is exact, by
+        enumeration, from a table by number of errors for forests and hierarchies where all errors
+        cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
+        mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
+        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst but bound it.
     class_weight : list of K dicts, dict, "balanced" or None, default=None
         Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
         product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
@@ -132,7 +142,9 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         The decoder: ``"label by label (exact)"``, ``"max-sum (exact)"``, ``"enumeration (exact)"``,
         ``"graph cut (exact)"`` or ``"roof duality (LP relaxation)"``. With the last ``objective_``
         and the certificate are those of the relaxed problem, whose hinge losses are at least those
-        of sets: an upper bound of the objective at ``w_``.
+        of sets: an upper bound of the objective at ``w_``. With slack rescaling also how the worst
+        set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
+        (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
 
     See Also
@@ -147,7 +159,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
 
     A pass costs O(nnz K) for nnz nonzero features in all, and its oracle calls: O(K) for trees and
     O(2^K) for enumeration (0.01 ms for 14 labels). Beyond the features, memory is O(K F + E) for
-    the weights and, per sample, a few cached sets of 4 K bytes.
+    the weights and, per sample, a few cached sets of 4 K bytes; 4 K + E / 8 for relaxed ones, twice
+    that for the mixtures of slack rescaling.
 
     <References>
     .. [5] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
@@ -181,6 +194,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         inference="auto",
         lam="auto",
         loss="hamming",
+        rescaling="margin",
+        search="auto",
         class_weight=None,
         solver="auto",
         step="auto",
@@ -206,6 +221,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         self.inference = inference
         self.lam = lam
         self.loss = loss
+        self.rescaling = rescaling
+        self.search = search
         self.class_weight = class_weight
         self.solver = solver
         self.step = step

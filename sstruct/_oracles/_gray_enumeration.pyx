@@ -78,6 +78,7 @@ cdef class GrayEnumeration(LabelDecoder):
             raise ValueError(f"{n_labels} labels are too many to enumerate, at most {MOST_LABELS}")
         self._set_model(n_labels, edges)
         self.work = SET_WORK * (1 << self.n_labels)
+        self.product_work = 2 * self.work
         self.has_product = self.has_between = True
 
     def _set_scratch(self):
@@ -224,7 +225,7 @@ cdef class GrayEnumeration(LabelDecoder):
                 value[a] = (losses[a] + above) * (offset + (score[a] + pairs[a]))
             self.improve(high, &best, code, &found)
             count += 1
-        answer.work, answer.exact = 2 * self.work, True
+        answer.work, answer.exact = self.product_work, True
         return 0
 
     cdef int maximize_between(

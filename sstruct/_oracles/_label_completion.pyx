@@ -21,7 +21,8 @@ from libc.stdlib cimport free
 import numpy as np
 
 from sstruct._oracles._graph_workspace cimport grow
-from sstruct._oracles._relaxed_labels cimport load_problem, relaxed_code_size
+from sstruct._oracles._label_codes cimport relaxed_code_size
+from sstruct._oracles._relaxed_labels cimport load_problem
 
 cdef enum: MOST_ENUMERATED = 16
 cdef double ROUNDING = 1e-12

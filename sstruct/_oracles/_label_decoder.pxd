@@ -11,13 +11,14 @@ cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off
 cdef struct LabelAnswer:
     double work                 # in units of about one scalar multiply-add
     bint exact                  # whether no labelling is better
+    double bound                # no labelling's f is above it; written where not exact
 
 
 cdef class LabelDecoder:
     cdef readonly Py_ssize_t n_labels, n_edges
     cdef readonly Py_ssize_t code_size          # entries of a code, see _label_codes.pxd
     cdef readonly bint relaxed                  # whether halves may occur
-    cdef readonly double work                   # about that of a call
+    cdef readonly double work, product_work     # about that of `maximize`; of `maximize_product`
     # Whether there is maximize_product; whether it wants errors that all cost the same; whether
     # there is maximize_between.
     cdef readonly bint has_product, counts_errors, has_between

@@ -154,7 +154,8 @@ cdef class LabelDecoder:
         """Give a fork what all forks share."""
         other.n_labels, other.n_edges, other.code_size = self.n_labels, self.n_edges, self.code_size
         other.relaxed = self.relaxed
-        other.work, other.has_product = self.work, self.has_product
+        other.work, other.product_work = self.work, self.product_work
+        other.has_product = self.has_product
         other.counts_errors, other.has_between = self.counts_errors, self.has_between
         other.edges, other.first, other.parents = self.edges, self.first, self.parents
         other._set_scratch()

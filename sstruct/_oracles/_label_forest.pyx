@@ -117,6 +117,7 @@ cdef class LabelForest(LabelDecoder):
             sizes[above[k]] += sizes[k]
         self.order, self.above, self.edge_above, self.size = order, above, edge_above, sizes
         self.work = 10.0 * n_labels
+        self.product_work = self.work + <double> n_labels * n_labels
         self.has_product = self.counts_errors = True
 
     def _set_scratch(self):
@@ -279,7 +280,7 @@ cdef class LabelForest(LabelDecoder):
         if self.table is None:
             with gil:
                 self._make_tables()
-        answer.work, answer.exact = self.work + <double> K * K, True
+        answer.work, answer.exact = self.product_work, True
         memcpy(code, loss.truth, K * sizeof(int32_t))
         self.count_errors(theta, pair, loss)
         of_all = &self.table[self.table_start[K]] + self.size[K] + 1

@@ -66,6 +66,7 @@ cdef class LabelRelaxation(LabelDecoder):
         self.cut.constant = 0
         answer.work, answer.exact = 0, True
         self.cut.maximize(half, &value, &answer.work)
+        answer.bound = value
         if self.whole:
             self.completion.complete(
                 self.cut, half, code, &value, &answer.exact, &answer.work)

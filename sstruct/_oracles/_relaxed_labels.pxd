@@ -1,25 +1,6 @@
-from libc.stdint cimport int32_t, uint32_t
+from libc.stdint cimport int32_t
 
 from sstruct._oracles._maxflow cimport MaxFlow
-
-
-cdef inline Py_ssize_t relaxed_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:
-    """Number of int32 entries in a code: twice each label's value, then a bit for each edge."""
-    return n_labels + (n_edges + 31) // 32
-
-
-cdef inline bint both_on(const int32_t* code, Py_ssize_t n_labels, Py_ssize_t e) noexcept nogil:
-    """Whether half of the mass of edge e, which joins two halves, lies on both labels on."""
-    return (<const uint32_t*> code)[n_labels + e // 32] >> (e % 32) & 1
-
-
-cdef inline double half_mass(
-        const int32_t* code, Py_ssize_t n_labels, const int32_t* edges, Py_ssize_t e) noexcept nogil:
-    """Mass of edge e on both labels on, times two."""
-    cdef int32_t a = code[edges[2 * e]], b = code[edges[2 * e + 1]]
-    if a == 1 and b == 1:
-        return both_on(code, n_labels, e)
-    return 0.5 * a * b
 
 
 cdef class RelaxedLabels:

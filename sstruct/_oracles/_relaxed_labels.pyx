@@ -30,6 +30,7 @@ import numpy as np
 
 from sstruct._oracles._graph_costs cimport GraphCosts
 from sstruct._oracles._graph_workspace cimport grow, list_arcs
+from sstruct._oracles._label_codes cimport relaxed_code_size, twice_both
 
 cdef double ROUNDING = 1e-12
 cdef enum: OPEN = -1            # in a code: not fixed yet
@@ -204,7 +205,8 @@ cdef class RelaxedLabels:
         for k in range(self.n_labels):
             total += self.node[k] * code[k]
         for e in range(self.n_edges):
-            total += self.interaction[e] * half_mass(code, self.n_labels, self.edges, e)
+            total += self.interaction[e] * twice_both(
+                code, self.n_labels, e, self.edges[2 * e], self.edges[2 * e + 1])
         return self.constant + 0.5 * total
 
     cdef void fix(self, int32_t* code, double* work) noexcept nogil:

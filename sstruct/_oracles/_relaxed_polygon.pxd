@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t
 
-from sstruct._oracles._relaxed_labels cimport RelaxedLabels, relaxed_code_size
+from sstruct._oracles._label_codes cimport relaxed_code_size
+from sstruct._oracles._relaxed_labels cimport RelaxedLabels
 
 
 cdef inline Py_ssize_t mixture_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:

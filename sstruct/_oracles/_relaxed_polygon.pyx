@@ -32,7 +32,8 @@ from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from sstruct._oracles._graph_workspace cimport grow
-from sstruct._oracles._relaxed_labels cimport half_mass, load_problem
+from sstruct._oracles._label_codes cimport twice_both
+from sstruct._oracles._relaxed_labels cimport load_problem
 
 cdef enum: MOST_STEPS = 100
 cdef double ROUNDING = 1e-12
@@ -123,8 +124,9 @@ cdef class RelaxedPolygon:
             score += self.node[k] * corner.code[k]
             loss += self.charge[k] * corner.code[k]
         for e in range(self.n_edges):
-            score += self.interaction[e] * half_mass(
-                corner.code, self.n_labels, self.relaxed.edges, e)
+            score += self.interaction[e] * twice_both(
+                corner.code, self.n_labels, e, self.relaxed.edges[2 * e],
+                self.relaxed.edges[2 * e + 1])
         corner.h = self.margin + (0.5 * score - self.true_score)
         corner.g = self.true_loss + 0.5 * loss
         work[0] += <double> 2 * (self.n_labels + self.n_edges)
@@ -153,7 +155,7 @@ cdef class RelaxedPolygon:
         return 0
 
     cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil:
-        """Find the corner `other` of a direction; whether it is beyond `start` and `end`, not by rounding."""
+        """Find the corner `other` of a direction; whether it is beyond the two, not by rounding."""
         cdef double known = max(h_weight * self.start.h + g_weight * self.start.g,
                                 h_weight * self.end.h + g_weight * self.end.g)
         self.support(h_weight, g_weight, &self.other, work)
@@ -174,7 +176,9 @@ cdef class RelaxedPolygon:
         answer.g = (1 - share) * a.g + share * b.g
         if share >= 1:
             a = b
-        if share <= 0 or share >= 1 or memcmp(a.code, b.code, self.size * sizeof(int32_t)) == 0:
+        # So small a share that either order of the corners would round it away counts as none.
+        if share <= 0 or 1 - share >= 1 or share >= 1 or memcmp(
+                a.code, b.code, self.size * sizeof(int32_t)) == 0:
             share = 0
             b = a
         for k in range(self.size):

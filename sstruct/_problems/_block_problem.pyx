@@ -141,6 +141,11 @@ cdef class BlockProblem:
                 f"block {i}: labeling code of {code.shape[0]} entries, expected {self.code_size(i)}")
         return 0
 
+    @property
+    def convex(self):
+        """Whether a labeling may lie anywhere between two others, in features and loss."""
+        return False
+
     cpdef BlockProblem fork(self):
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")

@@ -100,9 +100,11 @@ cdef class MultilabelProblem(BlockProblem):
         self.max_code_size = decoder.code_size
         self.has_product = decoder.has_product and (self.uniform or not decoder.counts_errors)
         self.has_between = decoder.has_between
-        self.oracle_work = (
-            VECTOR_WORK * self.KP * features.n_stored / n + self.outcomes * self.n_edges
-            + decoder.work)
+        self.bounded = True
+        self.oracle_work = self.product_work = (
+            VECTOR_WORK * self.KP * features.n_stored / n + self.outcomes * self.n_edges)
+        self.oracle_work += decoder.work
+        self.product_work += decoder.product_work
         self.theta, self.lazy_theta, self.change = np.zeros((3, max(self.KP, K)))
         self.pair = np.zeros(max(self.n_edges, 1))
         self.label_loss = np.zeros((2, K))
@@ -174,6 +176,8 @@ cdef class MultilabelProblem(BlockProblem):
         self.decoder.maximize(&self.theta[0], &self.pair[0], code, &found)
         answer.value = self.constant + self.decoder.score(&self.theta[0], &self.pair[0], code)
         answer.exact = found.exact
+        answer.bound = answer.value if found.exact else max(
+            self.constant + found.bound, answer.value)
         answer.work = (
             30 + found.work + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
             + self.outcomes * self.n_edges)
@@ -206,6 +210,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.loss(i, code, &of_loss)
         answer.value = of_loss * (
             offset + self.decoder.score(&self.theta[0], &self.pair[0], code))
+        answer.bound = answer.value
         answer.exact = found.exact
         answer.work = found.work + self.oracle_work - self.decoder.work
         return 0
@@ -226,6 +231,7 @@ cdef class MultilabelProblem(BlockProblem):
             answer.value = (
                 offset + self.decoder.score(&self.theta[0], &self.pair[0], code)
                 + loss_weight * of_loss)
+        answer.bound = answer.value
         answer.exact = decoded.exact
         answer.work = decoded.work + self.oracle_work - self.decoder.work
         return 0

@@ -1,6 +1,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._block_problem cimport BlockProblem
+from sstruct._problems._scored_codes cimport ScoredCodes
 from sstruct._problems._slack_search cimport Search, SlackSearch
 
 
@@ -23,8 +24,4 @@ cdef class SlackProblem(BlockProblem):
     cdef const double* last_w        # of the last oracle call, for `scores`
     cdef object kept                 # that array, where it came through a Python door
     cdef int32_t[::1] true_labeling
-    cdef const int32_t** codes
-    cdef double* value
-    cdef Py_ssize_t room
-
-    cdef int reserve(self, Py_ssize_t count) except -1 nogil
+    cdef ScoredCodes scored

@@ -10,10 +10,10 @@
 """Any problem under slack rescaling."""
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._scored_codes cimport ScoredCodes
 from sstruct._problems._slack_search cimport ANGULAR, BINARY, BISECTING, PRODUCT, SlackSearch
 
 import numpy as np
@@ -62,13 +62,6 @@ cdef class SlackProblem(BlockProblem):
     the weights of the last call again in ``scores``: they must then still be there.
     """
 
-    def __cinit__(self, *arguments, **keywords):
-        self.codes, self.value, self.room = NULL, NULL, 0
-
-    def __dealloc__(self):
-        free(self.codes)
-        free(self.value)
-
     def __init__(self, BlockProblem problem not None, search="auto", memory=None):
         if search == "auto":
             search = (
@@ -90,7 +83,7 @@ cdef class SlackProblem(BlockProblem):
         self.found = SearchMemory(problem, search != "product") if memory is None else memory
         self.searcher = SlackSearch(problem)
         self.true_labeling = np.empty(problem.max_code_size, dtype=np.int32)
-        self.reserve(64)
+        self.scored = ScoredCodes()
 
     cpdef BlockProblem fork(self):
         cdef SlackProblem other = SlackProblem(self.problem.fork(), self.search, self.found)
@@ -99,21 +92,6 @@ cdef class SlackProblem(BlockProblem):
 
     def __getattr__(self, name):
         return getattr(self.problem, name)
-
-    cdef int reserve(self, Py_ssize_t count) except -1 nogil:
-        """Have room for so many labelings beside the truth."""
-        if count < self.room:
-            return 0
-        free(self.codes)
-        free(self.value)
-        self.room = 2 * count
-        self.codes = <const int32_t**> malloc(self.room * sizeof(void*))
-        self.value = <double*> malloc(self.room * sizeof(double))
-        if self.codes == NULL or self.value == NULL:
-            self.room = 0
-            with gil:
-                raise MemoryError("no memory left for scores")
-        return 0
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.problem.code_size(i)
@@ -159,18 +137,21 @@ cdef class SlackProblem(BlockProblem):
         """L(y) (loss_weight + <w, phi(y) - phi(truth)>); see `maximize` for w == NULL."""
         cdef Py_ssize_t k
         cdef double loss = 0
-        self.reserve(count)
+        cdef const int32_t** all
+        cdef double* value
+        self.scored.reserve(count + 1)
+        all, value = self.scored.codes, self.scored.value
         self.problem.truth(i, &self.true_labeling[0])
         for k in range(count):
-            self.codes[k] = codes[k]
-        self.codes[count] = &self.true_labeling[0]
+            all[k] = codes[k]
+        all[count] = &self.true_labeling[0]
         if w == NULL and self.kind != PRODUCT:
             w = self.last_w
-        self.problem.scores(i, w, 0, self.codes, count + 1, self.value, work)
+        self.problem.scores(i, w, 0, all, count + 1, value, work)
         for k in range(count):
             self.problem.loss(i, codes[k], &loss)
             # Zero times an infinite score is zero, too.
-            out[k] = 0 if loss == 0 else loss * (loss_weight + (self.value[k] - self.value[count]))
+            out[k] = 0 if loss == 0 else loss * (loss_weight + (value[k] - value[count]))
         work[0] += count * self.problem.code_size(i)
         return 0
 
@@ -194,20 +175,23 @@ cdef class SlackProblem(BlockProblem):
             double* out) except -1 nogil:
         cdef Py_ssize_t k, n = 0
         cdef double loss = 0, rest = 0
-        self.reserve(count)
+        cdef const int32_t** all
+        cdef double* value
+        self.scored.reserve(count + 1)
+        all, value = self.scored.codes, self.scored.value
         self.problem.truth(i, &self.true_labeling[0])
         for k in range(count):
             self.problem.loss(i, codes[k], &loss)
             if loss != 0:
-                self.codes[n] = codes[k]
-                self.value[n] = coefficient[k] * loss
-                rest -= self.value[n]
+                all[n] = codes[k]
+                value[n] = coefficient[k] * loss
+                rest -= value[n]
                 n += 1
         if n == 0:
             return 0
-        self.codes[n] = &self.true_labeling[0]
-        self.value[n] = rest
-        return self.problem.scatter(i, self.codes, self.value, n + 1, out)
+        all[n] = &self.true_labeling[0]
+        value[n] = rest
+        return self.problem.scatter(i, all, value, n + 1, out)
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         return self.problem.check_code(i, code)

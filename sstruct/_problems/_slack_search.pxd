@@ -31,6 +31,7 @@ cdef class SlackSearch:
     cdef int32_t[::1] found, truth
     cdef double h, g, most
     cdef bint bounded
+    cdef bint convex                 # see BlockProblem
     cdef Angle* heap
     cdef Py_ssize_t heap_size, heap_room
 
@@ -42,6 +43,7 @@ cdef class SlackSearch:
     cdef int query(self, double lam) except -1 nogil
     cdef bint query_between(self, const Angle* angle, double lam) except -1 nogil
     cdef int angular(self, double start) except -1 nogil
+    cdef int narrow(self, double start) except -1 nogil
     cdef int bisect(self, double start, bint geometric) except -1 nogil
     cdef int push(self, Angle angle) except -1 nogil
     cdef Angle pop(self) noexcept nogil

@@ -8,6 +8,8 @@
 # (c) Angular search is exact: angles by their bounds, the largest first; the labeling that a query
 #     finds is in neither of the two angles that are left, so that M labelings take 2 M + 1 queries.
 #     Bisecting and binary search see corners of the convex hull of the points (h, g) alone.
+#     Where the points fill a convex set (`narrow`) one angle is left: h g has one maximum along its
+#     border, where h g' + h' g = 0, and of it the query tells the side.
 # (d) h and g of a labeling are computed from w, so that no accuracy is lost to a large lam.
 """Searches for the labeling of largest score times loss."""
 
@@ -42,7 +44,7 @@ cdef class SlackSearch:
     """
 
     def __init__(self, BlockProblem problem not None):
-        self.problem = problem
+        self.problem, self.convex = problem, problem.convex
         self.best, self.found, self.truth = np.zeros((3, problem.max_code_size), dtype=np.int32)
 
     def __dealloc__(self):
@@ -56,6 +58,7 @@ cdef class SlackSearch:
         Writes best, value, best_h, best_g, bound, exact, n_queries, work, and lam: where the next
         search of this block may begin.
         """
+        cdef double lam
         if not 0 < start < INFINITY:
             start = 1
         self.block, self.w, self.margin = i, w, margin
@@ -68,7 +71,11 @@ cdef class SlackSearch:
             memcpy(&self.best[0], &self.truth[0], self.problem.code_size(i) * sizeof(int32_t))
             self.best_h, self.best_g, self.value = margin, 0, 0
         if search == ANGULAR:
-            self.angular(self.best_h / self.best_g if self.value > 0 else start)
+            lam = self.best_h / self.best_g if self.value > 0 else start
+            if self.convex:
+                self.narrow(lam)
+            else:
+                self.angular(lam)
         else:
             self.bisect(start, search == BISECTING)
         if self.value > 0:
@@ -165,6 +172,63 @@ cdef class SlackSearch:
             child.above, child.below = angle.above and child.lower == angle.lower, True
             if child.upper > child.lower:
                 self.push(child)
+        self.exact = bounded and self.bound <= self.value
+        if not bounded:
+            self.bound = INFINITY
+        return 0
+
+    cdef int narrow(self, double start) except -1 nogil:
+        """Angular search where labelings lie between any two: one angle, ever narrower.
+
+        What a query at lam finds, in a convex set, has the best between it and the slope 1 / lam. The
+        next lam is that of the line through the last findings on either side. Where nothing is
+        beyond that line the best is on it, at the slope 1 / lam, which is asked for alone.
+        """
+        cdef Angle angle, ray
+        cdef double lam = start, flat_h = 0, flat_g = 0, steep_h = 0, steep_g = 0, next_lam
+        cdef bint bounded = True, flat = False, steep = False, meets = False
+        angle.lower, angle.upper, angle.above, angle.below = 0, INFINITY, True, False
+        self.bound = INFINITY
+        while self.n_queries < MAX_QUERIES:
+            if not self.query_between(&angle, lam):
+                if self.n_queries == 1:     # nothing gains
+                    self.bound = 0
+                break
+            bounded = bounded and self.bounded
+            self.bound = min(self.bound, self.most * self.most / (4 * lam))
+            if self.bound <= (1 + TINY) * self.value:
+                break
+            if meets and self.most <= (1 + TINY) * (flat_h + lam * flat_g):
+                ray.lower = ray.upper = 1 / lam
+                ray.above = ray.below = False
+                self.query_between(&ray, lam)
+                break
+            if self.h > lam * self.g:
+                flat, flat_h, flat_g = True, self.h, self.g
+                angle.upper = min(angle.upper, 1 / lam)
+                angle.lower = max(angle.lower, (1 - TINY) * self.g / self.h)
+                angle.above = angle.above and angle.lower == 0
+            else:
+                steep, steep_h, steep_g = True, self.h, self.g
+                angle.lower = max(angle.lower, 1 / lam)
+                angle.upper = min(angle.upper, (1 + TINY) * self.g / self.h)
+                angle.above = False
+            if not angle.lower <= angle.upper:
+                break
+            next_lam = self.h / self.g
+            meets = flat and steep and flat_h > steep_h and steep_g > flat_g
+            if meets:
+                next_lam = (flat_h - steep_h) / (steep_g - flat_g)
+                # Where the line is best beyond its ends, one of these is the best.
+                if flat_h <= next_lam * flat_g:
+                    next_lam, meets = flat_h / flat_g, False
+                elif steep_h >= next_lam * steep_g:
+                    next_lam, meets = steep_h / steep_g, False
+            if next_lam == lam or not 0 < next_lam < INFINITY:
+                break
+            lam = next_lam
+        if self.bound <= (1 + TINY) * self.value:
+            self.bound = self.value
         self.exact = bounded and self.bound <= self.value
         if not bounded:
             self.bound = INFINITY

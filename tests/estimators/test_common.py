@@ -17,6 +17,9 @@ ESTIMATORS = [
     MultilabelSSVM(tol=1e-10, edges="tree"),
     MultilabelSSVM(tol=1e-10, edges=None),
     MultilabelSSVM(tol=1e-10, pairwise="full"),
+    MultilabelSSVM(tol=1e-10, rescaling="slack"),
+    MultilabelSSVM(tol=1e-10, rescaling="slack", edges="tree"),
+    MultilabelSSVM(tol=1e-10, rescaling="slack", inference="relaxed"),
 ]
 # Not parametrize_with_checks: that of scikit-learn 1.6 gives pytest a generator, which pytest 9
 # warns of.

@@ -1,0 +1,124 @@
+"""Searches for loss times score over label sets, by every exact decoder, against enumeration."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from sstruct._oracles._gray_enumeration import GrayEnumeration
+from sstruct._oracles._label_relaxation import LabelRelaxation
+from sstruct._problems._multilabel import MultilabelProblem
+from sstruct._problems._slack import SlackProblem
+from tests.problems.test_contract import check_against_definition
+from tests.problems.test_multilabel import make
+from tests.problems.test_slack import points, rescaled
+
+SEARCHES = {
+    "enumeration": ("product", "angular", "bisecting", "binary"),
+    "forest": ("product", "bisecting", "binary"),
+    "independent": ("product", "bisecting", "binary"),
+    "hierarchy": ("product", "bisecting", "binary"),
+    "cut": ("bisecting", "binary"),
+}
+CASES = [(kind, search) for kind, searches in SEARCHES.items() for search in searches]
+
+
+@pytest.mark.parametrize("full", [False, True], ids=["and", "full"])
+@pytest.mark.parametrize("kind", ["enumeration", "forest", "independent", "hierarchy"])
+def test_contract(rng, kind, full):
+    for K in (1, 3, 6):
+        made = make(rng, kind, K, full=full, uniform=True, storage="csr" if full else "dense")
+        assert SlackProblem(made.problem).search == "product"
+        check_against_definition(rescaled(made), rng)
+
+
+def random_weights(rng, made, kind):
+    """Real weights, attractive for the cut."""
+    w = rng.standard_normal(len(made.w)) * rng.choice([0.01, 0.05, 0.3, 3.0])
+    if kind == "cut" and made.decoder.n_edges:
+        w[-made.decoder.n_edges :] = abs(w[-made.decoder.n_edges :])
+    return SimpleNamespace(**vars(made), real=w, laid_out=made.problem.padded_weights(w))
+
+
+@pytest.mark.parametrize("kind, search", CASES)
+def test_thousands_of_label_sets(new_rng, kind, search):
+    rng, n_queries, n_missed, n_exact = new_rng(8), [], 0, 0
+    for trial in range(350):
+        K = int(rng.integers(1, 7)) if kind != "enumeration" or trial % 2 else 4
+        uniform = search == "product" or bool(trial % 2)
+        full = bool(rng.random() < 0.5) and kind != "cut"
+        made = random_weights(rng, make(rng, kind, K, full=full, uniform=uniform), kind)
+        problem = SlackProblem(made.problem, search)
+        margin = rng.choice([1.0, 0.3, 20.0])
+        for i in range(made.problem.n_blocks):
+            code, value, bound, exact, queries = problem.py_search(i, made.laid_out, margin)
+            h, g = points(made, i, made.real, margin)
+            best = (h * g)[h > 0].max(initial=0.0)
+            unit = 1e-12 * max(1.0, abs(h * g).max())
+            at = made.allowed[i].index(tuple(code.tolist()))
+            assert value == pytest.approx(max(h[at] * g[at], 0), rel=1e-10, abs=unit)
+            assert value <= best + unit
+            assert bound >= best - unit
+            if exact or search in ("product", "angular"):
+                assert exact
+                assert value == pytest.approx(best, rel=2e-10, abs=unit)
+            n_queries.append(queries)
+            n_exact += exact
+            n_missed += value < best * (1 - 2e-10) - unit
+            M = len(np.unique(np.round([h, g], 9), axis=1).T)
+            if search == "angular" and M <= 20:
+                assert queries <= 2 * M + 1
+    assert len(n_queries) >= 1000
+    assert np.mean(n_queries) <= {"product": 1, "binary": 13}.get(search, 6)
+    if search in ("product", "angular"):
+        assert n_missed == 0
+    else:
+        assert n_missed < 0.2 * len(n_queries)
+        # The hull hides some, but hardly any of labels without interactions.
+        assert n_missed > 0 or kind == "independent"
+        assert n_exact > 0
+
+
+def test_the_table_agrees_with_enumeration(new_rng):
+    # The same forest, once by its table and once by all its sets.
+    rng = new_rng(9)
+    for _ in range(60):
+        made = random_weights(rng, make(rng, "forest", 8, uniform=True), "forest")
+        labels = np.r_[0, np.cumsum(made.Y.sum(axis=1))], np.flatnonzero(made.Y) % 8
+        enumeration = GrayEnumeration(8, made.decoder.edge_list)
+        other = MultilabelProblem(
+            made.X.astype(float), labels, enumeration, cost=np.full((2, 8), 0.25)
+        )
+        for i in range(other.n_blocks):
+            found = [
+                SlackProblem(problem, search).py_search(i, made.laid_out)
+                for problem, search in (
+                    (made.problem, "product"), (other, "product"), (other, "angular")
+                )
+            ]  # fmt: skip
+            for _, value, bound, exact, _ in found:
+                assert exact
+                assert value == pytest.approx(found[0][1], rel=1e-10, abs=1e-12)
+                assert bound == pytest.approx(value, rel=1e-9, abs=1e-12)
+
+
+def test_sets_completed_from_halves_are_bounded(new_rng):
+    # More open labels than a completion enumerates: answers are not exact, but have a bound.
+    rng, n_inexact = new_rng(10), 0
+    K, n = 20, 12
+    edges = np.column_stack(np.triu_indices(K, 1))
+    X, Y = rng.standard_normal((n, 3)), rng.random((n, K)) < 0.3
+    labels = np.r_[0, np.cumsum(Y.sum(axis=1))], np.flatnonzero(Y) % K
+    exact, completed = (
+        MultilabelProblem(X, labels, decoder, cost=np.full((2, K), 1 / K))
+        for decoder in (GrayEnumeration(K, edges), LabelRelaxation(K, edges, whole=True))
+    )
+    search = SlackProblem(completed, "bisecting")
+    w = rng.standard_normal(completed.n_weights)
+    for i in range(n):
+        n_inexact += not completed.py_maximize(i, w)[3]
+        best = exact.py_maximize_product(i, w)[1]
+        _, value, bound, _, _ = search.py_search(i, w)
+        assert value <= best * (1 + 1e-12)
+        assert bound >= best * (1 - 1e-12)
+    assert n_inexact > n / 2
