@@ -5,6 +5,7 @@ from sstruct.chain import ChainSSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
+from sstruct.path import RegularizationPath, ssvm_path
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 
@@ -16,10 +17,12 @@ __all__ = [
     "GraphCRFSSVM",
     "GridCRFSSVM",
     "MulticlassSSVM",
+    "RegularizationPath",
     "Sequences",
     "TreeSSVM",
     "__version__",
     "show_versions",
+    "ssvm_path",
 ]
 
 

@@ -172,8 +172,9 @@ class PathSolver(FrankWolfe):
             yield point
             lam = point.breakpoint(eps)
             self.end = lam_min if 0 < lam <= lam_min else lam
-            # Where gradients and losses vanish w = 0 is the optimum for every lambda.
-            if lam <= lam_min or point.lam <= np.finfo(float).tiny:
+            if point.lam <= np.finfo(float).tiny:  # w = 0 for all lambda
+                self.end = 0.0
+            if self.end <= lam_min:
                 return
             self._follow(lam, gaps=heuristic or self.options.needs_gaps)
             point = self._estimated(kappa * eps) if heuristic else self._certified(kappa * eps)
