@@ -6,6 +6,7 @@ from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.path import RegularizationPath, ssvm_path
+from sstruct.path_cv import PathCV
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 
@@ -17,6 +18,7 @@ __all__ = [
     "GraphCRFSSVM",
     "GridCRFSSVM",
     "MulticlassSSVM",
+    "PathCV",
     "RegularizationPath",
     "Sequences",
     "TreeSSVM",

@@ -233,7 +233,7 @@ class LambdaGrid(AlongLambda):
 
     def __init__(self, sweep, lams, eps, warm_start="primal"):
         super().__init__(sweep, eps)
-        lams = np.sort(np.asarray(lams, dtype=np.float64))[::-1]
+        lams = np.unique(np.asarray(lams, dtype=np.float64))[::-1]
         if warm_start is False:
             status = Status.CONVERGED
             for lam in lams:
@@ -245,6 +245,7 @@ class LambdaGrid(AlongLambda):
             solver = sweep.solver(lams[0])
             self._continue(solver, sweep, lams, eps, warm_start)
             status = solver.status
+        self.certified_ = self._exact
         self._finish(status, "the grid")
 
     def _continue(self, solver, sweep, lams, eps, keep):
