@@ -29,9 +29,9 @@ grid.fit(X, y)
 seconds["GridSearchCV"] = time.process_time() - begin
 
 # %%
-# The grid's dots lie on the curve, but for what ``eps`` leaves open. Between them one sees how flat the
-# score is for a decade, next to the spread of the folds (grey): ``rule="one-se"`` would take the
-# largest lambda whose score is within one standard error of the best.
+# The grid's dots lie on the curve, but for what ``eps`` leaves open. Between them one sees how flat
+# the score is for a decade, next to the spread of the folds (grey): ``rule="one-se"`` would take
+# the largest lambda whose score is within one standard error of the best.
 
 lams = np.geomspace(0.3, 300, 500)
 scores = np.array([search.split_scores(lam) for lam in lams])
