@@ -176,6 +176,9 @@ class PathSolver(FrankWolfe):
                 self.end = 0.0
             if self.end <= lam_min:
                 return
+            if lam >= point.lam:  # eps is below rounding
+                self.status = Status.STALLED
+                return
             self._follow(lam, gaps=heuristic or self.options.needs_gaps)
             point = self._estimated(kappa * eps) if heuristic else self._certified(kappa * eps)
             if point is None:
