@@ -21,15 +21,18 @@ wherever gap(lam) < eps, and it serves down to the breakpoint
 
     rho = (h(w) - eps) / (h(w) - gap(lam)) < 1 .
 
+Since D becomes rho D, all this holds for any other w too, such as one of an earlier pass, with
+d = D - lam/2 |w|^2: iterates swing about the optimum while D only rises, so the w with the smallest
+P of those whose h is known is set against the newest D. Only the first breakpoint's w must be that
+of its dual weights.
+
 There the solver takes the rescaled dual weights up, to a gap of kappa eps. The smaller the gap
 that it reaches, the longer the piece, but any pass moves the state forward, so that the first
 point with a gap of at most kappa eps becomes a breakpoint.
 
 **Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
-the oracles found (``at_once``), so a check costs nothing that progress does not need: the point of
-the pass's beginning is recorded, the one at its end is where the next lambda starts from. A start
-need not be the point recorded, nor have a known gap; only what is recorded must be certified, and
-all of it is.
+the oracles found (``at_once``), so a check costs nothing that progress does not need: h is
+known of the w that the pass begins at, D of the dual weights that it ends with.
 
 **Beginning.** Fix dual weights alpha and let lam vary: z = lam v = sum_i q_i sum_y alpha_i(y)
 psi_i(y) does not depend on it. Without bounds w = s z with s = 1/lam, and the gap
@@ -140,6 +143,8 @@ class PathSolver(FrankWolfe):
         # Of the last exact pass: what it added to the dual, and its cost.
         self.gained = self.spent = 0.0
         self.n_looks = 0
+        # w with the smallest primal, its hinge sum, |w|^2, and whether the sum is certain.
+        self.kept = None
         self.visits_all = self.unbounded = True
 
     @property
@@ -166,6 +171,7 @@ class PathSolver(FrankWolfe):
         Point
         """
         point = self._first(eps, kappa * eps, lam_min or 0.0)
+        self.kept = point.w, point.hinge, squared_norm(point.w), point.exact
         if lam_min is None:
             lam_min = 1e-4 * point.lam
         while True:
@@ -220,7 +226,7 @@ class PathSolver(FrankWolfe):
                 break
             keep_dual_weights(self.state, lam)
             self.lam, self.gained = lam, 0.0
-            lower = self._certified(target)
+            lower = self._certified(target, own=True)
             if lower is None:  # for the path to find out
                 self.status = Status.CONVERGED
                 break
@@ -283,21 +289,33 @@ class PathSolver(FrankWolfe):
             self.gained = 0.0
         self.lam = lam
 
-    def _certified(self, target):
-        """Make passes until one begins at a gap of at most `target`; None: it ended early."""
+    def _certified(self, target, own=False):
+        """Make passes until the best w known has a gap of at most `target`; None: it ended early.
+
+        own: whether w must be that of the dual weights.
+        """
         state = self.state
         for _ in range(self.options.max_iter):
             in_time = self._approximate()
             state.rebuild()
+            if not own and self._gap() <= target:
+                return self._best()
             w, dual, linear, n_steps = state.w, state.dual, state.linear, state.n_steps
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
             if not (in_time and self._exact(at_once=True)):
                 self.status = Status.TIME_LIMIT
                 return None
             gap = self._checked(state.estimated_gap)
-            if gap <= target:
-                hinge = gap + dual - 0.5 * self.lam * squared_norm(w)
-                return self._point(w, max(hinge, 0.0), bool(state.exact), dual, linear)
+            hinge = max(gap + dual - 0.5 * self.lam * squared_norm(w), 0.0)
+            if own:
+                if gap <= target:
+                    return self._point(w, hinge, bool(state.exact), dual, linear)
+            else:
+                self._consider(w, hinge, bool(state.exact))
+                state.rebuild()
+                gap = self._gap()
+                if gap <= target:
+                    return self._best()
             if state.n_steps == n_steps:
                 self.status = Status.STALLED
                 return None
@@ -310,6 +328,28 @@ class PathSolver(FrankWolfe):
                     break
         self.status = Status.MAX_ITER
         return None
+
+    def _consider(self, w, hinge, exact):
+        """Keep a vector whose hinge sum is known, if its primal is the smallest so far."""
+        norm = squared_norm(w)
+        if 0.5 * self.lam * norm + hinge < self._primal():
+            self.kept = w, hinge, norm, exact
+
+    def _primal(self):
+        """P of the vector kept, at the present lambda."""
+        if self.kept is None:
+            return math.inf
+        _, hinge, norm, _ = self.kept
+        return 0.5 * self.lam * norm + hinge
+
+    def _gap(self):
+        """Its gap to the present dual value."""
+        return self._primal() - self.state.dual
+
+    def _best(self):
+        """Make a point of it and of the present dual weights."""
+        w, hinge, _, exact = self.kept
+        return self._point(w, hinge, exact)
 
     def _exact(self, at_once):
         """Make an exact pass, with all oracles at one w or not; note what it gained and cost."""
