@@ -24,6 +24,7 @@ class RegularizationPath(AlongLambda):
         Breakpoints, falling.
     ws_ : sequence of J ndarrays of shape (n_weights,)
         Weights, in the order of the estimator's ``w_``; kept as differences where that is smaller.
+        Neighbours may be equal: only their certificates differ then.
     gaps_ : ndarray of shape (J,)
         Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
     lam_end_ : float
@@ -196,8 +197,8 @@ def ssvm_path(
     Notes
     -----
     The number of breakpoints grows like 1 / eps for each decade of lambda at which the mean hinge
-    loss is well above `eps`; most cost a pass, O(n) oracle calls. Memory for a breakpoint is that
-    of w, or of its changes where those are fewer.
+    loss is well above `eps`; most cost a pass, O(n) oracle calls, or less: several may share their
+    weights. Memory for a breakpoint is that of w, or of its changes where those are fewer.
 
     References
     ----------

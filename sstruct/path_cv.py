@@ -366,7 +366,14 @@ def _fold(search, X, y, weights, train, test, scorer):
         sweep = Sweep(search.estimator, X_train, y_train, weights)
         path = LambdaGrid(sweep, search.lams, search.eps, search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
-    scores = [scorer(path.estimator(lam), X_test, y_test) for lam in path.lams_]
+    scores, last = [], None
+    for lam, w in zip(path.lams_, path.ws_, strict=True):
+        # Breakpoints of a path may share their weights; those of a grid differ in lam at least.
+        if last is None or not np.array_equal(w, last):
+            scores.append(scorer(path.estimator(lam), X_test, y_test))
+        else:
+            scores.append(scores[-1])
+        last = w
     return {
         "lams": path.lams_,
         "scores": np.array(scores),
