@@ -213,9 +213,9 @@ def ssvm_path(
     >>> path = ssvm_path(ChainSSVM(random_state=0), X[:40], y[:40], eps=0.1)
     >>> path.certified_, bool((path.gaps_ <= 0.09).all())
     (True, True)
-    >>> bool(path.gap(0.05) <= 0.1)
+    >>> bool(path.gap(1.0) <= 0.1)
     True
-    >>> bool(path.estimator(0.05).score(X[40:], y[40:]) > 0.7)
+    >>> bool(path.estimator(1.0).score(X[40:], y[40:]) > 0.7)
     True
     """
     check_choice("heuristic", heuristic, (True, False))

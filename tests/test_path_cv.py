@@ -211,7 +211,7 @@ def test_multiclass_with_weights_and_stratified_folds(rng):
     fitted = MulticlassSSVM(random_state=0, lam=search.best_lam_).fit(X, y, weights)
     np.testing.assert_array_equal(search.best_estimator_.w_, fitted.w_)
     plain = PathCV(MulticlassSSVM(random_state=0), cv=3).fit(X, y)
-    assert plain.best_score_ != search.best_score_
+    assert plain.cv_results_["param_lam"][0] != search.cv_results_["param_lam"][0]
     with pytest.raises(ValueError, match="sample_weight"):
         search.fit(X, y, sample_weight=weights[:5])
 
