@@ -82,6 +82,8 @@ SHY = 1e-9
 # The first breakpoint is looked for in such steps of lambda, which shrink to the second.
 JUMP = 8.0
 LEAST_JUMP = 1.5
+# A lambda that takes more certificates than that is no first breakpoint.
+MOST_TRIES = 25
 # Beyond so many times the gap asked for, ordinary passes come before the next certificate.
 FAR = 2.0
 
@@ -295,10 +297,11 @@ class PathSolver(FrankWolfe):
         own: whether w must be that of the dual weights.
         """
         state = self.state
-        for _ in range(self.options.max_iter):
+        most = self.options.max_iter
+        for _ in range(min(most, MOST_TRIES) if own else most):
             in_time = self._approximate()
             state.rebuild()
-            if not own and self._gap() <= target:
+            if not own and self._least_gap() <= target:
                 return self._best()
             w, dual, linear, n_steps = state.w, state.dual, state.linear, state.n_steps
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
@@ -313,7 +316,7 @@ class PathSolver(FrankWolfe):
             else:
                 self._consider(w, hinge, bool(state.exact))
                 state.rebuild()
-                gap = self._gap()
+                gap = self._least_gap()
                 if gap <= target:
                     return self._best()
             if state.n_steps == n_steps:
@@ -342,7 +345,7 @@ class PathSolver(FrankWolfe):
         _, hinge, norm, _ = self.kept
         return 0.5 * self.lam * norm + hinge
 
-    def _gap(self):
+    def _least_gap(self):
         """Its gap to the present dual value."""
         return self._primal() - self.state.dual
 
