@@ -192,7 +192,9 @@ def test_gaps_between_breakpoints(case, rng, certified):
         return brute_force.primal(path.ws_[row], lam, case.terms) - dual
 
     ends = [*path.lams_[1:], path.lam_end_]
-    for row, (lam, end) in enumerate(zip(path.lams_, ends, strict=True)):
+    rows = rng.permutation(len(ends))[:30]
+    for row in {0, len(ends) - 1, *rows.tolist()}:
+        lam, end = path.lams_[row], ends[row]
         exported = certified[lam]
         for at in (lam, rng.uniform(end, lam), end):
             alphas = brute_force.read_working_sets(exported, case.terms)
