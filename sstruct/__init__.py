@@ -6,6 +6,8 @@ from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.multilabel import MultilabelSSVM
+from sstruct.path import RegularizationPath, ssvm_path
+from sstruct.path_cv import PathCV
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
 
@@ -18,10 +20,13 @@ __all__ = [
     "GridCRFSSVM",
     "MulticlassSSVM",
     "MultilabelSSVM",
+    "PathCV",
+    "RegularizationPath",
     "Sequences",
     "TreeSSVM",
     "__version__",
     "show_versions",
+    "ssvm_path",
 ]
 
 

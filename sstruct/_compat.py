@@ -4,6 +4,7 @@
 stand-in of this package, with the same names.
 """
 
+from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils.validation import validate_data
 
 try:
@@ -15,6 +16,7 @@ __all__ = [
     "CallbackSupportMixin",
     "callbacks_of",
     "open_context",
+    "safe_indexing",
     "validate_data",
     "with_callbacks",
 ]

@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 import numpy as np
 from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
@@ -331,6 +331,23 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 f"sstruct reads format {PICKLE_FORMAT}"
             )
         super().__setstate__(state)
+
+
+def training_of(estimator, X, y, sample_weight):
+    """Return what ``fit`` hands to the solver, by the names of ``_fit_problem``'s parameters.
+
+    Validated and packed as in a fit; the estimator is left as it is.
+    """
+    kept = {}
+
+    def keep(problem, block_weight, lam, data, attributes, training):
+        problem, data, attributes = with_rescaling(packer, problem, data, attributes)
+        kept.update(problem=problem, block_weight=block_weight, lam=lam, attributes=attributes)
+
+    packer = clone(estimator)
+    packer._fit_problem = keep
+    packer.fit(X, y, sample_weight)
+    return kept
 
 
 def _fingerprint(arrays):

@@ -12,6 +12,7 @@ from sstruct import (
     GridCRFSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
+    PathCV,
     TreeSSVM,
 )
 from sstruct._documentation import shares_documentation
@@ -28,7 +29,7 @@ def entries(estimator):
 def test_all_estimators_are_looked_at():
     public = [getattr(sstruct, name) for name in sstruct.__all__]
     assert {c for c in public if isinstance(c, type) and issubclass(c, BaseEstimator)} == set(
-        ESTIMATORS
+        [*ESTIMATORS, PathCV]
     )
 
 
@@ -80,3 +81,7 @@ def test_entries_are_taken_whole_and_from_the_source_alone():
 
             <d>
             """
+
+
+def test_the_search_is_documented():
+    assert set(PathCV._get_param_names()) <= entries(PathCV)

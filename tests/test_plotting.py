@@ -60,7 +60,12 @@ def without_dual():
 
 
 def test_public_names():
-    assert plotting.__all__ == ["ConvergenceDisplay", "SegmentationDisplay", "TransitionDisplay"]
+    assert plotting.__all__ == [
+        "ConvergenceDisplay",
+        "RegularizationPathDisplay",
+        "SegmentationDisplay",
+        "TransitionDisplay",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 # (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
 #     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
 #     current w: the dual rises with every step and the result does not depend on who ran the
-#     oracles. With batches of 1 the oracle's own potentials are used.
+#     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks
+#     (`at_once`) is a certificate too, of the point that it begins at.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
 # (c) Policy (which pass next, when to stop) is in frank_wolfe.py.
 """A pass of visits with max-oracles."""
@@ -39,6 +40,7 @@ cpdef enum Sampling:
 cdef struct Visit:
     Py_ssize_t block, hit   # hit: entry of the working set that is good enough, or -1
     double gap, work        # gap: of the block at the batch's w; only in batches
+    bint exact              # of the oracle's answer
 
 
 cdef struct Batch:
@@ -65,7 +67,7 @@ cdef int look_up(
     cdef double mean = 0, size = 0, gap
     cdef OracleAnswer answer
     reserve(scratch, working_set.size)
-    visit.work, visit.hit = 0, -1
+    visit.work, visit.hit, visit.exact = 0, -1, True
     if batch.floor >= 0 and batch.gap_estimates[i] < INFINITY and working_set.size > 1:
         count = gather(working_set, scratch, True, -1)
         problem.scores(
@@ -79,6 +81,7 @@ cdef int look_up(
     problem.maximize(
         i, batch.weights, 1.0, batch.codes + ticket * batch.width, &answer)
     visit.work += answer.work
+    visit.exact = answer.exact
     if batch.size > 1:
         count = gather(working_set, scratch, False, -1)
         problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &visit.work)
@@ -187,7 +190,7 @@ cdef Py_ssize_t draw_batch(
 
 def exact_pass(
         DualState state not None, Crew crew not None, StepKind kind, Sampling sampling, bint cache,
-        Py_ssize_t number, Py_ssize_t keep, double deadline):
+        Py_ssize_t number, Py_ssize_t keep, double deadline, bint at_once=False):
     """Visit n blocks with their max-oracles, in batches.
 
     Parameters
@@ -207,6 +210,9 @@ def exact_pass(
         Passes that an idle labeling of weight 0 survives.
     deadline : float
         On the clock of `seconds`.
+    at_once : bool
+        Whether all oracles run at the w that the pass begins at, each block's once. Without cache
+        hits `estimated_gap` is then the duality gap there, and ``exact`` whether it is certain.
 
     Returns
     -------
@@ -220,10 +226,13 @@ def exact_pass(
     cdef Batch batch
     if crew.problem is not problem:
         raise ValueError("the crew works on another problem")
+    if at_once and sampling != PERMUTATION:
+        raise ValueError("a pass of all blocks at once visits each of them once")
     if sampling == GAP and state.draws is None:
         raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
     state.n_shared = -1
-    batch.size = max(min(problem.batch_size, n), 1)
+    state.exact = True
+    batch.size = n if at_once else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
@@ -244,6 +253,7 @@ def exact_pass(
                 crew.run(size)
                 for b in range(size):
                     state.work += batch.visits[b].work
+                    state.exact = state.exact and batch.visits[b].exact
                     step_exactly(
                         state, &batch.visits[b], batch.codes + b * batch.width, kind,
                         batch.size == 1, number, keep)

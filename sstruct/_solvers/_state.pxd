@@ -17,6 +17,7 @@ cdef class DualState:
     cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
     cdef readonly double work             # counted by the passes
     cdef readonly Py_ssize_t n_labelings  # over all working sets
+    cdef readonly bint exact              # whether every oracle call of the last exact pass was
     cdef double total_gap                 # sum_i q_i gap_i at the last full pass; 0 before it
     cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
     cdef object weights_owner

@@ -212,18 +212,25 @@ class FrankWolfe(Solver):
             return False
         if not options.multi_plane:
             return seconds() < deadline
-        # Approximate passes go on while one gains more per unit of work than the iteration has.
         if options.schedule == "work":
             begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
+        return self._approximate_passes(begin, dual)
+
+    def _approximate_passes(self, begin, dual):
+        """Make them while one gains more per unit of work than all since `begin` and `dual`.
+
+        Return False when the deadline came first.
+        """
+        state, step, number = self.state, STEPS[self.options.step], self.n_passes + 1
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
-            if not approximate_pass(state, step, k % FULL_EVERY == 0, number, keep, deadline):
+            if not approximate_pass(state, step, k % FULL_EVERY == 0, number, KEEP, self.deadline):
                 return False
             self.n_approximate += 1
             now = self._spending()
             if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
                 break
-        return seconds() < deadline
+        return seconds() < self.deadline
 
     def _spending(self):
         """What the rule for approximate passes goes by: counted work, or the paper's clock."""

@@ -1,7 +1,13 @@
 """Pictures of fits and models (needs matplotlib)."""
 
 from ._convergence import ConvergenceDisplay
+from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
 from ._transition import TransitionDisplay
 
-__all__ = ["ConvergenceDisplay", "SegmentationDisplay", "TransitionDisplay"]
+__all__ = [
+    "ConvergenceDisplay",
+    "RegularizationPathDisplay",
+    "SegmentationDisplay",
+    "TransitionDisplay",
+]

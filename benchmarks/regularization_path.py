@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""What does a regularization path cost? Against a grid of 31 lambdas, figures 4 and 8 of paper 001.
+
+    python benchmarks/regularization_path.py [--data ocr-small horses-superpixels] [--eps 0.1]
+
+Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
+each lambda is reached, down to 2^-15: the certified path, the heuristic path, and the 31 values
+2^15 ... 2^-15, each to the same absolute gap, keeping w, keeping dual weights, and each anew. Then,
+with --search, PathCV against GridSearchCV over the 31 values: seconds, the lambda found, and how
+good fits to all samples with it are on the test samples. Writes a table to the screen, JSON and
+a picture into --output. Data from SSTRUCT_DATA.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from benchmark_problems import LOADERS, machine
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV
+
+from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, PathCV, ssvm_path
+from sstruct._along_lambda import LambdaGrid, Sweep
+
+LAMS = 2.0 ** np.arange(15, -16, -1)
+METHODS = ("path", "heuristic", "grid, w kept", "grid, dual kept", "grid, anew")
+
+
+def horses():
+    """Weizmann horses on superpixels, as segmentation.py has them."""
+    from segmentation import Pictures
+
+    pictures = Pictures("horses-superpixels")
+    return pictures.X["train"], pictures.y["train"], pictures.X["test"], pictures.y["test"]
+
+
+def load(name):
+    """Training and test samples, and an estimator."""
+    if name == "horses-superpixels":
+        return GraphCRFSSVM(pairwise="contrast", random_state=0), horses()
+    X, y = LOADERS[name]()
+    order = np.random.default_rng(0).permutation(len(y))
+    cut = len(y) * 2 // 3
+    parts = [[part[i] for i in rows] for rows in (order[:cut], order[cut:]) for part in (X, y)]
+    kind = MulticlassSSVM if name in ("digits", "usps", "yeast") else ChainSSVM
+    return kind(random_state=0), parts
+
+
+def sweep(method, estimator, X, y, eps):
+    """Run a method; return the path or grid and the CPU seconds of all of it."""
+    begin = time.process_time()
+    if method in ("path", "heuristic"):
+        found = ssvm_path(
+            estimator, X, y, eps=eps, lam_min=LAMS[-1], heuristic=method == "heuristic"
+        )
+    else:
+        keep = {"w kept": "primal", "dual kept": "dual", "anew": False}[method.split(", ")[1]]
+        found = LambdaGrid(Sweep(estimator, X, y, None), LAMS, eps, keep)
+    return found, time.process_time() - begin
+
+
+def compare(estimator, X, y, eps, methods):
+    rows = {}
+    for method in methods:
+        found, seconds = sweep(method, estimator, X, y, eps)
+        history = found.history_
+        rows[method] = {
+            "cpu_seconds": seconds,
+            "passes": float(history["passes"][-1]),
+            "values": len(found.lams_),
+            "status": found.status_,
+            "first": float(found.lams_[0]),
+            "end": float(getattr(found, "lam_end_", found.lams_[-1])),
+            "guarantee": getattr(found, "guarantee_", "certified"),
+            "megabytes": found.ws_.nbytes / 1e6,
+            "lam": history["lam"].tolist(),
+            "cumulative_seconds": history["seconds"].tolist(),
+            "cumulative_passes": history["passes"].tolist(),
+        }
+        row = rows[method]
+        print(
+            f"  {method:18s}{row['cpu_seconds']:9.2f} s{row['passes']:9.1f} passes"
+            f"{row['values']:6d} values{row['megabytes']:9.1f} MB  from {row['first']:.3g} to "
+            f"{row['end']:.3g}, {row['status']}, {row['guarantee']}",
+            flush=True,
+        )
+    return rows
+
+
+def search(estimator, X, y, X_test, y_test, eps):
+    """PathCV and GridSearchCV, five folds each."""
+    searches = {
+        "PathCV": PathCV(clone(estimator), eps=eps, lam_min=LAMS[-1]),
+        "PathCV, one-se": PathCV(clone(estimator), eps=eps, lam_min=LAMS[-1], rule="one-se"),
+        "PathCV(lams)": PathCV(clone(estimator), eps=eps, lams=LAMS),
+        "GridSearchCV": GridSearchCV(clone(estimator), {"lam": LAMS}, cv=5),
+    }
+    rows = {}
+    for name, one in searches.items():
+        begin = time.process_time()
+        one.fit(X, y)
+        rows[name] = {
+            "cpu_seconds": time.process_time() - begin,
+            "lam": float(one.best_params_["lam"]),
+            "held_out": float(one.best_score_),
+            "test": float(one.score(X_test, y_test)),
+        }
+        row = rows[name]
+        print(
+            f"  {name:18s}{row['cpu_seconds']:9.2f} s   lam {row['lam']:<10.4g}held out "
+            f"{row['held_out']:.4f}   test {row['test']:.4f}",
+            flush=True,
+        )
+    return rows
+
+
+def picture(report, names, target):
+    """Cumulative passes and seconds against lambda."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(2, len(names), squeeze=False, figsize=(5 * len(names), 7))
+    for column, name in enumerate(names):
+        for method, row in report[name]["sweeps"].items():
+            for ax, what in zip(axes[:, column], ("seconds", "passes")):
+                ax.plot(row["lam"], row[f"cumulative_{what}"], label=method)
+                ax.set(xscale="log", yscale="log", xlabel="lambda", ylabel=f"{what} so far")
+        axes[0, column].set_title(name)
+        for ax in axes[:, column]:
+            ax.invert_xaxis()
+            ax.legend()
+    figure.tight_layout()
+    figure.savefig(target)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [*LOADERS, "horses-superpixels"]
+    parser.add_argument("--data", nargs="*", choices=names, default=["ocr-small"])
+    parser.add_argument("--eps", type=float, default=0.1)
+    parser.add_argument("--methods", nargs="*", choices=METHODS, default=[*METHODS])
+    parser.add_argument("--search", action="store_true")
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    report = {"machine": machine(), "eps": arguments.eps}
+    print(report["machine"])
+    for name in arguments.data:
+        estimator, (X, y, X_test, y_test) = load(name)
+        print(f"{name}, {len(y)} samples, eps {arguments.eps:g}")
+        report[name] = {"sweeps": compare(estimator, X, y, arguments.eps, arguments.methods)}
+        if arguments.search:
+            report[name]["search"] = search(estimator, X, y, X_test, y_test, arguments.eps)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    target = arguments.output / "regularization_path.json"
+    target.write_text(json.dumps(report, indent=1))
+    picture(report, arguments.data, target.with_suffix(".png"))
+    print(f"\nwrote {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,226 @@
+"""The regularization path of an estimator: weights for every lambda, with a guarantee."""
+
+import joblib
+import numpy as np
+
+from sstruct._along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._validation import check_choice, check_number
+
+KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
+
+
+class RegularizationPath(AlongLambda):
+    r"""Weights for every lambda from infinity down to the end of the path.
+
+    Made by :func:`ssvm_path`. With breakpoints :math:`\lambda_1 > \lambda_2 > \dots > \lambda_J`
+    and weights :math:`w_1, \dots, w_J`, w is :math:`(\lambda_1 / \lambda) w_1` above the first
+    and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and :math:`\lambda_j`. Where
+    ``guarantee_`` is ``"certified"``, its objective exceeds the optimum by at most `eps`, at every
+    lambda from ``lam_end_`` on.
+
+    Attributes
+    ----------
+    lams_ : ndarray of shape (J,)
+        Breakpoints, falling.
+    ws_ : sequence of J ndarrays of shape (n_weights,)
+        Weights, in the order of the estimator's ``w_``; kept as differences where that is smaller.
+        Neighbours may be equal: only their certificates differ then.
+    gaps_ : ndarray of shape (J,)
+        Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
+    lam_end_ : float
+        Smallest lambda of the path; 0 where the last weights serve all smaller ones.
+    guarantee_ : {"certified", "approximate", "heuristic"}
+        ``"approximate"``: the gaps rest on an approximate decoder. ``"heuristic"``: gaps are stale
+        estimates.
+    certified_ : bool
+    status_ : str
+        CONVERGED, or what ended the path before the lambda asked for.
+    eps, kappa : float
+    history_ : dict of ndarrays of shape (J,)
+        For each breakpoint: lam; seconds, passes (n oracle calls each), oracle_calls and
+        approximate_passes so far; primal, dual, gap, hinge (the sum of weighted hinge losses),
+        linear (the dual's), working_set_size.
+
+    See Also
+    --------
+    ssvm_path, sstruct.PathCV, sstruct.plotting.RegularizationPathDisplay
+    """
+
+    def __init__(self, sweep, eps, kappa, lam_min, heuristic):
+        super().__init__(sweep, eps)
+        self.kappa = kappa
+        solver = sweep.solver(1.0)
+        self._take(solver.path(eps, kappa, lam_min, heuristic), sweep)
+        self._hinge_at_zero = solver.hinge_at_zero
+        self.lam_end_ = solver.end
+        self.guarantee_ = "certified" if self._exact else "approximate"
+        if heuristic:
+            self.guarantee_ = "heuristic"
+        self._finish(solver.status, f"the path, at lam={solver.end:g},")
+
+    @property
+    def certified_(self):
+        """Whether the duality gaps are certain."""
+        return self.guarantee_ == "certified"
+
+    def _at(self, lam):
+        check_number("lam", lam, above=0)
+        if lam < self.lam_end_:
+            raise ValueError(
+                f"lam={lam:g} is below the end of the path, {self.lam_end_:g}: nothing is known "
+                "there. Compute the path with a smaller lam_min"
+            )
+        row = max(int(np.searchsorted(-self.lams_, -lam, side="right")) - 1, 0)
+        return row, min(self.lams_[row] / lam, 1.0) if row == 0 else 1.0
+
+    def _certificate(self, lam):
+        row, factor = self._at(lam)
+        known = {name: float(column[row]) for name, column in self.history_.items()}
+        norm = 2 * (known["primal"] - known["hinge"]) / known["lam"]
+        if lam >= known["lam"]:
+            # Convexity bounds the hinge losses by those at both ends.
+            hinge = factor * known["hinge"] + (1 - factor) * self._hinge_at_zero
+            product = factor * (known["linear"] - known["hinge"] + known["gap"])
+            primal = 0.5 * lam * factor**2 * norm + hinge
+            return primal, primal - (hinge - known["linear"] + product)
+        primal = 0.5 * lam * norm + known["hinge"]
+        fall = known["hinge"] - known["gap"]
+        return primal, primal - (known["hinge"] - lam / known["lam"] * fall)
+
+    def gap(self, lam):
+        """Bound the suboptimality of ``w(lam)``.
+
+        Parameters
+        ----------
+        lam : float
+
+        Returns
+        -------
+        float
+            The duality gap of ``w(lam)`` and rescaled dual weights, from its formula, without the
+            data; above the first breakpoint an upper bound on it. At most `eps`.
+        """
+        primal, dual = self._certificate(lam)
+        return max(primal - dual, 0.0)
+
+    def save(self, file):
+        """Write the path to a file, by joblib's compressed pickle.
+
+        Parameters
+        ----------
+        file : str, path or file object
+        """
+        joblib.dump(self, file, compress=3)
+
+    @classmethod
+    def load(cls, file):
+        """Read a path that ``save`` has written; from trusted sources only, as any pickle.
+
+        Parameters
+        ----------
+        file : str, path or file object
+
+        Returns
+        -------
+        RegularizationPath
+        """
+        path = joblib.load(file)
+        if not isinstance(path, cls):
+            raise ValueError(f"the file holds a {type(path).__name__}, expected a {cls.__name__}")
+        return path
+
+    def __repr__(self):
+        end = "all smaller lam" if self.lam_end_ == 0 else f"lam={self.lam_end_:g}"
+        return (
+            f"<{self.guarantee_} path of {type(self._template).__name__}: {len(self.lams_)} "
+            f"breakpoints from lam={self.lams_[0]:g} to {end}, eps={self.eps:g}>"
+        )
+
+
+def ssvm_path(
+    estimator,
+    X,
+    y,
+    *,
+    eps=0.1,
+    kappa=None,
+    lam_min=None,
+    heuristic=False,
+    sample_weight=None,
+):
+    r"""Compute weights for every lambda: an approximate regularization path.
+
+    At every lambda of the path the objective of the weights found exceeds the optimum by at most
+    `eps`, which is certified by the duality gap. Nothing is left between the breakpoints: how the
+    gap changes with lambda, while w does not, is known exactly ([1]_, section 4).
+
+    Parameters
+    ----------
+    estimator : ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM or TreeSSVM
+        Unfitted; its `solver` is ``"mp-bcfw"`` or ``"bcfw"``. `lam`, `tol`, `average`,
+        `warm_start` and callbacks are not looked at; `max_iter` is for each breakpoint, `max_time`
+        for the whole path. Bounds must have 0 between them.
+    X, y : as in the estimator's ``fit``
+    eps : float, default=0.1
+        Largest suboptimality, absolute, in units of the mean loss.
+    kappa : float, default=None
+        Breakpoints are solved to a gap of `kappa` times `eps`, `kappa` below 1. None: 0.9, or 0.7
+        for the heuristic path.
+    lam_min : float, default=None
+        Where the path may end, if it does not before; None: at a ten thousandth of the first
+        breakpoint. It ends by itself where the mean hinge loss is at most `eps`: such weights serve
+        all smaller lambdas.
+    heuristic : bool, default=False
+        Whether to trust block gaps as last seen instead of checking them. No guarantee; where
+        oracle calls are dear and the cache spares them, much faster.
+    sample_weight : array-like of shape (n,), default=None
+
+    Returns
+    -------
+    RegularizationPath
+
+    Raises
+    ------
+    ValueError, TypeError
+        As from ``fit``; where 0 is out of bounds; for solvers without dual weights.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Where `max_iter` or `max_time` end the path before `lam_min`. What has been computed keeps
+        its guarantee, and ``lam_end_`` says how far it goes.
+
+    See Also
+    --------
+    sstruct.PathCV : Choose lambda by cross-validation along paths.
+
+    Notes
+    -----
+    The number of breakpoints grows like 1 / eps for each decade of lambda at which the mean hinge
+    loss is well above `eps`; most cost a pass, O(n) oracle calls, or less: several may share their
+    weights. Memory for a breakpoint is that of w, or of its changes where those are fewer.
+
+    References
+    ----------
+    .. [1] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM, ssvm_path
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=60, random_state=0)
+    >>> path = ssvm_path(ChainSSVM(random_state=0), X[:40], y[:40], eps=0.1)
+    >>> path.certified_, bool((path.gaps_ <= 0.09).all())
+    (True, True)
+    >>> bool(path.gap(1.0) <= 0.1)
+    True
+    >>> bool(path.estimator(1.0).score(X[40:], y[40:]) > 0.7)
+    True
+    """
+    check_choice("heuristic", heuristic, (True, False))
+    kappa = (KAPPA_HEURISTIC if heuristic else KAPPA) if kappa is None else kappa
+    check_sweep(eps, kappa, lam_min)
+    sweep = Sweep(estimator, X, y, sample_weight)
+    sweep.check_zero()
+    return RegularizationPath(sweep, eps, kappa, lam_min, heuristic)

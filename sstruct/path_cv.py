@@ -1,0 +1,383 @@
+"""PathCV: lambda by cross-validation along regularization paths."""
+
+import time
+from copy import deepcopy
+
+import numpy as np
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._along_lambda import LambdaGrid, Sweep, check_sweep
+from sstruct._compat import safe_indexing
+from sstruct._validation import check_choice, check_number, check_weights
+from sstruct.path import KAPPA, ssvm_path
+
+
+def _has(name):
+    """Whether the estimator, the best one once there is one, has a method."""
+
+    def check(search):
+        getattr(getattr(search, "best_estimator_", search.estimator), name)
+        return True
+
+    return check
+
+
+class PathCV(MetaEstimatorMixin, BaseEstimator):
+    """Choose lambda by cross-validation, among all lambdas at once.
+
+    Each fold computes one regularization path and scores every piece of it on the samples left out:
+    the score as a function of all lambdas, for about the price of a grid. With `lams` the fold
+    instead solves those, one after another from the largest on, each from the one before.
+
+    Parameters
+    ----------
+    estimator : ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM or TreeSSVM
+        With what :func:`sstruct.ssvm_path` asks of it.
+    eps : float, default=0.1
+        Largest duality gap, absolute, in units of the mean loss: of the paths, and at each of
+        `lams`.
+    kappa : float or None, default=None
+        As in :func:`sstruct.ssvm_path`.
+    lam_min : float or None, default=None
+        Where paths may end, as in :func:`sstruct.ssvm_path`.
+    heuristic : bool, default=False
+        Whether paths trust stale gaps, as in :func:`sstruct.ssvm_path`.
+    lams : array-like of shape (m,) or None, default=None
+        Values to choose from; None: all.
+    warm_start : {"primal", "dual", False}, default="primal"
+        What one of `lams` keeps of the one before: the weights, the dual weights, or nothing.
+    cv : int, cross-validation generator or iterable, default=5
+        As in scikit-learn's searches.
+    scoring : str, callable or None, default=None
+        As there; None: the estimator's ``score``.
+    rule : {"best", "one-se"}, default="best"
+        ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
+        within one standard error (over folds) of it. Of equal scores, the largest lambda.
+    refit : bool, default=True
+        Whether to fit the estimator, with the lambda found and its own `tol`, to all samples.
+    n_jobs : int or None, default=None
+        Folds at the same time, through joblib and any of its backends.
+
+    Attributes
+    ----------
+    best_lam_ : float
+        Upper end of the best piece.
+    best_index_ : int
+        Its place in ``cv_results_``.
+    best_score_ : float
+        Mean score there.
+    best_params_ : dict
+        ``{"lam": best_lam_}``.
+    best_estimator_ : estimator
+        Fitted to all samples, with `refit`.
+    cv_results_ : dict of arrays
+        As that of scikit-learn's searches, a row for each piece of the mean score, lambda falling:
+        param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
+        std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there.
+    lam_end_ : float
+        Smallest lambda that all folds have reached; 0: all.
+    certified_ : bool
+        Whether all paths are, see :class:`sstruct.RegularizationPath`.
+    scorer_ : callable
+    n_splits_ : int
+    refit_time_ : float
+        Seconds, with `refit`.
+    classes_, n_features_in_, feature_names_in_
+        Those of the best estimator.
+
+    See Also
+    --------
+    sstruct.ssvm_path : One path.
+    sklearn.model_selection.GridSearchCV : Works for lambda too, as for any parameter.
+
+    Notes
+    -----
+    Above its first breakpoint a fold's weights are multiples of one vector, whose predictions do
+    not depend on the factor, unless a part of the model is not learned (`pairwise` a float); the
+    score there is taken to be that of the first breakpoint.
+
+    Other parameters than lambda are for a grid search over this estimator.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM, PathCV
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=60, random_state=0)
+    >>> search = PathCV(ChainSSVM(random_state=0), eps=0.1, cv=3).fit(X, y)
+    >>> search.certified_
+    True
+    >>> bool(search.best_score_ > 0.7)
+    True
+    >>> search.best_estimator_.lam == search.best_lam_
+    True
+    """
+
+    def __init__(
+        self,
+        estimator,
+        *,
+        eps=0.1,
+        kappa=None,
+        lam_min=None,
+        heuristic=False,
+        lams=None,
+        warm_start="primal",
+        cv=5,
+        scoring=None,
+        rule="best",
+        refit=True,
+        n_jobs=None,
+    ):
+        self.estimator = estimator
+        self.eps = eps
+        self.kappa = kappa
+        self.lam_min = lam_min
+        self.heuristic = heuristic
+        self.lams = lams
+        self.warm_start = warm_start
+        self.cv = cv
+        self.scoring = scoring
+        self.rule = rule
+        self.refit = refit
+        self.n_jobs = n_jobs
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self.estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.classifier_tags = deepcopy(inner.classifier_tags)
+        tags.target_tags = deepcopy(inner.target_tags)
+        tags.input_tags = deepcopy(inner.input_tags)
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
+
+    def fit(self, X, y, sample_weight=None, groups=None):
+        """Compute the folds' paths, choose lambda and fit with it.
+
+        Parameters
+        ----------
+        X, y : as in the estimator's ``fit``
+        sample_weight : array-like of shape (n,), optional
+            For the fits; scores are not weighted.
+        groups : array-like of shape (n,), optional
+            For the splits.
+
+        Returns
+        -------
+        self
+        """
+        self._check()
+        weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        splits = list(splitter.split(X, y, groups))
+        folds = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
+        )
+        self.scorer_, self.n_splits_ = scorer, len(folds)
+        self._folds = folds
+        self.certified_ = all(fold["certified"] for fold in folds)
+        self.lam_end_ = max(fold["end"] for fold in folds)
+        self._collect()
+        if self.refit:
+            begin = time.perf_counter()
+            model = clone(self.estimator).set_params(lam=self.best_lam_)
+            given = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.best_estimator_ = model.fit(X, y, **given)
+            self.refit_time_ = time.perf_counter() - begin
+        return self
+
+    def _check(self):
+        """Refuse parameters out of range."""
+        check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
+        check_choice("heuristic", self.heuristic, (True, False))
+        check_choice("warm_start", self.warm_start, ("primal", "dual", False))
+        check_choice("rule", self.rule, ("best", "one-se"))
+        check_choice("refit", self.refit, (True, False))
+        if self.lams is not None:
+            lams = np.asarray(self.lams)
+            if lams.ndim != 1 or len(lams) == 0 or lams.dtype.kind not in "iuf":
+                raise ValueError(f"lams must be a list of positive numbers, found {self.lams!r}")
+            for lam in lams.tolist():
+                check_number("lams", lam, above=0)
+
+    def _collect(self):
+        """Set ``cv_results_`` and what is best."""
+        ends = np.unique(np.concatenate([fold["lams"] for fold in self._folds]))[::-1]
+        lams = ends[ends >= self.lam_end_]
+        if len(lams) == 0:
+            raise ValueError(
+                "no lambda has been reached in every fold: increase max_iter or max_time of the "
+                "estimator, or eps"
+            )
+        scores = np.array([self.split_scores(lam) for lam in lams])
+        mean, std = scores.mean(axis=1), scores.std(axis=1)
+        if np.isnan(mean).all():
+            raise ValueError("scoring gave NaN for every lambda")
+        known = np.where(np.isnan(mean), -np.inf, mean)
+        self.best_index_ = int(known.argmax())
+        if self.rule == "one-se" and len(self._folds) > 1:
+            error = scores[self.best_index_].std(ddof=1) / np.sqrt(len(self._folds))
+            self.best_index_ = int(np.argmax(known >= known[self.best_index_] - error))
+        self.best_lam_ = float(lams[self.best_index_])
+        self.best_score_ = float(mean[self.best_index_])
+        self.best_params_ = {"lam": self.best_lam_}
+        seconds = [[fold["seconds"][_piece(fold, lam)] for fold in self._folds] for lam in lams]
+        self.cv_results_ = {
+            "mean_fit_time": np.mean(seconds, axis=1),
+            "param_lam": np.ma.array(lams, mask=False),
+            "params": [{"lam": lam} for lam in lams.tolist()],
+            **{f"split{k}_test_score": scores[:, k] for k in range(len(self._folds))},
+            "mean_test_score": mean,
+            "std_test_score": std,
+            "rank_test_score": np.array([1 + (known > value).sum() for value in known], np.int32),
+        }
+
+    def split_scores(self, lam):
+        """Look up the score of each fold at any lambda; of a grid, at the next larger value.
+
+        Parameters
+        ----------
+        lam : float
+            At least ``lam_end_``.
+
+        Returns
+        -------
+        ndarray of shape (n_splits,)
+        """
+        check_is_fitted(self, "lam_end_")
+        check_number("lam", lam, above=0)
+        if lam < self.lam_end_:
+            raise ValueError(f"lam={lam:g} is below the end of the paths, {self.lam_end_:g}")
+        return np.array([fold["scores"][_piece(fold, lam)] for fold in self._folds])
+
+    @available_if(_has("predict"))
+    def predict(self, X):
+        """Predict with the best estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        As the estimator's ``predict``.
+        """
+        return self._best().predict(X)
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X):
+        """Compute the decision function of the best estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        As the estimator's ``decision_function``.
+        """
+        return self._best().decision_function(X)
+
+    @available_if(_has("predict_top_k"))
+    def predict_top_k(self, X, k):
+        """Find the k best labellings with the best estimator.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        k : int
+
+        Returns
+        -------
+        As the estimator's ``predict_top_k``.
+        """
+        return self._best().predict_top_k(X, k)
+
+    def score(self, X, y, **keywords):
+        """Score the best estimator, by `scoring`.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        **keywords : dict
+            For the scorer, such as sample_weight.
+
+        Returns
+        -------
+        float
+        """
+        return self.scorer_(self._best(), X, y, **keywords)
+
+    def _best(self):
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError("this PathCV was fitted with refit=False and cannot predict")
+        return self.best_estimator_
+
+    @property
+    def classes_(self):
+        """Labels of the best estimator."""
+        return self._best().classes_
+
+    @property
+    def n_features_in_(self):
+        """Number of features of the best estimator."""
+        return self._of_best("n_features_in_")
+
+    @property
+    def feature_names_in_(self):
+        """Names of the features, where X had some."""
+        return self._of_best("feature_names_in_")
+
+    def _of_best(self, name):
+        if "best_estimator_" not in self.__dict__:
+            raise AttributeError(f"this PathCV has no {name} before it is fitted")
+        return getattr(self.best_estimator_, name)
+
+
+def _piece(fold, lam):
+    """Place of the piece of a fold's path that lambda is in; above the first: the first."""
+    return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
+
+
+def _fold(search, X, y, weights, train, test, scorer):
+    """Compute the path or grid of a fold, and score each piece of it."""
+    X_train, y_train = safe_indexing(X, train), safe_indexing(y, train)
+    X_test, y_test = safe_indexing(X, test), safe_indexing(y, test)
+    weights = None if weights is None else weights[train]
+    if search.lams is None:
+        path = ssvm_path(
+            search.estimator, X_train, y_train, eps=search.eps, kappa=search.kappa,
+            lam_min=search.lam_min, heuristic=search.heuristic, sample_weight=weights,
+        )  # fmt: skip
+        end, certified = path.lam_end_, path.certified_
+    else:
+        sweep = Sweep(search.estimator, X_train, y_train, weights)
+        path = LambdaGrid(sweep, search.lams, search.eps, search.warm_start)
+        end, certified = path.lams_.min(initial=np.inf), path.certified_
+    scores, last = [], None
+    for lam, w in zip(path.lams_, path.ws_, strict=True):
+        # Breakpoints of a path may share their weights; those of a grid differ in lam at least.
+        if last is None or not np.array_equal(w, last):
+            scores.append(scorer(path.estimator(lam), X_test, y_test))
+        else:
+            scores.append(scores[-1])
+        last = w
+    return {
+        "lams": path.lams_,
+        "scores": np.array(scores),
+        "seconds": path.history_.get("seconds", np.empty(0)),
+        "end": end,
+        "certified": certified,
+    }

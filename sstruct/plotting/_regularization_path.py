@@ -1,0 +1,187 @@
+"""What a regularization path looks like along lambda."""
+
+import numpy as np
+from sklearn.metrics import check_scoring
+
+from ._matplotlib import import_pyplot
+
+_Y_LABELS = {
+    "objective": "Objective",
+    "gap": "Duality gap",
+    "score": "Score",
+    "working_set_size": "Cached labellings of a sample",
+}
+# Points of the curves above the first breakpoint, and how far they go on each side.
+_BEYOND = 10.0
+_POINTS = 12
+
+
+class RegularizationPathDisplay:
+    """Objective, gap, scores or working sets of a path against lambda.
+
+    It is recommended to use :meth:`from_path`.
+
+    Parameters
+    ----------
+    curves : dict of dict
+        For each of ``"objective"``, ``"gap"``, ``"score"`` and ``"working_set_size"`` that is known
+        a dict of curves by name, each a pair of arrays (lams, values).
+    eps : float, default=None
+        Bound that the gap keeps; drawn with it.
+    guarantee : str, default="certified"
+        ``guarantee_`` of the path; others are said in the legend.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+    lines_ : list of matplotlib Line2D
+        The curves.
+
+    See Also
+    --------
+    sstruct.ssvm_path : Computes a path.
+    ConvergenceDisplay : One fit.
+
+    Examples
+    --------
+    >>> from sstruct.plotting import RegularizationPathDisplay
+    >>> curves = {"score": {"validation": ([10.0, 1.0, 0.1], [0.5, 0.8, 0.7])}}
+    >>> display = RegularizationPathDisplay(curves).plot(y="score")
+    >>> display.lines_[0].get_ydata()
+    array([0.5, 0.8, 0.7])
+    """
+
+    def __init__(self, curves, *, eps=None, guarantee="certified"):
+        self.curves, self.eps, self.guarantee = curves, eps, guarantee
+
+    @classmethod
+    def from_path(
+        cls,
+        path,
+        *,
+        train=None,
+        validation=None,
+        scoring=None,
+        y="objective",
+        ax=None,
+        **kwargs,
+    ):
+        """Plot a path.
+
+        Parameters
+        ----------
+        path : RegularizationPath
+        train, validation : tuple of (X, y), default=None
+            Samples to score every piece on.
+        scoring : str, callable or None, default=None
+            As in scikit-learn's searches; None: the estimator's ``score``.
+        y : {"objective", "gap", "score", "working_set_size"}, default="objective"
+            Vertical axis, see :meth:`plot`.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        **kwargs : dict
+            Passed to matplotlib's `plot`.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+            Object that holds the curves.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM, ssvm_path
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import RegularizationPathDisplay
+        >>> X, y = make_sequences(n_samples=40, random_state=0)
+        >>> path = ssvm_path(ChainSSVM(), X, y)
+        >>> display = RegularizationPathDisplay.from_path(path, y="gap")
+        """
+        lams, rows = _points(path)
+        bounds = np.array([path._certificate(lam) for lam in lams])
+        curves = {
+            "objective": {"primal": (lams, bounds[:, 0]), "dual": (lams, bounds[:, 1])},
+            "gap": {"gap": (lams, np.maximum(bounds[:, 0] - bounds[:, 1], 0))},
+            "working_set_size": {
+                "cached labellings": (path.lams_, path.history_["working_set_size"])
+            },
+        }
+        scores = {}
+        for name, data in (("training", train), ("validation", validation)):
+            if data is not None:
+                models = [path.estimator(lam) for lam in path.lams_]
+                scorer = check_scoring(models[0], scoring=scoring)
+                values = np.array([scorer(model, *data) for model in models])
+                scores[name] = (lams, values[rows])
+        if scores:
+            curves["score"] = scores
+        display = cls(curves, eps=path.eps, guarantee=path.guarantee_)
+        return display.plot(ax=ax, y=y, **kwargs)
+
+    def plot(self, ax=None, *, y="objective", **kwargs):
+        """Draw curves against lambda, which falls from left to right.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        y : {"objective", "gap", "score", "working_set_size"}, default="objective"
+            Vertical axis: primal and dual objectives (above the first breakpoint an upper bound on
+            the primal); the gap between them, with the bound that it keeps; scores of the samples
+            given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
+        **kwargs : dict
+            Passed to matplotlib's `plot`, for all curves.
+
+        Returns
+        -------
+        display : RegularizationPathDisplay
+            The object itself.
+
+        Examples
+        --------
+        >>> from sstruct.plotting import RegularizationPathDisplay
+        >>> curves = {"gap": {"gap": ([10.0, 1.0], [0.05, 0.1])}}
+        >>> len(RegularizationPathDisplay(curves, eps=0.1).plot(y="gap").lines_)
+        2
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        if y not in _Y_LABELS:
+            raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {y!r}")
+        if y not in self.curves:
+            raise ValueError(
+                f"this display has no {y}"
+                + (": give from_path samples, train=(X, y) or validation" if y == "score" else "")
+            )
+        if ax is None:
+            _, ax = plt.subplots()
+        suffix = "" if self.guarantee == "certified" else f" ({self.guarantee})"
+        lines = []
+        for name, (lams, values) in self.curves[y].items():
+            style = "--" if name == "dual" else "-"
+            options = {"linestyle": style, "label": name + suffix, **kwargs}
+            lines += ax.plot(np.asarray(lams), np.asarray(values), **options)
+        if y == "gap" and self.eps is not None:
+            lines.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+        ax.set_xscale("log")
+        if not ax.xaxis_inverted():
+            ax.invert_xaxis()
+        ax.set(xlabel="lambda", ylabel=_Y_LABELS[y])
+        ax.grid(True, which="major", alpha=0.3)
+        ax.set_axisbelow(True)
+        ax.legend()
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        self.lines_ = lines
+        return self
+
+
+def _points(path):
+    """Lambdas at both ends of each piece, falling, and the row of each piece."""
+    first, last = path.lams_[0], path.lams_[-1]
+    above = np.geomspace(_BEYOND * first, first, _POINTS, endpoint=False)
+    end = path.lam_end_ if path.lam_end_ > 0 else last / _BEYOND
+    ends = np.append(np.nextafter(path.lams_[1:], np.inf), min(end, last))
+    lams = np.concatenate([above, np.column_stack([path.lams_, ends]).ravel()])
+    return lams, np.r_[np.zeros(_POINTS, int), np.repeat(np.arange(len(path.lams_)), 2)]

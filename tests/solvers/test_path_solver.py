@@ -1,0 +1,179 @@
+"""Changes of lambda in place, and passes that certify the point they begin at."""
+
+import math
+
+import numpy as np
+import pytest
+
+from sstruct._problems._crew import Crew
+from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._full_pass import full_pass
+from sstruct._solvers._rescale import (
+    direction,
+    keep_dual_weights,
+    rescale,
+    start_at_largest_losses,
+)
+from sstruct._solvers._steps import StepKind
+from sstruct._solvers.frank_wolfe import Options
+from sstruct._solvers.path import PathSolver
+from sstruct._solvers.status import Status
+from tests.solvers.small import BOUNDS, KINDS, Small
+
+LATER = math.inf
+
+
+def after_passes(small, n=3, **keywords):
+    state, crew = small.state(**keywords), Crew(small.problem, 1)
+    for number in range(1, n + 1):
+        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER)
+    return state, crew
+
+
+@pytest.mark.parametrize("box", BOUNDS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("ratio", [1.0, 0.7, 0.01])
+def test_rescale_keeps_w(rng, kind, box, ratio):
+    small = Small(rng, kind, box=box)
+    state, _ = after_passes(small)
+    w, dual, linear = state.w, state.dual, state.linear
+    rescale(state, ratio * small.lam)
+    small.lam *= ratio
+    assert state.lam == small.lam
+    np.testing.assert_array_equal(state.w, w)
+    small.check(state)
+    assert state.dual == pytest.approx(ratio * dual, rel=1e-12)
+    assert state.linear == pytest.approx(ratio * linear, rel=1e-12)
+    state.rebuild()
+    np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-12)
+    small.check(state)
+
+
+@pytest.mark.parametrize("box", BOUNDS)
+@pytest.mark.parametrize("ratio", [0.1, 10.0])
+def test_keep_dual_weights(rng, box, ratio):
+    small = Small(rng, box=box)
+    state, _ = after_passes(small)
+    v = state.v()
+    keep_dual_weights(state, ratio * small.lam)
+    small.lam *= ratio
+    np.testing.assert_allclose(state.v(), v / ratio, rtol=1e-12, atol=1e-14)
+    assert state.estimated_gap == math.inf
+    small.check(state)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_gap_estimates_follow(rng, kind):
+    small = Small(rng, kind)
+    state, crew = after_passes(small, 4)
+    state.rebuild()
+    hinge, _ = full_pass(crew, state.live_w, small.q, state)
+    gap = state.estimated_gap
+    assert gap == pytest.approx(small.primal(small.flat(state.w)) - state.dual, rel=1e-9)
+    # The gap of each block rises by (1 - ratio) of its slope, and those slopes sum to h - gap.
+    rescale(state, 0.6 * small.lam, gaps=True)
+    small.lam *= 0.6
+    true = small.primal(small.flat(state.w)) - state.dual
+    assert true == pytest.approx(gap + 0.4 * (hinge - gap), rel=1e-9)
+    assert state.estimated_gap >= true * (1 - 1e-9)
+    # No less than that only for blocks whose slope is negative.
+    assert state.estimated_gap <= gap + 0.4 * (hinge - gap) + 0.4 * gap + 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_start_at_largest_losses(rng, kind):
+    small = Small(rng, kind)
+    state = small.state()
+    assert start_at_largest_losses(state)
+    most = sum(block.weight * block.loss.max() for block in small.terms)
+    assert state.linear == pytest.approx(most, rel=1e-14)
+    small.check(state)
+    for alphas, block in zip(small.alphas(state), small.terms, strict=True):
+        (best,) = [labeling for labeling, alpha in alphas.items() if alpha > 0]
+        assert block.loss[block.labelings.index(best)] == block.loss.max()
+    assert state.n_oracle_calls == len(small.terms)
+
+
+@pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])
+@pytest.mark.parametrize("batch", [1, 3])
+def test_a_pass_at_once_certifies_its_beginning(rng, box, batch):
+    small = Small(rng, box=box, batch=batch)
+    state, crew = after_passes(small, 2)
+    for number in range(3, 8):
+        state.rebuild()
+        dual = state.dual
+        true = small.primal(small.flat(state.w)) - dual
+        assert exact_pass(
+            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER,
+            at_once=True,
+        )  # fmt: skip
+        assert state.estimated_gap == pytest.approx(true, rel=1e-9, abs=1e-14)
+        assert state.exact
+        assert state.dual >= dual
+        small.check(state)
+
+
+@pytest.mark.parametrize("sampling", [Sampling.UNIFORM, Sampling.GAP])
+def test_at_once_is_each_block_once(rng, sampling):
+    small = Small(rng)
+    state, crew = after_passes(small, draw=True)
+    with pytest.raises(ValueError, match="visits each of them once"):
+        exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, 1, 10, LATER, at_once=True)
+
+
+@pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])
+def test_direction(rng, box):
+    small = Small(rng, box=box)
+    state, _ = after_passes(small)
+    z, most = direction(state)
+    for s in (1e-6, 0.5 * min(most, 1e3), min(most, 1e3)):
+        keep_dual_weights(state, 1 / s)
+        np.testing.assert_allclose(state.w, s * z, rtol=1e-12, atol=1e-300)
+    if most < math.inf:
+        keep_dual_weights(state, 0.9 / most)
+        assert abs(state.w - z * most / 0.9).max() > 0
+    else:
+        assert box != "mixed"
+
+
+def test_refused_changes(rng):
+    small = Small(rng)
+    state = small.state()
+    for lam in (0, -1, 2 * small.lam, math.nan):
+        with pytest.raises(ValueError, match="lam must be positive and at most"):
+            rescale(state, lam)
+    for lam in (0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="lam must be positive"):
+            keep_dual_weights(state, lam)
+    averaged = small.state(average=True)
+    for change in (rescale, keep_dual_weights):
+        with pytest.raises(ValueError, match="averages"):
+            change(averaged, small.lam)
+
+
+def test_rounding_ends_a_path_of_no_gap_at_all(rng):
+    small = Small(rng)
+    solver = PathSolver(small.problem, small.state(), small.q, Options(max_iter=300))
+    points = list(solver.path(1e-18, 0.5, None, False))
+    assert len(points) >= 1
+    assert solver.status is Status.STALLED
+    assert solver.end > 0
+
+
+def test_the_first_breakpoint_is_as_small_as_it_may_be(rng):
+    # At a third of it no dual weights with so small a gap keep their losses: checked by the path
+    # itself for a smaller eps, whose dual weights are near the optimum.
+    small = Small(rng, n=30)
+    eps = 0.05
+    solver = PathSolver(small.problem, small.state(), small.q, Options())
+    first = next(solver.path(eps, 0.9, None, False))
+    h = solver.hinge_at_zero
+    assert h == pytest.approx(sum(t.weight * t.loss.max() for t in small.terms), rel=1e-12)
+    assert h - first.linear <= eps
+    assert first.gap <= 0.9 * eps
+    for factor in (1, 2, 10, 1e3):
+        state = small.state()
+        keep_dual_weights(state, factor * first.lam)
+        small.lam = factor * first.lam
+        excess = small.primal(small.flat(first.w) / factor) - small.optimum()
+        assert -1e-9 <= excess <= eps

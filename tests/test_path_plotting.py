@@ -1,0 +1,102 @@
+"""RegularizationPathDisplay: what is drawn, not how it looks."""
+
+import numpy as np
+import pytest
+
+from sstruct import ChainSSVM, ssvm_path
+from sstruct.datasets import make_sequences
+from sstruct.metrics import flat_f1_score, make_flat_scorer
+from sstruct.plotting import RegularizationPathDisplay
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+plt = pytest.importorskip("matplotlib.pyplot")
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_sequences(n_samples=40, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def path(data):
+    return ssvm_path(ChainSSVM(random_state=0), *data, eps=0.05)
+
+
+def test_objectives(path):
+    display = RegularizationPathDisplay.from_path(path)
+    primal, dual = display.lines_
+    assert [line.get_label() for line in display.lines_] == ["primal", "dual"]
+    lams = primal.get_xdata()
+    assert (np.diff(lams) <= 0).all()
+    assert lams[0] == pytest.approx(10 * path.lams_[0])
+    assert set(path.lams_) <= set(lams)
+    assert (primal.get_ydata() - dual.get_ydata() <= 0.05).all()
+    assert (primal.get_ydata() >= dual.get_ydata() - 1e-12).all()
+    for lam, value in zip(path.lams_, path.history_["primal"], strict=True):
+        assert primal.get_ydata()[lams == lam][0] == pytest.approx(value)
+    assert display.ax_.xaxis_inverted()
+    assert display.ax_.get_xscale() == "log"
+    assert display.figure_ is display.ax_.figure
+
+
+def test_gap_and_its_bound(path):
+    gap, bound = RegularizationPathDisplay.from_path(path, y="gap").lines_
+    assert gap.get_ydata().max() <= 0.05
+    assert gap.get_ydata().max() > 0.0499  # at the end of a piece
+    assert bound.get_ydata()[0] == 0.05
+
+
+def test_scores(path, data):
+    X, y = data
+    display = RegularizationPathDisplay.from_path(
+        path, train=(X, y), validation=(X[:9], y[:9]), y="score"
+    )
+    training, validation = display.lines_
+    assert [line.get_label() for line in display.lines_] == ["training", "validation"]
+    for row in (0, 3, len(path.lams_) - 1):
+        lam = path.lams_[row]
+        for line, n in ((training, 40), (validation, 9)):
+            drawn = line.get_ydata()[line.get_xdata() == lam]
+            assert drawn[0] == path.estimator(lam).score(X[:n], y[:n])
+    display = RegularizationPathDisplay.from_path(
+        path,
+        validation=(X, y),
+        scoring=make_flat_scorer(flat_f1_score, average="macro"),
+        y="score",
+    )
+    expected = flat_f1_score(y, path.predict(X, path.lams_[0]), average="macro")
+    assert display.lines_[0].get_ydata()[0] == pytest.approx(expected)
+
+
+def test_working_sets_in_given_axes(path):
+    _, ax = plt.subplots()
+    display = RegularizationPathDisplay.from_path(path, y="working_set_size", ax=ax, color="red")
+    assert display.ax_ is ax
+    (line,) = display.lines_
+    np.testing.assert_array_equal(line.get_ydata(), path.history_["working_set_size"])
+    assert line.get_color() == "red"
+
+
+def test_what_is_not_certified_says_so(data):
+    path = ssvm_path(ChainSSVM(random_state=0), *data, heuristic=True)
+    display = RegularizationPathDisplay.from_path(path)
+    assert [line.get_label() for line in display.lines_] == [
+        "primal (heuristic)",
+        "dual (heuristic)",
+    ]
+
+
+def test_wrong_axes(path):
+    display = RegularizationPathDisplay.from_path(path)
+    with pytest.raises(ValueError, match="y must be one of"):
+        display.plot(y="norm")
+    with pytest.raises(ValueError, match=r"no score: give from_path samples"):
+        display.plot(y="score")
+    assert len(plt.get_fignums()) == 1
