@@ -14,14 +14,16 @@ from sstruct import (
     GraphCRFSSVM,
     GridCRFSSVM,
     MulticlassSSVM,
+    MultilabelSSVM,
     RegularizationPath,
     TreeSSVM,
     ssvm_path,
 )
 from sstruct._solvers.path import PathSolver
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
-from tests.reference import boxed_qp, brute_force, graphs
+from tests.reference import boxed_qp, brute_force, graphs, label_sets
 from tests.solvers.small import make_bounds
+from tests.solvers.test_slack import slack_terms
 
 EPS = 0.1
 
@@ -114,6 +116,20 @@ def forests(rng, **parameters):
     return Case(GraphCRFSSVM(pairwise="full", random_state=0, **parameters), X, y, terms)
 
 
+def sets(rng, **parameters):
+    X, Y = rng.standard_normal((16, 3)), rng.integers(0, 2, (16, 3))
+    edges = np.array([(0, 1), (0, 2), (1, 2)])
+    terms = label_sets.blocks(X, Y, edges, "and", True)
+    return Case(MultilabelSSVM(random_state=0, **parameters), X, Y, terms)
+
+
+def slack(case):
+    """The same under slack rescaling."""
+    case.estimator.set_params(rescaling="slack")
+    case.terms = slack_terms(case.terms)
+    return case
+
+
 CASES = {
     "chains": chains,
     "chains-gap-cache": lambda rng: chains(rng, sampling="gap", cache=True, step="corrective"),
@@ -124,6 +140,9 @@ CASES = {
     "multiclass": classes,
     "graphs-cut": cycles,
     "graphs-forest": forests,
+    "label-sets": sets,
+    "chains-slack": lambda rng: slack(weighted_chains(rng, box="mixed")),
+    "label-sets-slack": lambda rng: slack(sets(rng)),
 }
 
 
@@ -196,6 +215,8 @@ def test_gaps_between_breakpoints(case, rng, certified):
     for row in {0, len(ends) - 1, *rows.tolist()}:
         lam, end = path.lams_[row], ends[row]
         exported = certified[lam]
+        if isinstance(case.estimator, MultilabelSSVM):  # codes are twice labels
+            exported = {**exported, "code": exported["code"] // 2}
         for at in (lam, rng.uniform(end, lam), end):
             alphas = brute_force.read_working_sets(exported, case.terms)
             found = gap(row, max(at, 1e-9))
