@@ -40,6 +40,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from sstruct import MultilabelSSVM, datasets
+from sstruct._label_model import mutual_information
 
 FETCH = {
     "yeast": datasets.fetch_yeast,
@@ -74,30 +75,12 @@ def split(name):
     return X, Y, X_test, Y_test
 
 
-def mutual_information(Y):
-    """Of each pair of labels, (K, K), in nats."""
-    n, K = Y.shape
-    both = (Y.T @ Y).toarray() / n
-    on = np.diag(both).copy()
-    total = np.zeros((K, K))
-    for joint, u, v in (
-        (both, on, on),
-        (on[:, None] - both, on, 1 - on),
-        (on[None, :] - both, 1 - on, on),
-        (1 - on[:, None] - on[None, :] + both, 1 - on, 1 - on),
-    ):
-        product = np.outer(u, v)
-        known = joint > 1e-12
-        total[known] += joint[known] * np.log(joint[known] / product[known])
-    return total
-
-
 def edges_of(kind, Y, n_pairs):
     """What MultilabelSSVM takes as `edges`."""
     if kind != "pairs":
         return None if kind == "independent" else kind
     u, v = np.triu_indices(Y.shape[1], 1)
-    best = np.argsort(-mutual_information(Y)[u, v], kind="stable")[:n_pairs]
+    best = np.argsort(-mutual_information(Y, np.ones(Y.shape[0]))[u, v], kind="stable")[:n_pairs]
     return np.column_stack([u, v])[np.sort(best)]
 
 

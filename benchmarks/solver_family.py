@@ -22,8 +22,8 @@ runs. A fit ends at the least gap, after ``--limit`` seconds, or after ``--patie
 All combinations run once. Then the ``--finalists`` that were fastest to 0.01 (or, where none got
 there, nearest) and "auto" run alternately with ``--seeds`` seeds for up to ``--final-limit``
 seconds, and their medians decide whether "auto" is within 1.3 of the best. Finalists that do not
-average run with the default's averages of passes there, which made all of them faster: "auto" is
-not compared with less than what its users could choose. The claims of the papers
+average run with the default's averages of passes there: "auto" is not compared with less than what
+its users could choose. The claims of the papers
 are judged by the oracle calls of the first runs; where one side of a comparison ended before it
 reached the gap, the calls it had made by then are a bound, which is used if it decides the
 comparison. Writes tables to the screen, and JSON and a plot a problem into --output.

@@ -24,6 +24,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sstruct._solvers import frank_wolfe, solver
 from sstruct.chain import ChainSSVM
 from tests.reference import brute_force
+from tests.solvers.small import Small
 
 HISTORY = [
     "seconds", "certificate_seconds", "passes", "oracle_calls", "approximate_passes", "primal",
@@ -337,3 +338,11 @@ def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
     assert model.dual_gap_ == np.inf
     assert model.history_["passes"].tolist() == [1]
     assert len(model.predict(X)) == 5
+
+
+@pytest.mark.parametrize(
+    "average, kept", [("auto", (False, True)), (True, (True, False)), (False, (False, False))]
+)
+def test_average_says_which_iterates_are_averaged(rng, average, kept):
+    options = ChainSSVM(average=average)._options("mp-bcfw", Small(rng).problem)
+    assert (options.average, options.pass_average) == kept
