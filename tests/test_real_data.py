@@ -6,8 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
 
-from sstruct import ChainSSVM
+from sstruct import ChainSSVM, PathCV
 from sstruct.datasets import fetch_conll2000, fetch_lspet_pose, fetch_ocr_letters
 from sstruct.masks import bio_transitions
 from sstruct.metrics import chunk_f1_score
@@ -34,16 +36,18 @@ def test_ocr_letters_have_the_optimum_that_another_program_found():
     assert error == pytest.approx(0.123, abs=0.003)
 
 
-def test_chunks_of_conll2000():
-    def features(data):
-        for sentence in data:
-            words = [word for word, _ in sentence]
-            tags = ["", *(tag for _, tag in sentence), ""]
-            yield [
-                {"w": word, "t": tags[k + 1], "t-": tags[k], "t+": tags[k + 2]}
-                for k, word in enumerate(words)
-            ]
+def features(data):
+    """Feature dicts of sentences: each word, its tag and its neighbours' tags."""
+    for sentence in data:
+        words = [word for word, _ in sentence]
+        tags = ["", *(tag for _, tag in sentence), ""]
+        yield [
+            {"w": word, "t": tags[k + 1], "t-": tags[k], "t+": tags[k + 2]}
+            for k, word in enumerate(words)
+        ]
 
+
+def test_chunks_of_conll2000():
     train, test = fetch_conll2000(subset="train"), fetch_conll2000(subset="test")
     vectorizer = SequenceVectorizer()
     X = vectorizer.fit_transform(list(features(train.data[:3000])))
@@ -57,6 +61,25 @@ def test_chunks_of_conll2000():
     for labels in predicted:
         for before, after in zip([None, *labels], [*labels, None]):
             assert bio_transitions(before, after)
+
+
+def test_choosing_lambda_of_chunkers_inside_pipelines():
+    train, test = fetch_conll2000(subset="train"), fetch_conll2000(subset="test")
+    X, y = list(features(train.data[:240])), train.target[:240]
+    held_out = list(features(test.data[:300])), test.target[:300]
+    chain = ChainSSVM(loss="hamming-count", random_state=0)
+    grid = GridSearchCV(
+        make_pipeline(SequenceVectorizer(), chain),
+        {"chainssvm__lam": np.geomspace(30, 0.001, 10)},
+        cv=3,
+    ).fit(X, y)
+    path = make_pipeline(SequenceVectorizer(), PathCV(chain, eps=0.3, cv=3)).fit(X, y)
+    assert grid.best_score_ > grid.cv_results_["mean_test_score"][0] + 0.05
+    assert path[-1].best_score_ >= grid.best_score_ - 0.005
+    assert path.score(*held_out) >= grid.score(*held_out) - 0.01
+    nested = cross_val_score(path, X, y, cv=2)
+    assert nested.shape == (2,)
+    assert nested.min() > 0.8
 
 
 def test_a_tree_finds_more_joints_than_their_detectors_alone():
