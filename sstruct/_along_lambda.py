@@ -117,6 +117,7 @@ class AlongLambda:
                     "gap": point.gap,
                     "hinge": point.hinge,
                     "linear": point.linear,
+                    "square": point.square,
                     "working_set_size": point.working_set_size,
                 }
             )

@@ -4,6 +4,7 @@ import joblib
 import numpy as np
 
 from sstruct._along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._solvers.piece import Piece
 from sstruct._validation import check_choice, check_number
 
 KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
@@ -39,7 +40,8 @@ class RegularizationPath(AlongLambda):
     history_ : dict of ndarrays of shape (J,)
         For each breakpoint: lam; seconds, passes (n oracle calls each), oracle_calls and
         approximate_passes so far; primal, dual, gap, hinge (the sum of weighted hinge losses),
-        linear (the dual's), working_set_size.
+        linear and square (the dual is linear - square / (2 lam) where no weight is on a bound but
+        0), working_set_size.
 
     See Also
     --------
@@ -83,9 +85,8 @@ class RegularizationPath(AlongLambda):
             product = factor * (known["linear"] - known["hinge"] + known["gap"])
             primal = 0.5 * lam * factor**2 * norm + hinge
             return primal, primal - (hinge - known["linear"] + product)
-        primal = 0.5 * lam * norm + known["hinge"]
-        fall = known["hinge"] - known["gap"]
-        return primal, primal - (known["hinge"] - lam / known["lam"] * fall)
+        piece = Piece(**{name: known[name] for name in Piece.__dataclass_fields__})
+        return piece.primal_at(lam), piece.dual_at(lam)
 
     def gap(self, lam):
         """Bound the suboptimality of ``w(lam)``.
@@ -152,7 +153,8 @@ def ssvm_path(
 
     At every lambda of the path the objective of the weights found exceeds the optimum by at most
     `eps`, which is certified by the duality gap. Nothing is left between the breakpoints: how the
-    gap changes with lambda, while w does not, is known exactly ([1]_, section 4).
+    gap changes with lambda, while w does not, is known exactly (after [1]_, section 4; the dual
+    weights are kept here where the paper shrinks them, which makes pieces much longer).
 
     Parameters
     ----------
@@ -196,8 +198,7 @@ def ssvm_path(
 
     Notes
     -----
-    The number of breakpoints grows like 1 / eps for each decade of lambda at which the mean hinge
-    loss is well above `eps`; most cost a pass, O(n) oracle calls, or less: several may share their
+    Most breakpoints cost a few passes, O(n) oracle calls each, or less: several may share their
     weights. Memory for a breakpoint is that of w, or of its changes where those are fewer.
 
     References

@@ -195,20 +195,44 @@ def test_gaps_between_breakpoints(case, rng, certified):
     eps = 0.01
     path = case.path(eps=eps, lam_min=1e-3)
     assert len(path.lams_) > 3
+    lower, upper = case.bounds
+    whole = not np.isin(case.bounds, [0, np.inf, -np.inf]).all()
 
-    def gap(row, lam):
-        """P(w) - D(alpha), alpha rescaled from the breakpoint to lam."""
-        ratio = lam / path.lams_[row]
+    def rescaled(alphas, share):
+        """Alphas of all labelings but the truths', times a share."""
+        out = []
         for of_block, block in zip(alphas, case.terms, strict=True):
+            other = {labeling: share * alpha for labeling, alpha in of_block.items()}
             truth = block.labelings[block.truth]
-            for labeling in of_block:
-                of_block[labeling] *= ratio
-            of_block[truth] = 1 - (sum(of_block.values()) - of_block[truth])
-        v = brute_force.weights_of(alphas, lam, case.terms)
+            other[truth] = 1 - (sum(other.values()) - other.get(truth, 0))
+            out.append(other)
+        return out
+
+    def gap(row, alphas, lam):
+        """P(w) - D(sigma alpha) for the best sigma; but bounds other than 0 are left out of D."""
+        ratio = lam / path.lams_[row]
+
+        def dual(share):
+            return boxed_qp.dual(rescaled(alphas, share), lam, case.terms, case.bounds)
+
+        z = lam * brute_force.weights_of(alphas, lam, case.terms)
         if row == 0:
-            np.testing.assert_allclose(np.clip(v, *case.bounds), path.ws_[0], rtol=0, atol=1e-9)
-        dual = boxed_qp.dual(alphas, lam, case.terms, case.bounds)
-        return brute_force.primal(path.ws_[row], lam, case.terms) - dual
+            v = brute_force.weights_of(rescaled(alphas, ratio), lam, case.terms)
+            np.testing.assert_allclose(np.clip(v, lower, upper), path.ws_[0], rtol=0, atol=1e-9)
+        z[((z < 0) & (lower == 0)) | ((z > 0) & (upper == 0))] = 0
+        linear = sum(
+            block.weight * alpha * block.loss[block.labelings.index(labeling)]
+            for of_block, block in zip(alphas, case.terms, strict=True)
+            for labeling, alpha in of_block.items()
+        )
+        share = min(1, lam * linear / (z @ z))
+        kept = share * linear - share**2 * (z @ z) / (2 * lam)
+        assert kept <= dual(share) + 1e-12
+        if not whole:
+            assert kept == pytest.approx(dual(share), rel=1e-9, abs=1e-12)
+            assert max(map(dual, (ratio, *rng.random(3)))) <= kept + 1e-12
+        primal = brute_force.primal(path.ws_[row], lam, case.terms)
+        return primal - max(kept, dual(ratio))
 
     ends = [*path.lams_[1:], path.lam_end_]
     rows = rng.permutation(len(ends))[:30]
@@ -217,9 +241,9 @@ def test_gaps_between_breakpoints(case, rng, certified):
         exported = certified[lam]
         if isinstance(case.estimator, MultilabelSSVM):  # codes are twice labels
             exported = {**exported, "code": exported["code"] // 2}
+        alphas = brute_force.read_working_sets(exported, case.terms)
         for at in (lam, rng.uniform(end, lam), end):
-            alphas = brute_force.read_working_sets(exported, case.terms)
-            found = gap(row, max(at, 1e-9))
+            found = gap(row, alphas, max(at, 1e-9))
             assert found <= eps
             if at > end:
                 assert found == pytest.approx(path.gap(at), rel=1e-9, abs=1e-12)
@@ -228,8 +252,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
                 assert found <= 0.9 * eps
         # Without the next breakpoint this one's weights would not do.
         if end > 1e-3:
-            alphas = brute_force.read_working_sets(exported, case.terms)
-            assert gap(row, end * (1 - 1e-6)) > eps
+            assert gap(row, alphas, end * (1 - 1e-6)) > eps
 
 
 def test_pieces(case):

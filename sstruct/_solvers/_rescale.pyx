@@ -12,7 +12,6 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._solvers._scores cimport gather, summarize
 from sstruct._solvers._scratch cimport reserve
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._working_set cimport WorkingSet, find, insert
@@ -20,22 +19,7 @@ from sstruct._solvers._working_set cimport WorkingSet, find, insert
 import numpy as np
 
 
-cdef double slope(DualState state, Py_ssize_t i) except? -1:
-    """sum_y alpha_i(y) (L_i(y) - <w, psi_i(y)>): what the block's gap gains as lam falls."""
-    cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef double mean = 0, size = 0
-    cdef Py_ssize_t count
-    reserve(state.scratch, working_set.size)
-    # The truth is the first of those listed, active or not.
-    count = gather(working_set, state.scratch, False, 0)
-    with nogil:
-        state.problem.scores(
-            i, &state.weights[0], 1.0, state.scratch.codes, count, state.scratch.score, &state.work)
-    summarize(working_set, state.scratch, count, &mean, &size)
-    return mean - state.scratch.score[0]
-
-
-def rescale(DualState state not None, double lam, bint gaps=False):
+def rescale(DualState state not None, double lam):
     """Lower lambda and keep w: all dual weights but the truths' shrink in proportion.
 
     Parameters
@@ -44,9 +28,6 @@ def rescale(DualState state not None, double lam, bint gaps=False):
         Without averages of iterates.
     lam : float
         Positive, at most that of the state.
-    gaps : bool
-        Whether the estimates of the block gaps are to follow, at the cost of scoring the labelings
-        that have weight; a falling one is left as it is.
     """
     cdef double ratio = lam / state.lam, others
     cdef Py_ssize_t i, k
@@ -55,10 +36,6 @@ def rescale(DualState state not None, double lam, bint gaps=False):
         raise ValueError(f"lam must be positive and at most {state.lam}, found {lam}")
     if state.exact_average is not None:
         raise ValueError("averages of iterates do not survive another lam")
-    if gaps:
-        for i in range(state.problem.n_blocks):
-            if state.gap_estimates[i] < INFINITY:
-                state.set_gap(i, state.gap_estimates[i] + (1 - ratio) * max(slope(state, i), 0))
     for i in range(state.problem.n_blocks):
         working_set = &state.working_sets[i]
         others = 0

@@ -9,26 +9,14 @@ Notation: q_i weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and 
 
 **Gap.** D = l - lam <w, v> + lam/2 |w|^2, so P - D = h(w) - l + lam <w, v>.
 
-**Induction** (paper 001, section 4). Lower lam to rho lam, multiply every dual weight but the
-truth's by rho and give the truth the rest. Its plane is (0, 0), so that v and w stay and l becomes
-rho l:
-
-    gap(rho lam) = h(w) - rho d,    d = l - lam <w, v> = D - lam/2 |w|^2 = h(w) - gap(lam).
-
-(P - D, with all of h evaluated at the one w: no oracle call is needed.) As rho falls it rises to
-h(w) where d > 0. So w serves all lam' <= lam if h(w) <= eps; otherwise d >= h(w) - gap(lam) > 0
-wherever gap(lam) < eps, and it serves down to the breakpoint
-
-    rho = (h(w) - eps) / (h(w) - gap(lam)) < 1 .
-
-Since D becomes rho D, all this holds for any other w too, such as one of an earlier pass, with
-d = D - lam/2 |w|^2: iterates swing about the optimum while D only rises, so the w with the smallest
-P of those whose h is known is set against the newest D. Only the first breakpoint's w must be that
-of its dual weights.
-
-There the solver takes the rescaled dual weights up, to a gap of kappa eps. The smaller the gap
-that it reaches, the longer the piece, but any pass moves the state forward, so that the first
-point with a gap of at most kappa eps becomes a breakpoint.
+**Induction.** A vector and dual weights serve down to a breakpoint (``piece.py``) that lies further
+down than that of paper 001, section 4: there w stays that of the dual weights, which are multiplied
+by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From them the
+solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the piece, but
+any pass moves the state forward, so that the first point with a gap of at most kappa eps becomes a
+breakpoint. Iterates swing about the optimum while D only rises, so the w with the smallest P of
+those whose h is known is set against the newest dual weights. Only the first breakpoint's w must be
+that of its dual weights.
 
 **Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
 the oracles found (``at_once``), so a check costs nothing that progress does not need: h is
@@ -75,10 +63,9 @@ from sstruct._solvers._rescale import (
 )
 from sstruct._solvers._state import squared_norm
 from sstruct._solvers.frank_wolfe import EXACT_WEIGHT, KEEP, SAMPLINGS, STEPS, FrankWolfe
+from sstruct._solvers.piece import SHY, Piece
 from sstruct._solvers.status import Status
 
-# Breakpoints are set where the gap is so much below eps, for rounding.
-SHY = 1e-9
 # The first breakpoint is looked for in such steps of lambda, which shrink to the second.
 JUMP = 8.0
 LEAST_JUMP = 1.5
@@ -88,36 +75,19 @@ MOST_TRIES = 25
 FAR = 2.0
 
 
-@dataclass
-class Point:
-    """A vector of weights and its certificate at one lambda.
+@dataclass(kw_only=True)
+class Point(Piece):
+    """A piece, its weights, and what it took to find them.
 
-    ``hinge`` is h(w), ``linear`` l. Of the heuristic path, and with approximate oracles, ``hinge``
-    and ``gap`` are estimates.
+    Of the heuristic path, and with approximate oracles, ``hinge`` and ``gap`` are estimates.
     """
 
-    lam: float
     w: np.ndarray
-    hinge: float
-    dual: float
-    gap: float
-    linear: float
     exact: bool
     seconds: float
     oracle_calls: int
     n_approximate: int
     working_set_size: float
-
-    @property
-    def primal(self):
-        """P(w) at the point's lambda."""
-        return self.dual + self.gap
-
-    def breakpoint(self, eps):
-        """The lambda down to which the gap of w is at most eps; 0 where that is all of them."""
-        if self.hinge <= eps:
-            return 0.0
-        return self.lam * (self.hinge - eps * (1 - SHY)) / (self.hinge - self.gap)
 
 
 class PathSolver(FrankWolfe):
@@ -187,7 +157,7 @@ class PathSolver(FrankWolfe):
             if lam >= point.lam:  # eps is below rounding
                 self.status = Status.STALLED
                 return
-            self._follow(lam, gaps=heuristic or self.options.needs_gaps)
+            self._lower(point, lam)
             point = self._estimated(kappa * eps) if heuristic else self._certified(kappa * eps)
             if point is None:
                 return
@@ -264,16 +234,24 @@ class PathSolver(FrankWolfe):
         self.lam = state.lam
         return self._point(s * z, hinge, exact)
 
-    def _point(self, w, hinge, exact, dual=None, linear=None):
-        dual = self.state.dual if dual is None else dual
+    def _dual_side(self):
+        """What a piece keeps of the dual weights."""
+        z, _ = direction(self.state)
+        return {
+            "dual": self.state.dual,
+            "linear": self.state.linear,
+            "square": squared_norm(z),
+        }
+
+    def _point(self, w, hinge, exact, dual_side=None):
+        side = dual_side or self._dual_side()
         primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
         return Point(
             lam=self.lam,
             w=w,
             hinge=hinge,
-            dual=dual,
-            gap=max(primal - dual, 0.0),
-            linear=self.state.linear if linear is None else linear,
+            gap=max(primal - side["dual"], 0.0),
+            **side,
             exact=exact,
             seconds=seconds() - self.begin,
             oracle_calls=self.n_oracle_calls,
@@ -281,10 +259,19 @@ class PathSolver(FrankWolfe):
             working_set_size=self.working_set_size,
         )
 
-    def _follow(self, lam, gaps=False):
+    def _lower(self, point, lam):
+        """Go down to a breakpoint with the share of the dual weights whose dual is largest."""
+        share = max(point.share_at(lam), lam / self.lam)
+        if share < 1:
+            rescale(self.state, share * self.lam)
+        keep_dual_weights(self.state, lam)
+        self.gained *= share
+        self.lam, self.visits_all = lam, True
+
+    def _follow(self, lam):
         """Set lambda: w kept where it falls, dual weights where it rises."""
         if lam <= self.lam:
-            rescale(self.state, lam, gaps)
+            rescale(self.state, lam)
             self.gained *= lam / self.lam
         else:
             keep_dual_weights(self.state, lam)
@@ -303,7 +290,8 @@ class PathSolver(FrankWolfe):
             state.rebuild()
             if not own and self._least_gap() <= target:
                 return self._best()
-            w, dual, linear, n_steps = state.w, state.dual, state.linear, state.n_steps
+            w, dual, n_steps = state.w, state.dual, state.n_steps
+            side = self._dual_side() if own else None
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
             if not (in_time and self._exact(at_once=True)):
                 self.status = Status.TIME_LIMIT
@@ -312,7 +300,7 @@ class PathSolver(FrankWolfe):
             hinge = max(gap + dual - 0.5 * self.lam * squared_norm(w), 0.0)
             if own:
                 if gap <= target:
-                    return self._point(w, hinge, bool(state.exact), dual, linear)
+                    return self._point(w, hinge, bool(state.exact), side)
             else:
                 self._consider(w, hinge, bool(state.exact))
                 state.rebuild()
