@@ -4,7 +4,8 @@
     python benchmarks/expansion.py [--sizes 64 128 256] [--labels 5 16] [--repeats 5] [--json FILE]
 
 CPU milliseconds of one thread from numpy arrays to labels, building the graph included, each
-package called as its users call it, all from each node's cheapest label; medians of interleaved
+package called as its users call it, all from each node's cheapest label; ours begins twice, and the
+decoder that training calls once; medians of interleaved
 repeats (ours with another label order in each), and the energies reached (the mean, in percent of
 the first's). Problems: random node costs; restoring a noisy sample image of scikit-learn,
 quantised to as many levels as labels; both on a 4-connected grid with one weight for all edges

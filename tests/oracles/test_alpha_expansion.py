@@ -7,6 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sstruct._oracles.alpha_expansion import _cheaper_regions
 from sstruct.inference import alpha_expansion, graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 
@@ -96,7 +97,7 @@ def test_no_move_improves_and_the_bound_holds(new_rng, size, kind, whole, key):
     node, edges, edge, distance = random_problem(rng, size, kind, whole)
     n_labels = size[1]
     tables = edge_tables(edge, len(edges), n_labels, distance)
-    labels, value = alpha_expansion(node, edges, edge, distance, random_state=key)
+    labels, value = alpha_expansion(node, edges, edge, distance, random_state=key, n_starts=1)
     for alpha in range(n_labels):
         assert best_move(labels, alpha, node, edges, tables) >= value - 1e-10
     distance = 1 - np.eye(n_labels) if distance is None else distance
@@ -106,6 +107,30 @@ def test_no_move_improves_and_the_bound_holds(new_rng, size, kind, whole, key):
         node_part = energy(best, node, edges[:0], tables[:0])
         edge_part = energy(best, 0 * node, edges, tables)
         assert value <= node_part + 2 * c * edge_part + 1e-10
+
+
+@settings(max_examples=200)
+@problems
+def test_more_starts_are_no_worse(new_rng, size, kind, whole, key):
+    node, edges, edge, distance = random_problem(new_rng(key), size, kind, whole)
+    tables = edge_tables(edge, len(edges), size[1], distance)
+    before = np.inf
+    for n_starts in (1, 2, 4):
+        labels, value = alpha_expansion(
+            node, edges, edge, distance, random_state=key, n_starts=n_starts
+        )
+        assert value == pytest.approx(energy(labels, node, edges, tables), abs=1e-11)
+        assert value <= before + 1e-11
+        before = value
+
+
+def test_regions_take_their_cheaper_labels():
+    # A path of five nodes; the middle one parts two regions, of which each result has one right.
+    node = np.array([[0, 2], [0, 2], [0, 9], [2, 0], [2, 0]], float)
+    edges = np.array([(0, 1), (1, 2), (2, 3), (3, 4)], dtype=np.int32)
+    one, other = np.array([1, 1, 0, 1, 1], np.int32), np.array([0, 0, 0, 0, 0], np.int32)
+    found = _cheaper_regions(one, other, node, edges, np.ones(4), None)
+    np.testing.assert_array_equal(found, [0, 0, 0, 1, 1])
 
 
 @settings(max_examples=200)
@@ -223,6 +248,8 @@ BAD = [
     (dict(labels=[0.0, 1.0, 0.0]), "labels must be integers"),
     (dict(labels=[0, 2, 0]), r"labels\[1\] = 2 is out of range: 2 labels"),
     (dict(labels=[0, 0, -1]), r"labels\[2\] = -1 is out of range"),
+    (dict(n_starts=0), "n_starts must be an integer of at least 1, found 0"),
+    (dict(n_starts=1.5), "n_starts must be an integer of at least 1"),
 ]
 
 

@@ -1,6 +1,5 @@
 """Pieces of the path: how far one vector and its dual weights serve."""
 
-
 import numpy as np
 import pytest
 from hypothesis import assume, given
