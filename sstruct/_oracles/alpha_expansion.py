@@ -64,8 +64,8 @@ def alpha_expansion(
     Notes
     -----
     For edge costs >= 0 and a metric distance each move is a minimum cut. Each start ends where no
-    move improves it, and the energy is at most D + 2 c S, where D and S are the node and the edge part
-    of the least energy and c is the largest distance divided by the smallest between different
+    move improves it, and the energy is at most D + 2 c S, where D and S are the node and the edge
+    part of the least energy and c is the largest distance divided by the smallest between different
     labels. It is the least energy itself if there are two labels, one label, or no edges.
 
     For any other signs and distances a move is found by roof duality, which may decide only a part

@@ -2,8 +2,8 @@
 # (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
 #     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
 #     current w: the dual rises with every step and the result does not depend on who ran the
-#     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks
-#     (`at_once`) is a certificate too, of the point that it begins at.
+#     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks may
+#     run at weights other than the state's (`at`), whose hinge losses it measures.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
 # (c) Policy (which pass next, when to stop) is in frank_wolfe.py.
 """A pass of visits with max-oracles."""
@@ -54,6 +54,7 @@ cdef struct Batch:
     int32_t* codes          # answers of the oracles, `width` entries each
     Py_ssize_t width, size  # size: most visits of a batch
     double floor            # nu times the mean weighted gap; -1: no cache
+    bint alone              # batches of 1 at the state's weights: nothing moves before the step
 
 
 cdef int look_up(
@@ -82,7 +83,7 @@ cdef int look_up(
         i, batch.weights, 1.0, batch.codes + ticket * batch.width, &answer)
     visit.work += answer.work
     visit.exact = answer.exact
-    if batch.size > 1:
+    if not batch.alone:
         count = gather(working_set, scratch, False, -1)
         problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &visit.work)
         summarize(working_set, scratch, count, &mean, &size)
@@ -190,7 +191,7 @@ cdef Py_ssize_t draw_batch(
 
 def exact_pass(
         DualState state not None, Crew crew not None, StepKind kind, Sampling sampling, bint cache,
-        Py_ssize_t number, Py_ssize_t keep, double deadline, bint at_once=False):
+        Py_ssize_t number, Py_ssize_t keep, double deadline, const double[::1] at=None):
     """Visit n blocks with their max-oracles, in batches.
 
     Parameters
@@ -210,9 +211,10 @@ def exact_pass(
         Passes that an idle labeling of weight 0 survives.
     deadline : float
         On the clock of `seconds`.
-    at_once : bool
-        Whether all oracles run at the w that the pass begins at, each block's once. Without cache
-        hits `estimated_gap` is then the duality gap there, and ``exact`` whether it is certain.
+    at : ndarray of shape (n_weights,), optional
+        Weights at which all oracles run, each block's once, before any step; None: a batch runs at
+        the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
+        l and v as the pass begins, and ``exact`` says whether that is certain.
 
     Returns
     -------
@@ -226,20 +228,24 @@ def exact_pass(
     cdef Batch batch
     if crew.problem is not problem:
         raise ValueError("the crew works on another problem")
-    if at_once and sampling != PERMUTATION:
+    if at is not None and sampling != PERMUTATION:
         raise ValueError("a pass of all blocks at once visits each of them once")
+    if at is not None and at.shape[0] != problem.n_weights:
+        raise ValueError(f"{at.shape[0]} weights, expected {problem.n_weights}")
     if sampling == GAP and state.draws is None:
         raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
     state.n_shared = -1
     state.exact = True
-    batch.size = n if at_once else max(min(problem.batch_size, n), 1)
+    batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
     state.reserve_scratches(crew.n_threads)
     batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
-    batch.working_sets, batch.weights = state.working_sets, &state.weights[0]
+    batch.working_sets = state.working_sets
+    batch.weights = &state.weights[0] if at is None else &at[0]
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
+    batch.alone = batch.size == 1 and at is None
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
     try:
         crew.open(look_up, &batch, batch.size)
@@ -256,7 +262,7 @@ def exact_pass(
                     state.exact = state.exact and batch.visits[b].exact
                     step_exactly(
                         state, &batch.visits[b], batch.codes + b * batch.width, kind,
-                        batch.size == 1, number, keep)
+                        batch.alone, number, keep)
                     if look(&watch, state.work):
                         late = True
                 done += size

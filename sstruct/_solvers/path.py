@@ -19,8 +19,10 @@ those whose h is known is set against the newest dual weights. Only the first br
 that of its dual weights.
 
 **Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
-the oracles found (``at_once``), so a check costs nothing that progress does not need: h is
-known of the w that the pass begins at, D of the dual weights that it ends with.
+the oracles found, so a check costs nothing that progress does not need. That w is half way between
+the state's and the best one known: nearer to the optimum than both, as a rule, and what oracles
+find there serves as well. Where it neither is better nor gives a step, the next pass looks at the
+state's own.
 
 **Beginning.** Fix dual weights alpha and let lam vary: z = lam v = sum_i q_i sum_y alpha_i(y)
 psi_i(y) does not depend on it. Without bounds w = s z with s = 1/lam, and the gap
@@ -284,35 +286,42 @@ class PathSolver(FrankWolfe):
         own: whether w must be that of the dual weights.
         """
         state = self.state
-        most = self.options.max_iter
+        most, between = self.options.max_iter, not own
         for _ in range(min(most, MOST_TRIES) if own else most):
             in_time = self._approximate()
             state.rebuild()
             if not own and self._least_gap() <= target:
                 return self._best()
-            w, dual, n_steps = state.w, state.dual, state.n_steps
-            side = self._dual_side() if own else None
+            w, n_steps, side = state.w, state.n_steps, self._dual_side()
+            if between and self.kept is not None:
+                w = 0.5 * (w + self.kept[0])
+            z = self.lam * state.v()
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
-            if not (in_time and self._exact(at_once=True)):
+            if not (in_time and self._exact(at=w)):
                 self.status = Status.TIME_LIMIT
                 return None
+            # The gaps are of scores at w and dual weights as they were: h(w) - (l - <w, z>).
             gap = self._checked(state.estimated_gap)
-            hinge = max(gap + dual - 0.5 * self.lam * squared_norm(w), 0.0)
+            hinge, exact = max(gap + side["linear"] - w @ z, 0.0), bool(state.exact)
             if own:
                 if gap <= target:
-                    return self._point(w, hinge, bool(state.exact), side)
+                    return self._point(w, hinge, exact, side)
             else:
-                self._consider(w, hinge, bool(state.exact))
+                better = self._consider(w, hinge, exact)
                 state.rebuild()
                 gap = self._least_gap()
                 if gap <= target:
                     return self._best()
+                if state.n_steps == n_steps and between:
+                    between = better
+                    continue
+                between = True
             if state.n_steps == n_steps:
                 self.status = Status.STALLED
                 return None
             while gap > FAR * target and math.isfinite(gap):
                 before = gap
-                if not (self._approximate() and self._exact(at_once=False)):
+                if not (self._approximate() and self._exact()):
                     break
                 gap = state.estimated_gap
                 if gap > 0.9 * before:  # stale, or slow: look
@@ -323,8 +332,10 @@ class PathSolver(FrankWolfe):
     def _consider(self, w, hinge, exact):
         """Keep a vector whose hinge sum is known, if its primal is the smallest so far."""
         norm = squared_norm(w)
-        if 0.5 * self.lam * norm + hinge < self._primal():
+        better = 0.5 * self.lam * norm + hinge < self._primal()
+        if better:
             self.kept = w, hinge, norm, exact
+        return better
 
     def _primal(self):
         """P of the vector kept, at the present lambda."""
@@ -342,16 +353,16 @@ class PathSolver(FrankWolfe):
         w, hinge, _, exact = self.kept
         return self._point(w, hinge, exact)
 
-    def _exact(self, at_once):
+    def _exact(self, at=None):
         """Make an exact pass, with all oracles at one w or not; note what it gained and cost."""
         state, options = self.state, self.options
         begin, dual = self._spending(), state.dual
         keep = KEEP if options.multi_plane or options.cache else 0
-        in_turn = at_once or self.visits_all
+        in_turn = at is not None or self.visits_all
         complete = exact_pass(
             state, self.crew, STEPS[options.step],
             Sampling.PERMUTATION if in_turn else SAMPLINGS[options.sampling],
-            options.cache and not at_once, self.n_passes + 1, keep, self.deadline, at_once=at_once,
+            options.cache and at is None, self.n_passes + 1, keep, self.deadline, at,
         )  # fmt: skip
         self.n_passes += 1
         self.visits_all = options.sampling == "permutation"
@@ -372,7 +383,7 @@ class PathSolver(FrankWolfe):
         """Make passes until the stale gaps sum to at most `target`; None: it ended early."""
         state = self.state
         for _ in range(self.options.max_iter):
-            if not (self._approximate() and self._exact(at_once=False)):
+            if not (self._approximate() and self._exact()):
                 self.status = Status.TIME_LIMIT
                 return None
             gap = self._checked(state.estimated_gap)

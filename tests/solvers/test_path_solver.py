@@ -76,30 +76,37 @@ def test_start_at_largest_losses(rng, kind):
 
 
 @pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])
-@pytest.mark.parametrize("batch", [1, 3])
-def test_a_pass_at_once_certifies_its_beginning(rng, box, batch):
-    small = Small(rng, box=box, batch=batch)
+@pytest.mark.parametrize("n, batch", [(1, 1), (6, 1), (6, 3)])
+def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
+    small = Small(rng, n=n, box=box, batch=batch)
     state, crew = after_passes(small, 2)
     for number in range(3, 8):
         state.rebuild()
-        dual = state.dual
-        true = small.primal(small.flat(state.w)) - dual
+        dual, linear, z = state.dual, state.linear, state.lam * state.v()
+        at = state.w
+        if number % 2:
+            at = at + 0.3 * rng.standard_normal(len(at))
+        weights = small.flat(at)
+        true = small.primal(weights) - 0.5 * small.lam * weights @ weights
         assert exact_pass(
-            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER,
-            at_once=True,
-        )  # fmt: skip
-        assert state.estimated_gap == pytest.approx(true, rel=1e-9, abs=1e-14)
+            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER, at
+        )
+        assert state.estimated_gap + linear - at @ z == pytest.approx(true, rel=1e-9, abs=1e-14)
         assert state.exact
         assert state.dual >= dual
         small.check(state)
 
 
 @pytest.mark.parametrize("sampling", [Sampling.UNIFORM, Sampling.GAP])
-def test_at_once_is_each_block_once(rng, sampling):
+def test_at_one_vector_is_each_block_once(rng, sampling):
     small = Small(rng)
     state, crew = after_passes(small, draw=True)
     with pytest.raises(ValueError, match="visits each of them once"):
-        exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, 1, 10, LATER, at_once=True)
+        exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, 1, 10, LATER, state.w)
+    with pytest.raises(ValueError, match="3 weights, expected"):
+        exact_pass(
+            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, 1, 10, LATER, np.zeros(3)
+        )
 
 
 @pytest.mark.parametrize("box", ["free", "nonnegative", "mixed"])
