@@ -1,4 +1,4 @@
-"""MAP inference on plain arrays: the decoders that training and prediction use."""
+"""MAP inference: the decoders that training and prediction use, on plain arrays, and models."""
 
 from sstruct._oracles._binary_energy import graph_cut
 from sstruct._oracles._distance_transform import distance_transform
@@ -8,8 +8,10 @@ from sstruct._oracles._tree import tree_max_sum
 from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
+from sstruct.inference._mrf import MRF
 
 __all__ = [
+    "MRF",
     "alpha_expansion",
     "distance_transform",
     "graph_cut",
