@@ -8,17 +8,23 @@ from sstruct._oracles._tree import tree_max_sum
 from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
+from sstruct.inference._dd import MatchingProblem, read_dd
 from sstruct.inference._mrf import MRF
+from sstruct.inference._uai import read_uai, write_uai
 
 __all__ = [
     "MRF",
+    "MatchingProblem",
     "alpha_expansion",
     "distance_transform",
     "graph_cut",
     "max_marginals",
     "maxflow",
     "multilabel_map",
+    "read_dd",
+    "read_uai",
     "top_k",
     "tree_max_sum",
     "viterbi",
+    "write_uai",
 ]
