@@ -9,15 +9,19 @@ from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
 from sstruct.inference._dd import MatchingProblem, read_dd
+from sstruct.inference._map_mrf import map_mrf
+from sstruct.inference._map_result import MapResult
 from sstruct.inference._mrf import MRF
 from sstruct.inference._uai import read_uai, write_uai
 
 __all__ = [
     "MRF",
+    "MapResult",
     "MatchingProblem",
     "alpha_expansion",
     "distance_transform",
     "graph_cut",
+    "map_mrf",
     "max_marginals",
     "maxflow",
     "multilabel_map",
