@@ -59,14 +59,17 @@ def _forest_labels(model):
     return tree_max_sum(node, parents, scores)[0]
 
 
-def _integer_program(mrf, model, record, max_time):
-    """The linear program over the local polytope, node marginals 0 or 1, by HiGHS."""
-    n_variables = len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
-    if n_variables > MOST_VARIABLES:
-        raise ValueError(
-            f'method="exact" would take {n_variables} variables, more than {MOST_VARIABLES}; '
-            '"trws" has a bound for larger models'
-        )
+def local_polytope(model):
+    """The marginals of nodes and edges of a model without factors, as a linear program.
+
+    Returns
+    -------
+    costs : ndarray of shape (n,)
+        Of the nodes' labels, as in ``model.node_costs``, then of the entries of each edge's table.
+    matrix : scipy.sparse.csr_array of shape (m, n)
+    sums : ndarray of shape (m,)
+        Marginals are the x >= 0 with ``matrix @ x == sums``.
+    """
     costs = [model.node_costs, *(model.edge_cost(e).ravel() for e in range(model.n_edges))]
     # Rows: a marginal's sum over the other label less the node's marginal, for both ends of
     # edges; then the sums of nodes' marginals.
@@ -91,16 +94,32 @@ def _integer_program(mrf, model, record, max_time):
         (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
         shape=(len(sums), at),
     )
-    costs = np.concatenate(costs)
+    return np.concatenate(costs), matrix.tocsr(), sums
+
+
+def n_marginals(model):
+    """Number of variables of `local_polytope`."""
+    return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
+
+
+def _integer_program(mrf, model, record, max_time):
+    """The linear program over the local polytope, node marginals 0 or 1, by HiGHS."""
+    n_variables = n_marginals(model)
+    if n_variables > MOST_VARIABLES:
+        raise ValueError(
+            f'method="exact" would take {n_variables} variables, more than {MOST_VARIABLES}; '
+            '"trws" has a bound for larger models'
+        )
+    costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
     options = {"mip_rel_gap": record.tol}
     if max_time is not None:
         options["time_limit"] = max_time
     answer = optimize.milp(
         np.where(allowed, costs, 0.0),
-        integrality=np.arange(at) < len(model.node_costs),
+        integrality=np.arange(n_variables) < len(model.node_costs),
         bounds=optimize.Bounds(0, allowed.astype(float)),
-        constraints=optimize.LinearConstraint(matrix.tocsr(), sums, sums),
+        constraints=optimize.LinearConstraint(matrix, sums, sums),
         options=options,
     )
     if answer.status == 2:
