@@ -7,6 +7,7 @@ from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._oracles._tree import tree_max_sum
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._message_passing import trivial_bound
 
 # Variables of the integer program.
 MOST_VARIABLES = 2**19
@@ -22,17 +23,15 @@ def is_forest(mrf):
     return len(ends) == n_nodes - n_trees
 
 
-def exact(mrf, record, max_time):
-    """Find a minimum; return the status."""
+def forest(mrf, record):
+    """Find a minimum of a model without cycles; return the status."""
     model, _ = pairwise_model(mrf)
-    if is_forest(mrf):
-        labels = _forest_labels(model)[: mrf.n_nodes]
-        record.offer(labels, mrf.energy(labels))
-        if record.energy == np.inf:
-            return Status.INFEASIBLE
-        record.bound(record.energy)
-        return Status.CONVERGED
-    return _integer_program(mrf, model, record, max_time)
+    labels = _forest_labels(model)[: mrf.n_nodes]
+    record.offer(labels, mrf.energy(labels))
+    if record.energy == np.inf:
+        return Status.INFEASIBLE
+    record.bound(record.energy)
+    return Status.CONVERGED
 
 
 def _forest_labels(model):
@@ -102,14 +101,16 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def _integer_program(mrf, model, record, max_time):
-    """The linear program over the local polytope, node marginals 0 or 1, by HiGHS."""
+def integer_program(mrf, record, max_time):
+    """The linear program over the local polytope, node marginals 0 or 1; return the status."""
+    model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
     if n_variables > MOST_VARIABLES:
         raise ValueError(
             f'method="exact" would take {n_variables} variables, more than {MOST_VARIABLES}; '
             '"trws" has a bound for larger models'
         )
+    record.bound(trivial_bound(model))
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
     options = {"mip_rel_gap": record.tol}

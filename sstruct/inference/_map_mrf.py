@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._solvers.status import Status
-from sstruct.inference._exact import exact, is_forest
+from sstruct.inference._exact import forest, integer_program, is_forest
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
@@ -106,12 +106,14 @@ def _run(mrf, method, record, max_time, max_iter, random_state):
         return cut(mrf, record)
     if method == "alpha-expansion":
         return expansion(mrf, record, random_state)
-    if method == "exact" or (method == "bp" and is_forest(mrf)):
-        return exact(mrf, record, max_time)
+    if method in ("exact", "bp") and is_forest(mrf):
+        return forest(mrf, record)
     labels = record.labels.copy()
     record.offer(labels, PackedMRF(mrf).improve(labels, 2**62 if method == "icm" else mrf.n_nodes))
     if method == "icm":
         return Status.CONVERGED
+    if method == "exact":
+        return integer_program(mrf, record, max_time)
     return message_passing(mrf, record, max_iter, averaged=method == "trws")
 
 
