@@ -2,7 +2,6 @@
 
 import signal
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -313,9 +312,6 @@ def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
     for result in (late, stopped):
         assert result.energy == model.energy(result.labels)
         assert result.lower_bound <= result.energy
-    start = time.process_time()
-    map_mrf(model, method, tol=0, max_iter=10**6, max_time=0.2)
-    assert time.process_time() - start < 20
 
 
 def test_results_are_reproducible(rng):
