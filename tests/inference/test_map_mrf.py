@@ -2,6 +2,7 @@
 
 import signal
 import threading
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct.inference import MRF, alpha_expansion, map_mrf
+from sstruct.inference import MRF, alpha_expansion, map_mrf, viterbi
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
 from tests.reference import mrf as reference
@@ -168,6 +169,23 @@ def test_trees_are_exact(n_nodes, kind, seed, new_rng):
     check(result, plain, least)
     if least < np.inf:
         assert result.lower_bound == pytest.approx(least, abs=1e-6 * (1 + abs(least)))
+
+
+def test_chains_do_not_copy_their_table(rng):
+    n_nodes, n_labels = 3000, 50
+    table = rng.random((n_labels, n_labels))
+    edges = np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1)
+    model = MRF(rng.random((n_nodes, n_labels)), edges, table, 0.5 + rng.random(n_nodes - 1))
+    tracemalloc.start()
+    result = map_mrf(model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.gap == 0
+    tables = 8 * (n_nodes - 1) * n_labels**2
+    assert peak < tables / 4
+    scores = -model.weights[:, None, None] * table
+    _, value = viterbi(-model.node_costs.reshape(-1, n_labels), scores)
+    assert result.energy == pytest.approx(-value)
 
 
 def test_bounds_of_sweeps_do_not_fall(new_rng):
