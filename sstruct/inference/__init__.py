@@ -1,4 +1,4 @@
-"""MAP inference on plain arrays: the decoders that training and prediction use."""
+"""MAP inference: the decoders that training and prediction use, on plain arrays, and models."""
 
 from sstruct._oracles._binary_energy import graph_cut
 from sstruct._oracles._distance_transform import distance_transform
@@ -8,15 +8,27 @@ from sstruct._oracles._tree import tree_max_sum
 from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
+from sstruct.inference._dd import MatchingProblem, read_dd
+from sstruct.inference._map_mrf import map_mrf
+from sstruct.inference._map_result import MapResult
+from sstruct.inference._mrf import MRF
+from sstruct.inference._uai import read_uai, write_uai
 
 __all__ = [
+    "MRF",
+    "MapResult",
+    "MatchingProblem",
     "alpha_expansion",
     "distance_transform",
     "graph_cut",
+    "map_mrf",
     "max_marginals",
     "maxflow",
     "multilabel_map",
+    "read_dd",
+    "read_uai",
     "top_k",
     "tree_max_sum",
     "viterbi",
+    "write_uai",
 ]

@@ -1,11 +1,13 @@
 """Pictures of fits and models (needs matplotlib)."""
 
+from ._bound import BoundDisplay
 from ._convergence import ConvergenceDisplay
 from ._regularization_path import RegularizationPathDisplay
 from ._segmentation import SegmentationDisplay
 from ._transition import TransitionDisplay
 
 __all__ = [
+    "BoundDisplay",
     "ConvergenceDisplay",
     "RegularizationPathDisplay",
     "SegmentationDisplay",

@@ -1,0 +1,202 @@
+#!/usr/bin/env python3
+"""Which bound and which energy does MAP inference reach in how much time, on real models?
+
+    python benchmarks/map_inference.py [--seconds 10] [--methods trws bp ...] [--instances NAME ...]
+                                       [--lp-entries 40000] [--json FILE] [--plot FILE]
+
+Models are those of the folder mrf of the data folder (SSTRUCT_DATA): UAI files, graph matching
+problems (as models whose pairs forbid that a right node is taken twice), and two images. For each
+the reference (with = where it is proven to be the minimum, see reference.json), the value of the
+linear program over the local polytope where it has at most --lp-entries variables (HiGHS), and for
+each method the bound, the energy, seconds of the clock and how it ended. Methods are those of
+`map_mrf` ("exact" is HiGHS on the integer program) and "toulbar2" where it is on the PATH, whose
+bound is right to about 1e-7 for each cost, as it rounds them. The plot has an axes for each model
+with bounds and energies against time.
+"""
+
+import argparse
+import json
+import math
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from scipy.optimize import linprog
+
+from sstruct.inference import MRF, map_mrf, read_dd, read_uai, write_uai
+from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._exact import local_polytope, n_marginals
+from sstruct.inference._map_mrf import METHODS
+from sstruct.inference._matching import matching_model
+
+# Digits that toulbar2 keeps of costs.
+DIGITS = 7
+
+
+def load(folder, name):
+    """The model of an instance of reference.json."""
+    path, *pair = name.split()
+    path = folder / path
+    if name.endswith(".uai.gz"):
+        return read_uai(path)
+    if name.endswith(".npz"):
+        arrays = np.load(path)
+        if "unary_cost" in arrays:
+            return MRF(arrays["unary_cost"], arrays["edges"], arrays["pair_cost"])
+        node = -arrays["unary_tables"].astype(float)[arrays["unary_index"]]
+        return MRF(node, arrays["edges"], -arrays["pair_tables"][0].astype(float))
+    problem = read_dd(path)
+    return matching_model(*(problem[tuple(map(int, pair[1:]))] if pair else problem)).mrf
+
+
+def reference_energy(entry):
+    """The reference as an energy, NaN where there is none, and whether it is the minimum."""
+    energy = entry.get("cost", -entry.get("log_score", math.nan))
+    return energy, entry.get("status") == "optimal"
+
+
+def polytope_value(mrf, most):
+    """The linear program's value, NaN where it is too large."""
+    model, _ = pairwise_model(mrf)
+    if n_marginals(model) > most:
+        return math.nan
+    costs, matrix, sums = local_polytope(model)
+    allowed = np.isfinite(costs)
+    answer = linprog(
+        costs[allowed],
+        A_eq=matrix[:, np.flatnonzero(allowed)],
+        b_eq=sums,
+        method="highs",
+        options={"time_limit": 60},
+    )
+    return answer.fun if answer.status == 0 else math.nan
+
+
+def toulbar2(mrf, seconds):
+    """Run toulbar2 on a model: a row, or None where costs do not fit its format."""
+    with tempfile.TemporaryDirectory() as folder:
+        model, solution = Path(folder) / "model.uai", Path(folder) / "model.sol"
+        try:
+            write_uai(mrf, model)
+        except ValueError:
+            return None
+        begin = time.monotonic()
+        text = subprocess.run(
+            ["toulbar2", model, f"-timer={math.ceil(seconds)}", f"-precision={DIGITS}",
+             f"-w={solution}"],
+            capture_output=True, text=True, check=False,
+        ).stdout  # fmt: skip
+        spent = time.monotonic() - begin
+        labels = solution.read_text().split() if solution.is_file() else []
+        if not labels:
+            return dict(energy=math.inf, bound=-math.inf, seconds=spent, status="NONE")
+        energy = mrf.energy(np.array(labels, dtype=np.int32))
+    if "Optimum:" in text:
+        return dict(energy=energy, bound=energy, seconds=spent, status="CONVERGED")
+    gaps = re.findall(r"Optimality gap: \[(\d+), (\d+)\]", text)
+    bound = energy - (int(gaps[-1][1]) - int(gaps[-1][0])) / 10**DIGITS if gaps else -math.inf
+    return dict(energy=energy, bound=bound, seconds=spent, status="TIME_LIMIT")
+
+
+def run(mrf, method, seconds):
+    """A row and the history of one method on one model; None where the method is not for it."""
+    if method == "toulbar2":
+        return toulbar2(mrf, seconds), None
+    begin, cpu = time.monotonic(), time.process_time()
+    try:
+        result = map_mrf(mrf, method, max_time=seconds, max_iter=10**6)
+    except ValueError:
+        return None, None
+    row = dict(
+        energy=result.energy,
+        bound=result.lower_bound,
+        seconds=time.monotonic() - begin,
+        cpu_seconds=time.process_time() - cpu,
+        iterations=len(result.history["seconds"]) - 2,
+        status=result.status,
+    )
+    return row, result.history
+
+
+def thinned(history, most=200):
+    """At most so many rows of a history, evenly in their number, as lists."""
+    rows = np.unique(np.linspace(0, len(history["seconds"]) - 1, most).astype(int))
+    return {key: values[rows].tolist() for key, values in history.items()}
+
+
+def plot(results, file):
+    """An axes for each model."""
+    import matplotlib.pyplot as plt
+
+    from sstruct.plotting import BoundDisplay
+
+    n_columns = 4
+    n_rows = math.ceil(len(results) / n_columns)
+    figure, axes = plt.subplots(
+        n_rows, n_columns, figsize=(4.5 * n_columns, 3.2 * n_rows), squeeze=False
+    )
+    for ax, result in zip(axes.flat, results, strict=False):
+        BoundDisplay(result["histories"]).plot(ax=ax)
+        ax.set_title(result["instance"], fontsize=8)
+        ax.set_xscale("symlog", linthresh=1e-3)
+        ax.legend(fontsize=6)
+    for ax in axes.flat[len(results) :]:
+        ax.remove()
+    figure.tight_layout()
+    figure.savefig(file, dpi=80)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=10)
+    known = [method for method in METHODS if method not in ("auto", "graph-cut", "alpha-expansion")]
+    known += ["toulbar2"] if shutil.which("toulbar2") else []
+    parser.add_argument("--methods", nargs="+", default=known)
+    parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
+    parser.add_argument("--lp-entries", type=int, default=40_000)
+    parser.add_argument("--json", help="write the figures and histories there")
+    parser.add_argument("--plot", help="write a figure there")
+    arguments = parser.parse_args()
+    folder = Path(os.environ["SSTRUCT_DATA"]) / "mrf"
+    entries = json.loads((folder / "reference.json").read_text())
+    wanted = tuple(arguments.instances or [""])
+    results = []
+
+    def save():
+        if arguments.json:
+            Path(arguments.json).write_text(json.dumps(results))
+
+    for name in sorted(name for name in entries if name.startswith(wanted)):
+        mrf = load(folder, name)
+        energy, is_minimum = reference_energy(entries[name])
+        value = polytope_value(mrf, arguments.lp_entries)
+        print(f"{name}: {mrf}")
+        print(f"    {'reference':12}{energy:32.5f}{' =' if is_minimum else ''}")
+        print(f"    {'polytope':12}{value:16.5f}", flush=True)
+        result = dict(instance=name, reference=energy, is_minimum=is_minimum, polytope=value,
+                      rows={}, histories={})  # fmt: skip
+        for method in arguments.methods:
+            row, history = run(mrf, method, arguments.seconds)
+            if row is None:
+                continue
+            result["rows"][method] = row
+            if history is not None:
+                result["histories"][method] = thinned(history)
+            print(
+                f"    {method:12}{row['bound']:16.5f}{row['energy']:16.5f}{row['seconds']:9.2f} s"
+                f"  {row['status']}",
+                flush=True,
+            )
+        results.append(result)
+        save()
+    if arguments.plot:
+        plot([result for result in results if result["histories"]], arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,131 @@
+"""The door to all methods: a labelling of low energy, and a bound."""
+
+import numbers
+
+import numpy as np
+
+from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._solvers.status import Status
+from sstruct.inference._exact import forest, integer_program, is_forest
+from sstruct.inference._map_result import Record
+from sstruct.inference._message_passing import message_passing
+from sstruct.inference._moves import cut, expansion, no_cut
+from sstruct.inference._mrf import MRF
+
+METHODS = ("auto", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
+
+
+def map_mrf(mrf, method="auto", tol=1e-6, max_time=None, *, max_iter=1000, random_state=None):
+    """Find a labelling of least energy, or of low energy with a bound.
+
+    Parameters
+    ----------
+    mrf : MRF
+        The model.
+    method : str, default="auto"
+        * ``"trws"``: sequential tree-reweighted message passing. Any model; has a bound, which
+          never exceeds that of the linear relaxation.
+        * ``"bp"``: min-sum belief propagation in the same sweeps. Any model; no bound, but on
+          forests exact.
+        * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
+          no bound. The other iterative methods end with it too.
+        * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
+          not negative, nothing forbidden, as many labels at each node. No bound.
+        * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
+        * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^19
+          variables: labels of nodes and entries of tables.
+        * ``"auto"``: max-sum where the model is a forest, a cut where that is exact, else
+          ``"trws"``.
+    tol : float, default=1e-6
+        Stop where energy - bound <= tol (1 + abs(energy)).
+    max_time : float, default=None
+        Seconds after which to stop with what there is. Cuts and expansion moves do not look.
+    max_iter : int, default=1000
+        Iterations of ``"trws"`` and ``"bp"``: a sweep over the nodes in their order and one back.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Order of labels in ``"alpha-expansion"``; all else is without chance.
+
+    Returns
+    -------
+    result : MapResult
+        Also after Ctrl-C, with what there is then (HiGHS does not look).
+
+    Raises
+    ------
+    TypeError
+        If `mrf` is no MRF.
+    ValueError
+        If the model is not one that the method is for, or a parameter is out of range.
+
+    Notes
+    -----
+    ``"trws"`` visits the nodes in their order, so that of nodes that are numbered along the rows of
+    an image every row and column is one chain. An iteration takes time in proportion to the
+    tables' entries, of Potts and truncated linear or quadratic tables to the number of labels. It
+    ends as ``STALLED`` where neither bound nor energy have moved for 50 iterations. Factors of
+    three and four nodes become nodes of their own, whose labels are the tuples that are allowed.
+
+    References
+    ----------
+    V. Kolmogorov. Convergent tree-reweighted message passing for energy minimization. IEEE PAMI
+    28(10), 2006, section 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sstruct.inference import MRF, map_mrf
+    >>> node_costs = np.random.default_rng(0).random((4, 3))
+    >>> model = MRF(node_costs, [[0, 1], [1, 2], [2, 3], [3, 0]], 0.2 * (1 - np.eye(3)))
+    >>> result = map_mrf(model)
+    >>> result.labels, result.status, result.method
+    (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'trws')
+    """
+    if not isinstance(mrf, MRF):
+        raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {METHODS}; found {method!r}")
+    _check_number(tol, "tol", 0, True)
+    if max_time is not None:
+        _check_number(max_time, "max_time", 0, False)
+    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1; found {max_iter!r}")
+    if method == "auto":
+        method = _best_method(mrf)
+    labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
+    record = Record(mrf, labels, tol, max_time)
+    try:
+        status = _run(mrf, method, record, max_time, max_iter, random_state)
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    return record.result(status, method)
+
+
+def _run(mrf, method, record, max_time, max_iter, random_state):
+    """Do what a method says; return the status."""
+    if method == "graph-cut":
+        return cut(mrf, record)
+    if method == "alpha-expansion":
+        return expansion(mrf, record, random_state)
+    if method in ("exact", "bp") and is_forest(mrf):
+        return forest(mrf, record)
+    labels = record.labels.copy()
+    record.offer(labels, PackedMRF(mrf).improve(labels, 2**62 if method == "icm" else mrf.n_nodes))
+    if method == "icm":
+        return Status.CONVERGED
+    if method == "exact":
+        return integer_program(mrf, record, max_time)
+    return message_passing(mrf, record, max_iter, averaged=method == "trws")
+
+
+def _best_method(mrf):
+    """What is exact where something fast is, else what has the best bound."""
+    if is_forest(mrf):
+        return "exact"
+    return "trws" if no_cut(mrf) else "graph-cut"
+
+
+def _check_number(value, name, least, may_equal):
+    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not is_number or not (least < value < np.inf or (may_equal and value == least)):
+        relation = "at least" if may_equal else "above"
+        raise ValueError(f"{name} must be a finite number {relation} {least}; found {value!r}")

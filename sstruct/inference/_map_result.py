@@ -1,0 +1,131 @@
+"""What map_mrf returns, and how it comes about."""
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._solvers.status import Status
+
+
+@dataclass(frozen=True, eq=False)
+class MapResult:
+    """A labelling of low energy, and a lower bound of all energies.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (V,), dtype int32
+        The best labelling found.
+    energy : float
+        Its energy; ``+inf`` where none that is allowed was found.
+    lower_bound : float
+        No labelling has less energy; ``-inf`` from methods that have no bound.
+    gap : float
+        ``energy - lower_bound``, not negative: how far from the optimum the labels are at most.
+    status : str
+        ``CONVERGED``: the gap is closed to `tol`, or the method has done what it does.
+        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped it. ``STALLED``:
+        nothing has improved for a while. ``INFEASIBLE``: no labelling is allowed, the bound is
+        ``+inf``.
+    history : dict of ndarray
+        ``seconds``, ``lower_bound`` and ``energy`` (both the best so far): a row at the start and
+        one an iteration.
+    method : str
+        What was done; tells what ``"auto"`` chose.
+
+    See Also
+    --------
+    map_mrf : Makes results.
+
+    Examples
+    --------
+    >>> from sstruct.inference import MRF, map_mrf
+    >>> result = map_mrf(MRF([[0.0, 1.0], [2.0, 0.0]], [[0, 1]], [[0.0, 3.0], [3.0, 0.0]]))
+    >>> result.labels, result.energy, result.gap, result.method
+    (array([1, 1], dtype=int32), 1.0, 0.0, 'exact')
+    """
+
+    labels: np.ndarray
+    energy: float
+    lower_bound: float
+    gap: float
+    status: str
+    history: dict
+    method: str
+
+
+class Record:
+    """The best labelling and bound so far, their history, and the clock.
+
+    Parameters
+    ----------
+    mrf : MRF
+    labels : ndarray of shape (V,), dtype int32
+        A first labelling.
+    tol, max_time : as of `map_mrf`
+    """
+
+    def __init__(self, mrf, labels, tol, max_time):
+        self.mrf, self.tol = mrf, tol
+        self.start = time.monotonic()
+        self.deadline = np.inf if max_time is None else self.start + max_time
+        self.labels, self.energy, self.lower_bound = labels.copy(), mrf.energy(labels), -np.inf
+        self.rows = []
+        self.row()
+
+    def offer(self, labels, energy):
+        """Keep a labelling if it is better than the best; `energy` is right up to rounding."""
+        if energy < self.energy or self.energy == np.inf:
+            energy = self.mrf.energy(labels)
+            if energy < self.energy or self.energy == np.inf:
+                self.labels, self.energy = labels.copy(), energy
+
+    def bound(self, value):
+        """Keep a bound if it is better than the best."""
+        self.lower_bound = max(self.lower_bound, value)
+
+    def row(self):
+        """Write a row of the history."""
+        self.rows.append((time.monotonic() - self.start, self.lower_bound, self.energy))
+
+    def is_closed(self):
+        """Whether the gap is closed to the tolerance."""
+        gap = self.energy - self.lower_bound
+        return self.energy < np.inf and gap <= self.tol * (1 + abs(self.energy))
+
+    def is_late(self):
+        """Whether the time is over."""
+        return time.monotonic() >= self.deadline
+
+    def has_stalled(self, window):
+        """Whether neither energy nor bound moved in the last `window` rows, by the tolerance."""
+        if len(self.rows) <= window:
+            return False
+        _, bound, energy = self.rows[-1 - window]
+        gain = self.lower_bound - bound if self.lower_bound > -np.inf else 0.0
+        return self.energy >= energy and gain <= 0.1 * self.tol * (1 + abs(self.lower_bound))
+
+    def result(self, status, method):
+        """Return the MapResult."""
+        energy = self.energy
+        if status == Status.INFEASIBLE:
+            self.lower_bound = np.inf
+        # A bound that rounding lifts above an energy is not better than the energy.
+        self.lower_bound = min(self.lower_bound, energy)
+        self.row()
+        table = np.array(self.rows)
+        # Infinite from infinite is no number.
+        gap = 0.0 if self.lower_bound == np.inf else float(energy - self.lower_bound)
+        return MapResult(
+            labels=self.labels,
+            energy=energy,
+            lower_bound=float(self.lower_bound),
+            gap=gap,
+            status=str(status),
+            history={
+                "seconds": table[:, 0],
+                "lower_bound": np.minimum(table[:, 1], self.lower_bound),
+                "energy": table[:, 2],
+            },
+            method=method,
+        )

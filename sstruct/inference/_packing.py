@@ -1,0 +1,204 @@
+"""Costs of models to flat arrays; what is wrong, and where."""
+
+import math
+
+import numpy as np
+
+
+def _check_costs(flat, name_of):
+    """Refuse NaN and -inf; name_of(position) is what the message calls an entry."""
+    wrong = np.isnan(flat) | np.isneginf(flat)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(f"{name_of(at)} is {flat[at]}, expected finite or +inf, which forbids it")
+
+
+def _as_costs(table, name):
+    try:
+        return np.asarray(table, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must be an array of numbers: {error}") from None
+
+
+def _length(items, name):
+    try:
+        return len(items)
+    except TypeError:
+        raise ValueError(f"{name} must be an array or a list; found {items!r}") from None
+
+
+def _is_row(item):
+    """Whether an item of a list is a row of numbers, so that the list is a table."""
+    try:
+        return np.ndim(item) == 1
+    except ValueError:  # no array; named where tables are read
+        return False
+
+
+def pack_node_costs(node_costs):
+    """Return the costs of all nodes, one after another, and where each node's begin."""
+    n = _length(node_costs, "node_costs")
+    if n == 0:
+        raise ValueError("node_costs is empty, expected at least one node")
+    if isinstance(node_costs, np.ndarray) and node_costs.dtype != object:
+        table = _as_costs(node_costs, "node_costs")
+        if table.ndim != 2 or table.shape[1] == 0:
+            raise ValueError(
+                "node_costs must be a list of arrays (K_v,) or have shape (V, K), K at least 1; "
+                f"found {table.shape}"
+            )
+        flat = table.flatten()
+        start = np.arange(n + 1, dtype=np.int64) * table.shape[1]
+    else:
+        rows = [_as_costs(row, f"node_costs[{v}]") for v, row in enumerate(node_costs)]
+        for v, row in enumerate(rows):
+            if row.ndim != 1 or len(row) == 0:
+                raise ValueError(
+                    f"node_costs[{v}] must be 1-D with a label at least; found shape {row.shape}"
+                )
+        flat = np.concatenate(rows)
+        start = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum([len(row) for row in rows], out=start[1:])
+
+    def name_of(at):
+        v = int(np.searchsorted(start, at, side="right")) - 1
+        return f"node_costs[{v}][{at - start[v]}]"
+
+    _check_costs(flat, name_of)
+    if len(flat) >= 2**31:
+        raise ValueError(f"fewer than {2**31} labels of all nodes expected; found {len(flat)}")
+    return flat, start
+
+
+def _pack_tables(given, expected, name):
+    """Return the tables of a list, one after another, where they begin, and which each item has.
+
+    given : list of tables; the same object is stored once    expected : shape of each
+    """
+    given = list(given)  # kept: an object's id is its own as long as it is there
+    of_item, tables, known = np.empty(len(given), dtype=np.int32), [], {}
+    for i, (table, shape) in enumerate(zip(given, expected, strict=True)):
+        t = known.get(id(table))
+        if t is None:
+            t = known[id(table)] = len(tables)
+            tables.append(_as_costs(table, name(i)))
+        if tables[t].shape != shape:
+            raise ValueError(
+                f"{name(i)} must have shape {shape}, an axis for the labels of each node; found "
+                f"{tables[t].shape}"
+            )
+        of_item[i] = t
+    start = np.zeros(len(tables) + 1, dtype=np.int64)
+    np.cumsum([table.size for table in tables], out=start[1:])
+    flat = np.concatenate([table.ravel() for table in tables]) if tables else np.empty(0)
+
+    def name_of(at):
+        t = int(np.searchsorted(start, at, side="right")) - 1
+        i = int((of_item == t).argmax())
+        place = [int(k) for k in np.unravel_index(at - start[t], expected[i])]
+        return f"{name(i)}{place}"
+
+    _check_costs(flat, name_of)
+    return flat, start, of_item
+
+
+def pack_edge_costs(edge_costs, edges, n_labels):
+    """Return all tables, one after another, where they begin, and which each edge has."""
+    n_edges = len(edges)
+    count = _length(edge_costs, "edge_costs")
+    if isinstance(edge_costs, np.ndarray) and edge_costs.dtype != object:
+        array = _as_costs(edge_costs, "edge_costs")
+    elif count and _is_row(edge_costs[0]):  # the rows of one table
+        array = _as_costs(edge_costs, "edge_costs")
+    else:
+        array = None
+    shared = array is not None and array.ndim == 2
+    if array is not None and not (shared or array.ndim == 3 or array.size == 0):
+        raise ValueError(
+            "edge_costs must be a list of tables or have shape (E, K, L) or (K, L); found "
+            f"{array.shape}"
+        )
+    if n_edges == 0:
+        if count and not shared:
+            raise ValueError(f"edge_costs has {count} tables, expected one for each of 0 edges")
+        return np.empty(0), np.zeros(1, dtype=np.int64), np.empty(0, dtype=np.int32)
+    if not shared and count != n_edges:
+        raise ValueError(f"edge_costs has {count} tables, expected one for each of {n_edges} edges")
+    sizes = n_labels[edges]
+    if array is None:
+        shapes = [tuple(pair) for pair in sizes.tolist()]
+        return _pack_tables(edge_costs, shapes, lambda e: f"edge_costs[{e}]")
+    wrong = (sizes != array.shape[-2:]).any(axis=1)
+    if wrong.any():
+        e = int(wrong.argmax())
+        raise ValueError(
+            f"{'edge_costs' if shared else f'edge_costs[{e}]'} has shape {array.shape[-2:]}, but "
+            f"edges[{e}] joins nodes of {sizes[e, 0]} and {sizes[e, 1]} labels"
+        )
+    flat = array.flatten()
+
+    def name_of(at):
+        return f"edge_costs{[int(k) for k in np.unravel_index(at, array.shape)]}"
+
+    _check_costs(flat, name_of)
+    n_tables = 1 if shared else n_edges
+    start = np.arange(n_tables + 1, dtype=np.int64) * (array.shape[-2] * array.shape[-1])
+    of_edge = np.zeros(n_edges, dtype=np.int32) if shared else np.arange(n_edges, dtype=np.int32)
+    return flat, start, of_edge
+
+
+def checked_weights(weights, edge_table, tables, table_start):
+    """Return the weights of edges, or raise ValueError."""
+    n_edges = len(edge_table)
+    if weights is None:
+        return np.ones(n_edges)
+    out = _as_costs(weights, "weights").copy()
+    if out.shape != (n_edges,):
+        raise ValueError(
+            f"weights must have shape {(n_edges,)}, one entry for each edge; found {out.shape}"
+        )
+    if not np.isfinite(out).all():
+        e = int((~np.isfinite(out)).argmax())
+        raise ValueError(f"weights[{e}] is {out[e]}, expected finite")
+    if n_edges and (out <= 0).any() and np.isinf(tables).any():
+        forbids = np.add.reduceat(np.isinf(tables), table_start[:-1]) > 0
+        wrong = forbids[edge_table] & (out <= 0)
+        if wrong.any():
+            e = int(wrong.argmax())
+            raise ValueError(
+                f"weights[{e}] is {out[e]}, expected positive: the edge's table forbids pairs"
+            )
+    return out
+
+
+def pack_factors(factors, n_labels):
+    """Return nodes and where each factor's begin, its table, and all tables and their starts."""
+    scopes, tables = [], []
+    for f, item in enumerate([] if factors is None else factors):
+        try:
+            scope, table = item
+        except (TypeError, ValueError):
+            raise ValueError(f"factors[{f}] must be a pair (scope, table)") from None
+        scope = np.asarray(scope)
+        if scope.ndim != 1 or len(scope) not in (3, 4) or scope.dtype.kind not in "iu":
+            raise ValueError(
+                f"factors[{f}] must have a scope of three or four nodes (costs of one and of two "
+                f"are node_costs and edge_costs); found {scope.tolist()}"
+            )
+        if scope.min() < 0 or scope.max() >= len(n_labels):
+            raise ValueError(
+                f"factors[{f}] has the scope {scope.tolist()}, out of range: {len(n_labels)} nodes"
+            )
+        if len(set(scope.tolist())) < len(scope):
+            raise ValueError(f"factors[{f}] has the scope {scope.tolist()}: a node is named twice")
+        scopes.append(scope.astype(np.int32))
+        tables.append(table)
+    shapes = [tuple(n_labels[scope].tolist()) for scope in scopes]
+    for f, shape in enumerate(shapes):
+        if math.prod(shape) >= 2**31:
+            raise ValueError(f"factors[{f}] has {math.prod(shape)} entries, expected below {2**31}")
+    flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
+    start = np.zeros(len(scopes) + 1, dtype=np.int64)
+    np.cumsum([len(scope) for scope in scopes], out=start[1:])
+    nodes = np.concatenate(scopes) if scopes else np.empty(0, dtype=np.int32)
+    return nodes, start, of_factor, flat, table_start

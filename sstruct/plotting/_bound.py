@@ -1,0 +1,178 @@
+"""How MAP inference closes in on the optimum."""
+
+import numpy as np
+
+from ._matplotlib import import_pyplot
+
+_X_LABELS = {"seconds": "Seconds", "iterations": "Iterations"}
+
+
+class BoundDisplay:
+    """Best energy and lower bound of one or several runs of MAP inference.
+
+    It is recommended to use :meth:`from_result` or :meth:`from_results`.
+
+    Parameters
+    ----------
+    histories : dict of str to dict
+        Histories by name, in the form of :attr:`sstruct.inference.MapResult.history`: arrays
+        ``seconds``, ``energy`` and ``lower_bound`` of equal length, a row an iteration. Infinite
+        values are left out.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+        Axes with the curves.
+    figure_ : matplotlib Figure
+        Figure containing the curves.
+    lines_ : list of matplotlib Line2D
+        The curves, in the order of `histories`: of each the energy, then the bound, where it is
+        finite at any time.
+
+    See Also
+    --------
+    sstruct.inference.map_mrf : Makes results.
+    ConvergenceDisplay : Training.
+
+    Examples
+    --------
+    >>> from sstruct.plotting import BoundDisplay
+    >>> history = {"seconds": [0.0, 1.0], "energy": [5.0, 4.0], "lower_bound": [1.0, 3.5]}
+    >>> [line.get_ydata().tolist() for line in BoundDisplay({"trws": history}).plot().lines_]
+    [[5.0, 4.0], [1.0, 3.5]]
+    """
+
+    def __init__(self, histories):
+        self.histories = histories
+
+    @classmethod
+    def from_result(cls, result, *, name=None, ax=None, x="seconds", **kwargs):
+        """Plot energy and bound of one run.
+
+        Parameters
+        ----------
+        result : MapResult
+            What :func:`sstruct.inference.map_mrf` returned.
+        name : str, default=None
+            Name in the legend; the method by default.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "iterations"}, default="seconds"
+            Horizontal axis.
+        **kwargs : dict
+            Passed to matplotlib's `step`.
+
+        Returns
+        -------
+        display : BoundDisplay
+            Object that holds the curves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sstruct.inference import MRF, map_mrf
+        >>> from sstruct.plotting import BoundDisplay
+        >>> edges = [[0, 1], [1, 2], [2, 0]]
+        >>> result = map_mrf(MRF(np.eye(3), edges, 1 - np.eye(3)), "trws")
+        >>> display = BoundDisplay.from_result(result)
+        """
+        name = result.method if name is None else name
+        return cls.from_results({name: result}, ax=ax, x=x, **kwargs)
+
+    @classmethod
+    def from_results(cls, results, *, ax=None, x="seconds", **kwargs):
+        """Plot energies and bounds of several runs in one picture.
+
+        Parameters
+        ----------
+        results : dict of str to MapResult
+            Results by the name that the legend shows.
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "iterations"}, default="seconds"
+            Horizontal axis.
+        **kwargs : dict
+            Passed to matplotlib's `step`, for all curves.
+
+        Returns
+        -------
+        display : BoundDisplay
+            Object that holds the curves.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sstruct.inference import MRF, map_mrf
+        >>> from sstruct.plotting import BoundDisplay
+        >>> model = MRF(np.eye(3), [[0, 1], [1, 2], [2, 0]], 1 - np.eye(3))
+        >>> results = {method: map_mrf(model, method) for method in ("trws", "exact")}
+        >>> display = BoundDisplay.from_results(results, x="iterations")
+        """
+        return cls({name: result.history for name, result in results.items()}).plot(
+            ax=ax, x=x, **kwargs
+        )
+
+    def plot(self, ax=None, *, x="seconds", **kwargs):
+        """Draw the best energies (solid) and the best bounds (dashed) so far.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Axes to draw in; a new figure by default.
+        x : {"seconds", "iterations"}, default="seconds"
+            Horizontal axis.
+        **kwargs : dict
+            Passed to matplotlib's `step`, for all curves.
+
+        Returns
+        -------
+        display : BoundDisplay
+            The object itself.
+
+        Examples
+        --------
+        >>> from sstruct.plotting import BoundDisplay
+        >>> history = {"seconds": [0.0], "energy": [5.0], "lower_bound": [float("-inf")]}
+        >>> len(BoundDisplay({"icm": history}).plot(x="iterations").lines_)
+        1
+        """
+        plt = import_pyplot(f"{type(self).__name__}.plot")
+        if x not in _X_LABELS:
+            raise ValueError(f"x must be one of {list(_X_LABELS)}, got {x!r}")
+        curves = [
+            (name, key, *curve)
+            for name, history in self.histories.items()
+            for key, *curve in _curves(history, x)
+        ]
+        if ax is None:
+            _, ax = plt.subplots()
+        colors, lines = {}, []
+        for name, key, xs, ys in curves:
+            style = "-" if key == "energy" else "--"
+            text = f"{name}, {key.replace('_', ' ')}"
+            options = {"where": "post", "linestyle": style, "label": text, **kwargs}
+            if name in colors:
+                options.setdefault("color", colors[name])
+            (line,) = ax.step(xs, ys, **options)
+            colors[name] = line.get_color()
+            lines.append(line)
+        ax.set(xlabel=_X_LABELS[x], ylabel="Energy")
+        ax.grid(True, which="major", alpha=0.3)
+        ax.set_axisbelow(True)
+        if lines:
+            ax.legend()
+        self.ax_ = ax
+        self.figure_ = ax.figure
+        self.lines_ = lines
+        return self
+
+
+def _curves(history, x):
+    """Curves of one history that have a finite value: key, xs, ys."""
+    for key in ("energy", "lower_bound"):
+        ys = np.asarray(history[key], dtype=float)
+        xs = np.asarray(history["seconds"], dtype=float)
+        xs = xs if x == "seconds" else np.arange(len(ys))
+        shown = np.isfinite(ys)
+        if shown.any():
+            yield key, xs[shown], ys[shown]

@@ -1,0 +1,206 @@
+"""Model files: round trips, real files, and what is refused."""
+
+import gzip
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct.inference import MRF, read_dd, read_uai, write_uai
+from tests.inference import fuzz_files
+from tests.reference import mrf as reference
+
+
+@given(
+    n_nodes=st.integers(1, 6),
+    density=st.sampled_from([0.0, 0.5, 1.0]),
+    kind=st.sampled_from(["real", "forbidding"]),
+    n_factors=st.integers(0, 3),
+    compressed=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_what_was_written_is_read(
+    n_nodes, density, kind, n_factors, compressed, seed, new_rng, tmp_path_factory
+):
+    rng = new_rng(seed)
+    plain = reference.random_model(rng, n_nodes, density, kind, n_factors=n_factors)
+    path = tmp_path_factory.mktemp("uai") / ("model.uai" + ".gz" * compressed)
+    model = MRF(*plain.arguments())
+    write_uai(model, path)
+    assert (path.read_bytes()[:2] == b"\x1f\x8b") == compressed
+    again = read_uai(path)
+    assert again.n_labels.tolist() == model.n_labels.tolist()
+    assert again.edges.tolist() == model.edges.tolist()
+    np.testing.assert_allclose(again.node_costs, model.node_costs, atol=1e-15)
+    for e in range(model.n_edges):
+        np.testing.assert_allclose(again.edge_cost(e), model.edge_cost(e), atol=1e-15)
+    for f in range(model.n_factors):
+        assert again.factor(f)[0].tolist() == model.factor(f)[0].tolist()
+        np.testing.assert_allclose(again.factor(f)[1], model.factor(f)[1], atol=1e-15)
+
+
+def write(tmp_path, text, name="model"):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+def test_small_factors_are_added_up(tmp_path):
+    # A constant, a node twice, a pair in both directions; any whitespace separates.
+    path = write(
+        tmp_path,
+        "MARKOV\n2\n2 3\n5\n0\n1 0\n1 0\n2 0 1\n2 1 0\n\n1 0.5\n2 1 2\n2\n1\n4\n"
+        "6 1 2 3\t4 5 6 6\n 1 2 1 0 1 1",
+    )
+    model = read_uai(path)
+    assert model.edges.tolist() == [[0, 1]]
+    first = np.array([[1.0, 2, 3], [4, 5, 6]])
+    second = np.array([[1.0, 2], [1, 0], [1, 1]])
+    for a in range(2):
+        for b in range(3):
+            potential = 0.5 * [1, 2][a] * [1, 4][a] * first[a, b] * second[b, a]
+            expected = -np.log(potential) if potential else np.inf
+            assert model.energy([a, b]) == pytest.approx(expected)
+
+
+def test_equal_tables_are_stored_once(tmp_path):
+    path = write(tmp_path, "MARKOV 3 2 2 2 2 2 0 1 2 1 2 4 1 2 3 4 4 1 2 3 4")
+    assert len(read_uai(path).tables) == 4
+
+
+def test_words_cross_blocks(tmp_path, monkeypatch):
+    model = MRF(*reference.random_model(np.random.default_rng(0), 6, 1.0, n_factors=2).arguments())
+    path = tmp_path / "model.uai"
+    write_uai(model, path)
+    expected = read_uai(path)
+    dd = write(tmp_path, fuzz_files.DD)
+    problems = read_dd(dd)
+    for size in (1, 7, 100):
+        monkeypatch.setattr("sstruct.inference._tokens._BLOCK", size + 30)
+        np.testing.assert_array_equal(read_uai(path).tables, expected.tables)
+        assert read_dd(dd).keys() == problems.keys()
+
+
+SOUND = "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n\n2\n 0.5 1\n\n4\n 1 2\n 3 4\n"
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("MARKOV", "BAYES", "line 1: 'BAYES' found, expected MARKOV"),
+        ("2\n2 2\n2", "-2\n2 2\n2", "line 2: the number of variables is -2"),
+        ("\n2 2\n", "\n2 0\n", "line 3: the number of labels of node 1 is 0"),
+        ("\n2 2\n", "\n2 2.5\n", "line 3: '2.5' found, expected the number of labels of node 1"),
+        ("\n2 2\n", "\n2 999999\n", "line 3: labels of node 1: more than max_entries = 1000"),
+        ("\n2\n1 0", "\n2\n1 2", "line 5: a node of factor 0 is 2, expected 0 to 1"),
+        ("\n2 0 1", "\n2 1 1", "line 6: factor 1 names a node twice"),
+        ("\n2 0 1", "\n5 0 1", "line 6: factor 1 has 5 nodes; at most four"),
+        ("\n4\n", "\n8\n", r"line 11: the table of factor 1 has 8 entries, expected 4.*\(2, 2\)"),
+        ("0.5", "nan", "line 9: nan in the table of factor 0"),
+        ("0.5", "-0.5", "line 9: -0.5 in the table of factor 0"),
+        ("3", "1e999", "line 13: inf in the table of factor 1"),
+        ("3", "three", "line 13: 'three' found, expected a number of the table of factor 1"),
+        ("3", "3" * 1000, "line 13: '3{40}' found"),
+        ("3 4\n", "3\n", "line 14: the file ends where the table of factor 1 is .*3 of 4"),
+        ("3 4\n", "3 4\n\n5\n", "line 15: '5' found after the last table"),
+    ],
+)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_malformed_models_are_named(tmp_path, old, new, message, compressed):
+    assert SOUND.count(old) == 1 or old == "3"
+    text = SOUND.replace(old, new).encode()
+    path = write(tmp_path, gzip.compress(text) if compressed else text)
+    with pytest.raises(ValueError, match=f"model, {message}"):
+        read_uai(path, max_entries=1000)
+
+
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("p 2 3 4 3", "q 2 3 4 3", "line 3: 'q' found, expected a problem"),
+        ("p 2 3 4 3", "p 0 3 4 3", "line 3: the number of left nodes is 0"),
+        ("p 2 3 4 3", "p 2 3 4 2", "line 10: 'e' found after the last pair"),
+        ("p 2 3 4 3", "p 2 3 4 4", "line 11: 'gm' found, expected pair 3"),
+        ("p 2 3 4 3", "p 2 3 4 999", "line 3: 4 assignments, 999 pairs: more than max_entries"),
+        ("p 2 3 4 3", "p 90000 90000 4 3", "line 3: 90000 left and 90000 right nodes: more than"),
+        ("a 1 0 2", "a 2 0 2", "line 5: the number of an assignment.* is 2"),
+        ("a 1 0 2", "a 1 2 2", "line 5: the left node of assignment 1 is 2, expected 0 to 1"),
+        ("a 1 0 2", "a 1 0 0", "line 5: assignment 1 of 0 to 0 is given twice"),
+        ("a 1 0 2 0.25", "a 1 0 2 inf", "line 5: the cost of assignment 1 is inf"),
+        ("e 0 3", "e 3 3", "line 8: pair 0 joins assignment 3 with itself"),
+        ("e 0 3", "e 0 4", "line 8: the second assignment of pair 0 is 4"),
+        ("gm 1 2", "gm 0 1", r"line 11: the pair of graphs \(0, 1\) is given twice"),
+        ("a 0 0 0 3\n", "", "line 13: the file ends where assignment 0 is expected"),
+    ],
+)
+def test_malformed_matchings_are_named(tmp_path, old, new, message):
+    path = write(tmp_path, fuzz_files.DD.decode().replace(old, new))
+    with pytest.raises(ValueError, match=f"model, {message}"):
+        read_dd(path, max_entries=500)
+
+
+def test_a_matching_is_read(tmp_path):
+    problem = read_dd(write(tmp_path, fuzz_files.DD))[0, 1]
+    inf = np.inf
+    np.testing.assert_array_equal(problem.unary, [[-1.5, inf, 0.25], [1, -2, inf]])
+    pairwise = np.zeros((6, 6))
+    pairwise[0, 4], pairwise[2, 3], pairwise[2, 4] = 0.5, -1.5, 4
+    np.testing.assert_array_equal(problem.pairwise.toarray(), pairwise)
+
+
+def test_text_without_end_is_refused(tmp_path):
+    blank = write(tmp_path, gzip.compress(b" \n" * (33 * 2**20)))
+    with pytest.raises(ValueError, match=r"line .*: more than .* bytes of text"):
+        read_uai(blank, max_entries=1000)
+    word = write(tmp_path, gzip.compress(b"1" * (3 * 2**20)))
+    with pytest.raises(ValueError, match="line 1: a word or a line of more than"):
+        read_uai(word)
+
+
+def test_a_cost_without_a_potential_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"edge_cost\(0\)\[1, 0\] is 800.0"):
+        write_uai(MRF(np.zeros((2, 2)), [[0, 1]], [[0.0, 0.0], [800.0, 0.0]]), tmp_path / "a.uai")
+
+
+def test_damaged_files_are_read_or_refused(rng, tmp_path):
+    counts = fuzz_files.fuzz(rng, tmp_path, lambda n: n < 400)
+    assert counts["read"] > 10
+    assert counts["refused"] > 200
+
+
+FOLDER = Path(os.environ.get("SSTRUCT_DATA", "")) / "mrf"
+
+
+ENTRIES = FOLDER / "reference.json"
+NAMES = sorted(json.loads(ENTRIES.read_text())) if ENTRIES.is_file() else []
+QUICK = ("sidechain2008", "segmentation_12", "ising_grid20x20.f10.wrap", "gm_opengm1")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name.startswith(QUICK) else pytest.param(name, marks=pytest.mark.slow)
+        for name in NAMES
+        if name.endswith((".uai.gz", ".dd.gz", " 0 1", " 6 7"))
+    ],
+)
+def test_real_files_have_their_sizes(name):
+    entry = json.loads(ENTRIES.read_text())[name]
+    if name.endswith(".uai.gz"):
+        model = read_uai(FOLDER / name)
+        assert model.n_nodes == entry["n"]
+        assert model.n_labels.min() == entry["card_min"]
+        assert model.n_labels.max() == entry["card_max"]
+        larger = entry["factors_by_arity"][1:]
+        assert [model.n_edges, model.n_factors][: len(larger)] == larger
+        return
+    file, *pair = name.split()
+    problem = read_dd(FOLDER / file)
+    problem = problem[tuple(map(int, pair[1:]))] if pair else problem
+    assert problem.unary.shape == (entry["n_left"], entry["n_right"])
+    assert np.isfinite(problem.unary).sum() == entry["assignments"]
+    assert problem.pairwise.nnz == entry["edges"]

@@ -1,0 +1,352 @@
+"""Labellings and bounds against enumeration and linear programs."""
+
+import signal
+import threading
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct.inference import MRF, alpha_expansion, map_mrf, viterbi
+from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._message_passing import trivial_bound
+from tests.reference import mrf as reference
+
+KINDS = ("real", "integer", "forbidding")
+ANY_MODEL = dict(
+    n_nodes=st.integers(1, 6),
+    density=st.sampled_from([0.0, 0.4, 0.7, 1.0]),
+    kind=st.sampled_from(KINDS),
+    n_factors=st.integers(0, 2),
+    seed=st.integers(0, 10**6),
+)
+
+
+def check(result, plain, least):
+    """What holds of every result."""
+    model = MRF(*plain.arguments())
+    assert result.energy == model.energy(result.labels)
+    assert result.energy == pytest.approx(reference.energy(plain, result.labels), abs=1e-12)
+    rounding = 1e-11 * (1 + abs(least)) if np.isfinite(least) else 0.0
+    assert least - rounding <= result.energy
+    assert result.lower_bound <= result.energy
+    assert result.lower_bound <= least + rounding
+    if np.isfinite(result.energy):
+        assert result.gap == result.energy - result.lower_bound
+    history = result.history
+    assert (np.diff(history["lower_bound"][np.isfinite(history["lower_bound"])]) >= 0).all()
+    assert (np.diff(history["energy"][np.isfinite(history["energy"])]) <= 0).all()
+    assert (np.diff(history["seconds"]) >= 0).all()
+    assert history["energy"][-1] == result.energy
+    assert history["lower_bound"][-1] == result.lower_bound
+    if result.status == "INFEASIBLE":
+        assert least == np.inf
+
+
+@pytest.mark.parametrize("method", ["trws", "bp", "icm", "auto"])
+@settings(max_examples=100)
+@given(**ANY_MODEL)
+def test_any_model_by_any_method(method, n_nodes, density, kind, n_factors, seed, new_rng):
+    plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
+    least = reference.minimum(plain)
+    result = map_mrf(MRF(*plain.arguments()), method, max_iter=60)
+    check(result, plain, least)
+    if method == "icm":
+        assert result.lower_bound == -np.inf
+        assert result.status == "CONVERGED"
+    if method == "trws" and result.status == "CONVERGED":
+        assert result.gap <= 1e-6 * (1 + abs(result.energy))
+
+
+@settings(max_examples=60)
+@given(**ANY_MODEL)
+def test_integer_programs_equal_enumeration(n_nodes, density, kind, n_factors, seed, new_rng):
+    plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
+    least = reference.minimum(plain)
+    result = map_mrf(MRF(*plain.arguments()), "exact")
+    check(result, plain, least)
+    assert result.energy == pytest.approx(least, abs=1e-9)
+    assert result.status == ("CONVERGED" if least < np.inf else "INFEASIBLE")
+    if least < np.inf:
+        assert result.gap <= 2e-6 * (1 + abs(least))
+
+
+@settings(max_examples=60)
+@given(
+    form=st.sampled_from(["potts", "linear", "quadratic"]),
+    n_labels=st.integers(3, 6),
+    negative=st.booleans(),
+    forbidding=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_messages_equal_their_definition(form, n_labels, negative, forbidding, seed, new_rng):
+    rng = new_rng(seed)
+    table = reference.random_form(rng, n_labels, form)
+    if form == "potts" and forbidding and not negative:
+        table[table != table[0, 0]] = np.inf
+    weight = rng.normal() if negative else rng.random() + 0.1
+    source = rng.normal(size=n_labels)
+    if forbidding:
+        source[rng.random(n_labels) < 0.5] = np.inf
+    model = MRF(np.zeros((2, n_labels)), [[0, 1]], table, [weight])
+    expected = np.min(source[:, None] + weight * table, axis=0)
+    for v in (0, 1):
+        message = PackedMRF(model).py_send(0, v, source)
+        np.testing.assert_allclose(message, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 40), (40, 1), (5, 33), (64, 17), (2, 2)])
+def test_messages_of_tables_equal_their_definition(sizes, rng):
+    table = reference.random_costs(rng, sizes, "forbidding")
+    model = MRF([np.zeros(n) for n in sizes], [[0, 1]], [table], [0.7])
+    for v, costs in ((0, table), (1, table.T)):
+        source = reference.random_costs(rng, sizes[v], "forbidding")
+        message = PackedMRF(model).py_send(0, v, source)
+        np.testing.assert_allclose(
+            message, np.min(source[:, None] + 0.7 * costs, axis=0), atol=1e-12
+        )
+
+
+@pytest.mark.parametrize("form", ["potts", "linear", "quadratic"])
+def test_one_table_of_a_form(form, new_rng):
+    for seed in range(40):
+        plain = reference.random_model(new_rng(seed), 5, 0.7, most_labels=4, form=form)
+        least = reference.minimum(plain)
+        for method in ("trws", "bp"):
+            check(map_mrf(MRF(*plain.arguments()), method, max_iter=50), plain, least)
+
+
+def test_bounds_stay_below_the_linear_program(new_rng):
+    reached = 0
+    for seed in range(60):
+        kind = KINDS[seed % 3]
+        plain = reference.random_model(new_rng(seed), 7, 0.6, kind, most_labels=3)
+        value = reference.local_polytope(plain)
+        model = MRF(*plain.arguments())
+        result = map_mrf(model, "trws", tol=1e-9)
+        if value == np.inf:
+            continue
+        assert result.lower_bound <= value + 1e-9 * (1 + abs(value))
+        assert trivial_bound(model) <= result.lower_bound + 1e-12
+        reached += result.lower_bound >= value - 1e-3 * (1 + abs(value))
+    # Fixed points of averaging need not be the program's optimum; most are.
+    assert reached >= 40
+
+
+def test_bounds_with_factors_stay_below_the_program_with_their_marginals(new_rng):
+    for seed in range(20):
+        plain = reference.random_model(new_rng(seed), 5, 0.5, most_labels=3, n_factors=2)
+        model = MRF(*plain.arguments())
+        pairs, order = pairwise_model(model)
+        assert sorted(order.tolist()) == list(range(pairs.n_nodes))
+        lifted = reference.Model(
+            [pairs.node_cost(v) for v in range(pairs.n_nodes)],
+            pairs.edges,
+            [pairs.edge_cost(e) for e in range(pairs.n_edges)],
+            np.ones(pairs.n_edges),
+        )
+        value = reference.local_polytope(lifted)
+        assert value <= reference.minimum(plain) + 1e-9
+        assert map_mrf(model, "trws").lower_bound <= value + 1e-9 * (1 + abs(value))
+
+
+@settings(max_examples=50)
+@given(n_nodes=st.integers(1, 8), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+def test_trees_are_exact(n_nodes, kind, seed, new_rng):
+    plain = reference.random_tree(new_rng(seed), n_nodes, kind, most_labels=3)
+    least = reference.minimum(plain)
+    model = MRF(*plain.arguments())
+    for method in ("auto", "exact", "bp"):
+        result = map_mrf(model, method)
+        check(result, plain, least)
+        assert result.energy == pytest.approx(least, abs=1e-12)
+        assert result.gap == 0
+    assert map_mrf(model).method == "exact"
+    result = map_mrf(model, "trws", tol=1e-9)
+    check(result, plain, least)
+    if least < np.inf:
+        assert result.lower_bound == pytest.approx(least, abs=1e-6 * (1 + abs(least)))
+
+
+def test_chains_do_not_copy_their_table(rng):
+    n_nodes, n_labels = 3000, 50
+    table = rng.random((n_labels, n_labels))
+    edges = np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1)
+    model = MRF(rng.random((n_nodes, n_labels)), edges, table, 0.5 + rng.random(n_nodes - 1))
+    tracemalloc.start()
+    result = map_mrf(model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.gap == 0
+    tables = 8 * (n_nodes - 1) * n_labels**2
+    assert peak < tables / 4
+    scores = -model.weights[:, None, None] * table
+    _, value = viterbi(-model.node_costs.reshape(-1, n_labels), scores)
+    assert result.energy == pytest.approx(-value)
+
+
+def test_bounds_of_sweeps_do_not_fall(new_rng):
+    from sstruct._oracles._message_passing import MessagePassing
+
+    for seed in range(30):
+        plain = reference.random_model(new_rng(seed), 12, 0.4, KINDS[seed % 3])
+        model = MRF(*plain.arguments())
+        order = new_rng(seed).permutation(12).astype(np.int32)
+        sweeps = MessagePassing(PackedMRF(model), order, True)
+        labels, bounds = np.zeros(12, dtype=np.int32), []
+        for _ in range(30):
+            bounds += [sweeps.sweep(forward, labels, np.inf) for forward in (True, False)]
+        if np.isfinite(bounds).all():
+            assert (np.diff(bounds) >= -1e-11 * (1 + np.abs(bounds[0]))).all()
+
+
+def test_local_search_ends_where_no_label_is_better(new_rng):
+    for seed in range(40):
+        plain = reference.random_model(new_rng(seed), 6, 0.7, KINDS[seed % 3], n_factors=2)
+        result = map_mrf(MRF(*plain.arguments()), "icm")
+        for v, costs in enumerate(plain.node):
+            for label in range(len(costs)):
+                other = result.labels.copy()
+                other[v] = label
+                assert reference.energy(plain, other) >= result.energy - 1e-12
+
+
+def test_cuts_and_moves(new_rng):
+    for seed in range(30):
+        rng = new_rng(seed)
+        n_labels = 2 + seed % 3
+        plain = reference.random_model(rng, 6, 0.7, most_labels=n_labels, form="linear")
+        model = MRF(*plain.arguments())
+        least = reference.minimum(plain)
+        result = map_mrf(model, "alpha-expansion", random_state=0)
+        check(result, plain, least)
+        assert result.energy <= map_mrf(model, "icm").history["energy"][0]
+        _, value = (
+            alpha_expansion(
+                np.array(plain.node), plain.edges, plain.weights, plain.tables[0], random_state=0
+            )
+            if len(plain.edges)
+            else (None, result.energy)
+        )
+        assert result.energy == pytest.approx(value)
+        if n_labels == 2:
+            for method in ("graph-cut", "auto"):
+                result = map_mrf(model, method)
+                check(result, plain, least)
+                assert result.energy == pytest.approx(least)
+                assert result.gap == 0
+
+
+def test_moves_take_potts_tables_of_their_own(new_rng):
+    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=3, form="potts")
+    plain.tables = [1.5 * table + 0.5 for table in plain.tables]
+    model = MRF(*plain.arguments())
+    assert len(model.table_form) == len(plain.edges)
+    check(map_mrf(model, "alpha-expansion", random_state=0), plain, reference.minimum(plain))
+
+
+TRIANGLE = [[0, 1], [1, 2], [2, 0]]
+LINE = np.abs(np.subtract.outer(np.arange(3.0), np.arange(3.0)))
+SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
+
+
+@pytest.mark.parametrize(
+    "model, method, message",
+    [
+        (SQUARE, "graph-cut", "node 0 has 3 labels, not two"),
+        (MRF(np.zeros((3, 2)), TRIANGLE, -LINE[:2, :2]), "graph-cut", r"edge 0 = .* is repulsive"),
+        (MRF([[0, np.inf]] * 3, TRIANGLE, LINE[:2, :2]), "graph-cut", "the model forbids"),
+        (MRF(np.zeros((3, 2)), [], [], None, [([0, 1, 2], np.zeros((2, 2, 2)))]), "graph-cut",
+         "the model has 1 factors"),
+        (SQUARE, "alpha-expansion", "label 1 is a short cut"),
+        (MRF(np.zeros((3, 3)), TRIANGLE, 1 + LINE), "alpha-expansion", "equal labels is not 0"),
+        (MRF(np.zeros((3, 3)), TRIANGLE, -LINE), "alpha-expansion", "a cost is negative"),
+        (MRF(np.zeros((3, 3)), TRIANGLE, np.triu(LINE)), "alpha-expansion", "not symmetric"),
+        (MRF(np.zeros((3, 3)), TRIANGLE, LINE, [1, -1, 1]), "alpha-expansion",
+         r"edge 1 = \(1, 2\) has a negative weight"),
+        (MRF(np.zeros((3, 3)), TRIANGLE, [LINE, 2 * LINE, LINE]), "alpha-expansion",
+         "edges have different tables"),
+        (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
+        (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
+         "would take 751500 variables, more than 524288"),
+        (SQUARE, "trw", "method must be one of"),
+    ],
+)  # fmt: skip
+def test_models_that_a_method_is_not_for_are_refused(model, method, message):
+    with pytest.raises(ValueError, match=message):
+        map_mrf(model, method)
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(tol=-1.0), "tol must be a finite number at least 0; found -1.0"),
+        (dict(tol=np.nan), "tol must"),
+        (dict(max_time=0), "max_time must be a finite number above 0"),
+        (dict(max_iter=0), "max_iter must be an integer"),
+        (dict(max_iter=1.5), "max_iter must be an integer"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        map_mrf(SQUARE, **arguments)
+    with pytest.raises(TypeError, match="mrf must be an MRF, found list"):
+        map_mrf([])
+
+
+def test_too_large_factors_are_refused(monkeypatch):
+    monkeypatch.setattr("sstruct.inference._auxiliary.MOST_ENTRIES", 100)
+    table = np.random.default_rng(0).random((3, 3, 3))
+    model = MRF(np.zeros((4, 3)), [], [], factors=[([0, 1, 2], table), ([1, 2, 3], table)])
+    with pytest.raises(ValueError, match=r"factors\[0\] has 27 allowed tuples"):
+        map_mrf(model, "trws")
+    assert map_mrf(model, "icm").energy < np.inf
+
+
+def grid(size, n_labels, rng):
+    node = np.arange(size * size).reshape(size, size)
+    edges = np.concatenate(
+        [np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1),
+         np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1)]
+    )  # fmt: skip
+    return MRF(
+        rng.random((size * size, n_labels)), edges, rng.random((len(edges), n_labels, n_labels))
+    )
+
+
+@pytest.mark.parametrize("method", ["trws", "bp"])
+def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
+    model = grid(60, 20, rng)
+    late = map_mrf(model, method, tol=0, max_time=1e-9)
+    assert late.status == "TIME_LIMIT"
+    timer = threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    stopped = map_mrf(model, method, tol=0, max_iter=10**6, max_time=60)
+    timer.join()
+    assert stopped.status == "INTERRUPTED"
+    for result in (late, stopped):
+        assert result.energy == model.energy(result.labels)
+        assert result.lower_bound <= result.energy
+
+
+def test_results_are_reproducible(rng):
+    model = grid(10, 4, rng)
+    for method in ("trws", "bp", "icm"):
+        first, second = (map_mrf(model, method, max_iter=20) for _ in range(2))
+        np.testing.assert_array_equal(first.labels, second.labels)
+        assert first.lower_bound == second.lower_bound
+
+
+def test_a_model_that_allows_nothing():
+    table = np.full((2, 2), np.inf)
+    for edges in ([[0, 1]], TRIANGLE):
+        model = MRF(np.zeros((3, 2)), edges, table)
+        for method in ("trws", "exact", "bp"):
+            result = map_mrf(model, method)
+            assert result.energy == np.inf
+            assert (result.status == "INFEASIBLE") or method == "bp"
+            if method != "bp":
+                assert (result.lower_bound, result.gap) == (np.inf, 0)

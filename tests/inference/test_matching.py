@@ -1,0 +1,60 @@
+"""Matching problems as models: energies are the costs of matchings."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sstruct.inference import map_mrf
+from sstruct.inference._matching import matching_model
+
+
+def cost_of(unary, pairwise, matching):
+    """Cost of a matching, by definition; +inf where it is none."""
+    n_right = unary.shape[1]
+    taken = [(i, a) for i, a in enumerate(matching) if a >= 0]
+    rights = [a for _, a in taken]
+    if len(set(rights)) < len(rights):
+        return np.inf
+    places = [i * n_right + a for i, a in taken]
+    return sum(unary[i, a] for i, a in taken) + sum(
+        pairwise[p, q] for p in places for q in places if p != q
+    )
+
+
+@settings(max_examples=50)
+@given(n_left=st.integers(1, 4), n_right=st.integers(1, 4), seed=st.integers(0, 10**6))
+def test_energies_are_costs_of_matchings(n_left, n_right, seed, new_rng):
+    rng = new_rng(seed)
+    unary = rng.normal(size=(n_left, n_right))
+    unary[rng.random(unary.shape) < 0.3] = np.inf
+    size = unary.size
+    pairwise = np.where(rng.random((size, size)) < 0.3, rng.normal(size=(size, size)), 0.0)
+    model = matching_model(unary, sparse.csr_array(pairwise))
+    loose = matching_model(unary, pairwise, exclusive=False)
+    least = np.inf
+    for labels in product(*(range(k) for k in model.mrf.n_labels)):
+        matching = model.matching(labels)
+        expected = cost_of(unary, pairwise, matching)
+        least = min(least, expected)
+        assert model.mrf.energy(labels) == pytest.approx(expected)
+        if expected < np.inf:
+            assert loose.mrf.energy(labels) == pytest.approx(expected)
+    assert map_mrf(model.mrf, "exact").energy == pytest.approx(least, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "unary, pairwise, message",
+    [
+        ([], [], r"unary must have shape"),
+        ([[0.0, np.nan]], np.zeros((2, 2)), r"unary\[0, 1\] is nan"),
+        ([[0.0, 0.0]], np.zeros((2, 3)), r"pairwise must have shape \(2, 2\)"),
+        ([[0.0, 0.0]], [[0.0, np.inf], [0.0, 0.0]], r"pairwise\[0, 1\] is inf"),
+    ],
+)
+def test_bad_input_is_named(unary, pairwise, message):
+    with pytest.raises(ValueError, match=message):
+        matching_model(unary, pairwise)
