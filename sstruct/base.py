@@ -217,6 +217,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
+        for remark in solution.remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
         name = type(self).__name__
         if solution.status is Status.STALLED and "bounded)" in self.inference_:
             warnings.warn(

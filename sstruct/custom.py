@@ -1,12 +1,10 @@
 """StructuredSVM: structures that the package does not have, given by a Python object."""
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
@@ -247,7 +245,9 @@ class StructuredSVM(BaseSSVM):
         rows = np.flatnonzero(weights > 0).tolist()
         if not rows:
             raise ValueError("all samples have weight 0")
-        calls = OracleCalls(self.oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
+        calls = OracleCalls(
+            self.oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows
+        )
         total = float(weights.sum())
         workers = Workers(calls, self.n_jobs) if effective_n_jobs(self.n_jobs) > 1 else None
         return self._fit_problem(
@@ -278,23 +278,21 @@ class StructuredSVM(BaseSSVM):
                     calls.check_unchanged(i)
             except ValueError as error:
                 solution = replace(solution, interruption=error)
+        remarks = []
         suboptimal = problem.counts()["suboptimal"]
         if suboptimal:
             inference = attributes["inference_"].rsplit(" (", 1)[0]
             attributes["inference_"] = f"{inference} (approximate)"
-            warnings.warn(
+            remarks.append(
                 f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
-                "Objective and gap are what is known, and may be too small.",
-                ConvergenceWarning,
-                stacklevel=5,
+                "Objective and gap are what is known, and may be too small."
             )
-        if problem.n_wrong == 0 and solution.interruption is None:
-            warnings.warn(
+        if problem.n_wrong == 0:
+            remarks.append(
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
-                "argmax add loss_weight * loss(y_true, y) to the scores?",
-                ConvergenceWarning,
-                stacklevel=5,
+                "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
+        solution = replace(solution, remarks=tuple(remarks))
         return solution, attributes
 
     def _views(self):
@@ -362,7 +360,9 @@ def _best(oracle, samples, w):
 def _items(values, name):
     """Return samples as a list, without a look at them."""
     if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
-        raise TypeError(f"{name} must be a list with an item a sample, found {type(values).__name__}")
+        raise TypeError(
+            f"{name} must be a list with an item a sample, found {type(values).__name__}"
+        )
     if sparse.issparse(values):
         values = values.tocsr()
     rows = values.iloc if hasattr(values, "iloc") else values

@@ -11,10 +11,10 @@
 """A problem given by a Python object."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
-from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer, is_between
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._plane_table cimport PlaneTable, StoredPlane, plane_add, plane_product
 
 import numpy as np
@@ -236,7 +236,7 @@ cdef class CallableProblem(BlockProblem):
             double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
             bint* found) except -1 nogil:
         cdef const StoredPlane* plane = NULL
-        cdef double h
+        cdef double h, slack
         cdef int32_t k
         with gil:
             try:
@@ -248,11 +248,10 @@ cdef class CallableProblem(BlockProblem):
                     plane = self.plane(i, code[0])
                     h = margin - plane_product(plane, w)
                     # Up to rounding: the oracle has sums of its own.
-                    if not is_between(
-                            h, plane.loss, lower - ROUNDING * lower, upper + ROUNDING * upper, False,
-                            False):
-                        raise self.calls.outside(
-                            i, plane.loss / h if h > 0 else np.inf, lower, upper)
+                    slack = ROUNDING * (fabs(margin) + fabs(h - margin))
+                    if not (h + slack > 0 and plane.loss >= lower * (h - slack)
+                            and plane.loss <= upper * (h + slack)):
+                        raise self.calls.outside(i, plane.loss, h, lower, upper)
             except Exception as error:
                 self.notes["failure"] = error
                 raise
@@ -265,11 +264,11 @@ cdef class CallableProblem(BlockProblem):
             if k == code[0] and found[0] or not plane.used:
                 continue
             h = margin - plane_product(plane, w)
-            # Well inside, lest rounding of the oracle's own sums be taken for an error.
-            if is_between(
-                    h, plane.loss, lower + ROUNDING * lower, upper - ROUNDING * upper, True, True) and (
-                    not found[0] or h + loss_weight * plane.loss > answer.value + ROUNDING * (
-                        fabs(margin) + fabs(h) + 2 * loss_weight * plane.loss)):
+            slack = ROUNDING * (fabs(margin) + fabs(h - margin))
+            # Well inside, lest rounding be taken for an error.
+            if h > slack and plane.loss > lower * (h + slack) and plane.loss < upper * (h - slack) and (
+                    not found[0] or h + loss_weight * plane.loss > answer.value + 2 * (
+                        slack + ROUNDING * loss_weight * plane.loss)):
                 found[0] = True
                 answer.exact, code[0] = False, k
                 answer.value = h + loss_weight * plane.loss

@@ -55,10 +55,14 @@ class OracleCalls:
         again = self.features(i, truth)
         pairs = zip(features, again) if self.sparse else [(features, again)]
         if not all(np.array_equal(a, b) for a, b in pairs):
-            raise ValueError(f"{self._at(i, 'joint_feature')} returned another vector the second time")
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned another vector the second time"
+            )
         loss = self.loss(i, truth)
         if loss != 0:
-            raise ValueError(f"{self._at(i, 'loss')} returned {loss:g} for the true labeling, expected 0")
+            raise ValueError(
+                f"{self._at(i, 'loss')} returned {loss:g} for the true labeling, expected 0"
+            )
         self.check_unchanged(i)
         return features
 
@@ -92,7 +96,9 @@ class OracleCalls:
             self.n_weights, self.sparse = int(shape[-1]), is_sparse
         d = self.n_weights
         if shape != (d,) and not (is_sparse and shape == (1, d)):
-            raise ValueError(f"{self._at(i, 'joint_feature')} returned shape {shape}, expected ({d},)")
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned shape {shape}, expected ({d},)"
+            )
         if found.dtype.kind not in "biuf":
             raise TypeError(
                 f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real numbers"
@@ -136,9 +142,7 @@ class OracleCalls:
 
     def ask(self, i, w, loss_weight):
         """Ask the max-oracle; return features and loss of its labeling. w: from `frozen`."""
-        labeling = self._call(
-            i, "argmax", self.X[i], w, y_true=self.y[i], loss_weight=loss_weight
-        )
+        labeling = self._call(i, "argmax", self.X[i], w, y_true=self.y[i], loss_weight=loss_weight)
         return self._taken(i, "argmax", labeling)
 
     def ask_between(self, i, w, loss_weight, margin, lower, upper, above, below):
@@ -170,7 +174,9 @@ class OracleCalls:
     def check_unchanged(self, i):
         """Raise where a sample is not what it was before the first call."""
         if digest((self.X[i], self.y[i])) != self.digests[i]:
-            raise ValueError(f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling")
+            raise ValueError(
+                f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling"
+            )
 
     def wrong_value(self, i, value):
         """The error of an answer that the true labeling beats."""
@@ -179,11 +185,11 @@ class OracleCalls:
             "the true labeling's score: an oracle that is not exact must compare with y_true"
         )
 
-    def outside(self, i, ratio, lower, upper):
+    def outside(self, i, loss, h, lower, upper):
         """The error of a constrained answer that does not keep to the constraint."""
         return ValueError(
-            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss over score {ratio:g}, "
-            f"expected {lower:g} to {upper:g}"
+            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and h = {h:g}, "
+            f"expected h > 0 and loss / h from {lower:g} to {upper:g}"
         )
 
 

@@ -22,7 +22,7 @@ EXHAUSTED = 0.1
 class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
-    ``dual`` is NaN where the solver has none; so is then the gap.
+    ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
     """
 
     w: np.ndarray
@@ -34,6 +34,7 @@ class Solution:
     n_oracle_calls: int
     history: dict
     interruption: BaseException | None = None
+    remarks: tuple = ()
 
     @property
     def gap(self):
