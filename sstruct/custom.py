@@ -43,14 +43,14 @@ class StructuredSVM(BaseSSVM):
         ``loss(y_true, y)``
             At least 0, and 0 for ``y_true``.
         ``argmax(x, w, y_true=None, loss_weight=1.0)``
-            The labeling of largest ``<w, joint_feature(x, y)>``, plus ``loss_weight *
+            The labeling of largest ``w @ joint_feature(x, y)``, plus ``loss_weight *
             loss(y_true, y)`` where `y_true` is given. `w` cannot be written to.
 
         and, if there are,
 
         ``constrained_argmax(x, w, y_true, *, loss_weight, margin, lower, upper, above, below)``
-            For exact slack rescaling (``search="angular"``): with h = margin + <w, phi(x, y) -
-            phi(x, y_true)>, the labeling of largest h + loss_weight * loss among those with h > 0
+            For exact slack rescaling (``search="angular"``): with h = margin + w @ (phi(x, y) -
+            phi(x, y_true)), the labeling of largest h + loss_weight * loss among those with h > 0
             and loss / h from `lower` to `upper`, `lower` itself excluded where `above`, `upper`
             where `below`; None where there is none.
         ``work``

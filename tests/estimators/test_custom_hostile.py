@@ -379,9 +379,7 @@ def test_constrained_answers_are_checked(choices, way):
             return found
 
     if way == "outside":
-        with pytest.raises(
-            ValueError, match=r"X\[\d+\]: constrained_argmax returned"
-        ):
+        with pytest.raises(ValueError, match=r"X\[\d+\]: constrained_argmax returned"):
             fit(Wrong(), choices, rescaling="slack")
         return
     with pytest.warns(ConvergenceWarning, match="answers of the oracle were not the best"):

