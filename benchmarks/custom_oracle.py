@@ -134,15 +134,13 @@ def main():
     parser.add_argument("--samples", type=int, default=512)
     given = parser.parse_args()
     for d in (10, 100, 1000, 10_000):
-        print(
-            f"an oracle that does nothing, {d} weights: {overhead(d):.1f} microseconds of CPU a call"
-        )
+        print(f"an oracle that does nothing, {d} weights: {overhead(d):.1f} us of CPU a call")
     turns = turns_of(given.milliseconds / 1e3)
     # Processes that have imported everything.
     Parallel(n_jobs=2)(delayed(fit)(1, 16) for _ in range(4))
     shares = []
     for _ in range(given.repeats):
-        together, model = fit(turns, given.samples, n_jobs=2)
+        together, _ = fit(turns, given.samples, n_jobs=2)
         both = two_alone(turns, given.samples)
         shares.append(both / 2 / together)
         print(

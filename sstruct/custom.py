@@ -39,7 +39,7 @@ class StructuredSVM(BaseSSVM):
         With the methods
 
         ``joint_feature(x, y)``
-            phi(x, y): an array of shape (d,), or a sparse one of shape (1, d); d is the same for all.
+            phi(x, y): an array of shape (d,), or a sparse one of shape (1, d); d the same for all.
         ``loss(y_true, y)``
             At least 0, and 0 for ``y_true``.
         ``argmax(x, w, y_true=None, loss_weight=1.0)``
@@ -232,9 +232,9 @@ class StructuredSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where a parameter is not as expected, or what the oracle returns for the true labelings,
-            which is asked for before all else: the estimator is then unchanged. Where what it returns
-            later is not, the attributes are those of the fit so far.
+            Where a parameter is not as expected, or what the oracle returns for the true
+            labelings, which is asked for before all else: the estimator is then unchanged. Where
+            what it returns later is not, the attributes are those of the fit so far.
         """
         self._check_parameters()
         work = self._check_oracle()

@@ -101,7 +101,8 @@ class OracleCalls:
             )
         if found.dtype.kind not in "biuf":
             raise TypeError(
-                f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real numbers"
+                f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real "
+                "numbers"
             )
         if is_sparse:
             index, value = _entries(found)
@@ -181,15 +182,15 @@ class OracleCalls:
     def wrong_value(self, i, value):
         """The error of an answer that the true labeling beats."""
         return ValueError(
-            f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} below "
-            "the true labeling's score: an oracle that is not exact must compare with y_true"
+            f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
+            "below the true labeling's score: an oracle that is not exact must compare with y_true"
         )
 
     def outside(self, i, loss, h, lower, upper):
         """The error of a constrained answer that does not keep to the constraint."""
         return ValueError(
-            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and h = {h:g}, "
-            f"expected h > 0 and loss / h from {lower:g} to {upper:g}"
+            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
+            f"h = {h:g}, expected h > 0 and loss / h from {lower:g} to {upper:g}"
         )
 
 
@@ -208,7 +209,7 @@ def _entries(vector):
 
 
 def digest(value):
-    """A digest of arrays, numbers, strings and containers of them; of other objects the type's name."""
+    """A digest of arrays, numbers, strings and containers of them; of others the type's name."""
     state = blake2b(digest_size=8)
     _feed(state, value)
     return state.digest()

@@ -283,7 +283,7 @@ def test_habits_of_scikit_learn(rng):
     with pytest.raises(NotFittedError):
         model.predict(X)
     with pytest.raises(NotFittedError):
-        model.w_
+        _ = model.w_
     assert clone(model).get_params()["lam"] == LAM
     assert clone(model).oracle is not model.oracle
     kept = [x.copy() for x in X], list(y)
@@ -315,14 +315,14 @@ def test_planes_that_nothing_needs_are_forgotten(rng):
     # A labeling of 2,000 weights takes 16 kB; each pass finds new ones.
     X = [rng.standard_normal((30, 2000)) for _ in range(12)]
     y = rng.integers(0, 30, 12).tolist()
+    kept = []
+
+    class Watched(StructuredSVM):
+        def _look_back(self, problem, solution, attributes):
+            kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
+            return super()._look_back(problem, solution, attributes)
+
     for parameters in ({"solver": "bcfw", "step": "fw"}, {"solver": "ssg"}, {"solver": "fw"}):
-        kept = []
-
-        class Watched(StructuredSVM):
-            def _look_back(self, problem, solution, attributes):
-                kept.extend(len(problem.py_planes(i)) for i in range(problem.n_blocks))
-                return super()._look_back(problem, solution, attributes)
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model = Watched(Choice(), lam=1e-4, tol=1e-9, max_iter=40, random_state=0, **parameters)

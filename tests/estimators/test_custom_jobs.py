@@ -6,7 +6,7 @@ import joblib
 import numpy as np
 import pytest
 
-from sstruct import StructuredSVM
+from sstruct import StructuredSVM, ssvm_path
 from sstruct._problems import oracle_workers
 from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._problems.oracle_workers import Workers
@@ -46,7 +46,10 @@ def test_threads_change_no_bit(rng, n_jobs, options):
         assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), alone)
 
 
-@pytest.mark.parametrize("as_sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize(
+    "as_sparse",
+    [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)],
+)
 def test_processes_change_no_bit(rng, as_sparse):
     X, y = make_choices(rng, n=32)
     oracle = Choice(as_sparse)
@@ -73,8 +76,6 @@ def test_processes_change_no_bit(rng, as_sparse):
 
 def test_slack_rescaling_and_paths_change_no_bit(rng):
     X, y = make_choices(rng, n=40)
-    from sstruct import ssvm_path
-
     alone = fit(X, y, ConstrainedChoice(), rescaling="slack")
     with joblib.parallel_config(backend="threading"):
         assert_same_bits(fit(X, y, ConstrainedChoice(), rescaling="slack", n_jobs=2), alone)
@@ -104,7 +105,7 @@ class Wrong(Choice):
         return -1.0 if y == 5 and y != y_true else super().loss(y_true, y)
 
 
-@pytest.mark.parametrize("backend", ["threading", "loky"])
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
 def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend):
     X, y = make_choices(rng, n=40)
     with joblib.parallel_config(backend=backend, n_jobs=2):
@@ -118,7 +119,7 @@ def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend):
             fit(X, y, Wrong())
 
 
-def test_data_are_sent_once(rng):
+def test_data_are_sent_once(rng, monkeypatch):
     X = [rng.standard_normal((5, 200)) for _ in range(30)]
     y = rng.integers(0, 5, 30).tolist()
     calls = OracleCalls(Choice(), X, y, list(range(30)))
@@ -131,11 +132,16 @@ def test_data_are_sent_once(rng):
     w = np.frombuffer(rng.standard_normal(200).tobytes())
     for k in range(30):
         np.testing.assert_array_equal(loaded.X[k], X[k])
-    again = [loaded.ask(i, w, 1.0) for i in range(30)]
-    for a, b in zip(workers.ask(list(range(30)), w, 1.0), again, strict=True):
+    # As a worker does that has never seen this process.
+    monkeypatch.setattr(oracle_workers, "_own", {})
+    answers = oracle_workers._ask(workers.token, path, list(range(30)), w, 1.0)
+    again = [calls.ask(i, w, 1.0) for i in range(30)]
+    for a, b in zip(answers, again, strict=True):
         np.testing.assert_array_equal(a[0], b[0])
         assert a[1] == b[1]
-    # Workers have what they need: the file is not looked at again.
+    # It has what it needs: the file is not looked at again.
+    monkeypatch.setattr(oracle_workers, "_load", None)
+    oracle_workers._ask(workers.token, path, [3], w, 1.0)
     assert os.path.exists(path)
     del workers
     assert not os.path.exists(path)

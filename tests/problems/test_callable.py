@@ -73,7 +73,7 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
             mine, value, work, exact = (problem if rng.random() < 0.5 else fork).py_maximize(
                 i, w, weight
             )
-            theirs, best, _, _ = other.py_maximize(i, w, weight)
+            _, best, _, _ = other.py_maximize(i, w, weight)
             assert value == best
             assert exact
             assert work == problem.oracle_work
@@ -168,11 +168,12 @@ def test_corrupt_tables_are_refused(rng, name, change):
 
 def test_digests_tell_samples_apart():
     samples = [
-        np.arange(3), np.arange(3.0), np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2), [0, 1, 2],
-        (0, 1, 2), [0, [1, 2]], [[0, 1], 2], "012", b"012", 12, 12.5, None, True, {"a": 1}, {"a": 2},
-        {1, 2}, {1, 3}, frozenset("ab"), sparse.csr_matrix(np.eye(2)), sparse.csr_matrix(np.ones((2, 2))),
-        sparse.coo_matrix(np.eye(2)), np.array([1, "a", None], dtype=object),
-        np.array([1, "b", None], dtype=object), np.array(["x", "y"]), np.array([]), [], object(),
+        np.arange(3), np.arange(3.0), np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2),
+        [0, 1, 2], (0, 1, 2), [0, [1, 2]], [[0, 1], 2], "012", b"012", 12, 12.5, None, True,
+        {"a": 1}, {"a": 2}, {1, 2}, {1, 3}, frozenset("ab"), sparse.csr_matrix(np.eye(2)),
+        sparse.csr_matrix(np.ones((2, 2))), sparse.coo_matrix(np.eye(2)),
+        np.array([1, "a", None], dtype=object), np.array([1, "b", None], dtype=object),
+        np.array(["x", "y"]), np.array([]), [], object(),
     ]  # fmt: skip
     digests = [digest(sample) for sample in samples]
     assert len(set(digests)) == len(samples)

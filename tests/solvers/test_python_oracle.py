@@ -44,9 +44,9 @@ def run(problem, small, options, bounds=None):
     return seen, solver.solve()
 
 
-# Data without ties on the way. Where weight goes from labelling to labelling of a block many times
-# at one w (approximate passes with pairwise steps, corrective steps), exact line searches make ties,
-# which rounding decides: such ways part after a pass or two, and only their ends can be compared.
+# Data without ties on the way. Where weight goes between labellings of a block many times at one w
+# (approximate passes with pairwise steps, corrective steps), exact line searches make ties, which
+# rounding decides: such ways part after a pass or two, and only their ends can be compared.
 @pytest.mark.parametrize("seed", [1, 2, 4])
 @pytest.mark.parametrize(
     "step, sampling, multi_plane, batch",
