@@ -2,6 +2,7 @@
 
 from sstruct._callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
+from sstruct.custom import StructuredSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
 from sstruct.multiclass import MulticlassSSVM
@@ -23,6 +24,7 @@ __all__ = [
     "PathCV",
     "RegularizationPath",
     "Sequences",
+    "StructuredSVM",
     "TreeSSVM",
     "__version__",
     "show_versions",

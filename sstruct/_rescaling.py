@@ -68,5 +68,5 @@ def with_rescaling(estimator, problem, data, attributes):
         problem, estimator.search, attributes["inference_"], type(estimator).__name__
     )
     # Planes depend on the loss: a warm start must find it unchanged, too.
-    data = [*data, np.array("slack"), np.asarray(estimator.loss)]
+    data = [*data, np.array("slack"), np.asarray(getattr(estimator, "loss", ""))]
     return problem, data, {**attributes, "inference_": inference}

@@ -86,7 +86,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         check_choice("cache", self.cache, ("auto", True, False))
         check_choice("schedule", self.schedule, ("work", "clock"))
         check_choice("average", self.average, ("auto", True, False))
-        check_choice("fit_intercept", self.fit_intercept, (True, False))
+        if hasattr(self, "fit_intercept"):
+            check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
         check_number("certificate_every", self.certificate_every, least=1, whole=True)
         check_number("max_iter", self.max_iter, least=1, whole=True)
@@ -149,7 +150,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             solution = BASELINES[solver](
                 problem, lam, block_weight, options, bar, task.callback, bounds
             ).solve()
-            return self._finish(task, solution, {**as_fitted(solution), "_warm_state": None})
+            fitted = {**as_fitted(solution), "_warm_state": None}
+            return self._finish(task, *self._look_back(problem, solution, fitted))
         checkpoint = self._checkpoint(problem, data, lam, block_weight, options)
         state = DualState(
             problem,
@@ -174,6 +176,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                     )
                 if self.warm_start == "primal":
                     warm = rescaled(warm, lam, block_weight)
+                problem.restore_planes(warm)
                 state.restore(warm)
         task = FitTask(self, training, most, as_fitted)
         solution = FrankWolfe(
@@ -185,13 +188,19 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 "fingerprint": fingerprint,
                 "lam": lam,
                 "block_weight": block_weight,
+                **problem.planes(),
                 **state.export(),
             }
-        return self._finish(task, solution, {**as_fitted(solution), "_warm_state": warm})
+        fitted = {**as_fitted(solution), "_warm_state": warm}
+        return self._finish(task, *self._look_back(problem, solution, fitted))
 
     def _bounds(self, problem):
         """Return bounds of the weights in the problem's layout, or None."""
         return None if self.bounds is None else padded_bounds(problem, self.bounds)
+
+    def _look_back(self, problem, solution, attributes):
+        """Return the last two, as they are to be; a subclass may have found something out."""
+        return solution, attributes
 
     def _labels(self, y, nodes):
         """Return all labels as one array with an entry a node."""
@@ -208,6 +217,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
+        for remark in solution.remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
         name = type(self).__name__
         if solution.status is Status.STALLED and "bounded)" in self.inference_:
             warnings.warn(
@@ -245,7 +256,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         terms = list(problem.weight_views(np.empty(problem.n_weights)))
         searches = [problem.search] if isinstance(problem, SlackProblem) else []
         names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
-        parts = [*data, block_weight, np.array(lam), np.asarray(self.loss), names]
+        parts = [*data, block_weight, np.array(lam), np.asarray(getattr(self, "loss", "")), names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         return Checkpoint(self.checkpoint, _fingerprint(parts))
 

@@ -23,7 +23,8 @@ cdef class BlockProblem:
     cdef readonly Py_ssize_t max_code_size
     cdef public Py_ssize_t batch_size
     cdef readonly double oracle_work, product_work
-    cdef readonly bint bounded, has_product, has_between
+    cdef readonly bint bounded, has_product, has_between, keeps_planes
+    cdef readonly Py_ssize_t ahead_size
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
@@ -38,6 +39,11 @@ cdef class BlockProblem:
         self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
         double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
         bint* found) except -1 nogil
+    cdef int ask_ahead(
+        self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
+        double loss_weight) except -1 nogil
+    cdef int retain(
+        self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil
     cdef int scores(
         self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
         Py_ssize_t count, double* out, double* work) except -1 nogil

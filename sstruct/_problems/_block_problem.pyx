@@ -37,6 +37,10 @@ cdef class BlockProblem:
         all are exact.
     has_product, has_between : bool
         Whether there is ``maximize_product``; ``maximize_between``.
+    keeps_planes : bool
+        Whether codes stand for something that is kept until `retain` leaves it out.
+    ahead_size : int
+        Where oracles are asked together (`ask_ahead`), of so many blocks; 0: they are not.
     product_work : float
         What `oracle_work` is to ``maximize``, for ``maximize_product``; 0: about the same.
     """
@@ -88,6 +92,23 @@ cdef class BlockProblem:
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_between")
+
+    cdef int ask_ahead(
+            self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
+            double loss_weight) except -1 nogil:
+        """Say which blocks `maximize` will next be called for, at which w and loss weight.
+
+        Changes no answer. For problems whose oracles are asked together.
+        """
+        return 0
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        """Say that of block i only those labelings, and the truth, will be asked for again.
+
+        A solver says so after each visit of a block, where the problem `keeps_planes`.
+        """
+        return 0
 
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
@@ -167,6 +188,18 @@ cdef class BlockProblem:
 
     def restore_memory(self, kept):
         """Take back what `memory` gave; other arrays in `kept` are not looked at."""
+
+    def planes(self):
+        """Return what codes stand for beyond the data, as a dict of arrays, for warm starts."""
+        return {}
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave; other arrays in `kept` are not looked at."""
+
+    @property
+    def failure(self):
+        """The exception that a user's oracle has raised last, or a look at its answer; or None."""
+        return None
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout, as views of it."""

@@ -7,5 +7,5 @@ cdef class CostlyProblem(BlockProblem):
     cdef readonly BlockProblem problem    # the one that is wrapped
     cdef readonly double seconds
     cdef Py_ssize_t own_calls
-    cdef double own_seconds
+    cdef double own_seconds, own_work
     cdef list forks

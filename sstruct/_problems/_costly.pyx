@@ -34,6 +34,8 @@ cdef class CostlyProblem(BlockProblem):
         Busy wait after each call of its oracle; declared as `seconds` * WORK_PER_SECOND of work.
     batch_size : int, optional
         Default: that of `problem`, or of an oracle of the declared work if that is larger.
+    work : float, optional
+        Counted for a call in place of what `problem` counts; a score then counts as 1.
 
     Attributes
     ----------
@@ -44,12 +46,14 @@ cdef class CostlyProblem(BlockProblem):
         Time in them, by the wall clock of each thread, waits included.
     """
 
-    def __init__(self, BlockProblem problem not None, double seconds, *, batch_size=None):
+    def __init__(self, BlockProblem problem not None, double seconds, *, batch_size=None, work=None):
         if not (math.isfinite(seconds) and seconds >= 0):
             raise ValueError(f"seconds must be finite and not negative, found {seconds}")
         self.problem, self.seconds, self.forks = problem, seconds, []
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.keeps_planes = problem.keeps_planes
+        self.own_work = -1 if work is None else work
         self.oracle_work = problem.oracle_work + seconds * WORK_PER_SECOND
         self.batch_size = batch_size if batch_size is not None else max(
             problem.batch_size, usual_batch_size(problem.n_blocks, seconds * WORK_PER_SECOND))
@@ -63,7 +67,9 @@ cdef class CostlyProblem(BlockProblem):
         return self.own_seconds + sum(fork.oracle_seconds for fork in self.forks)
 
     cpdef BlockProblem fork(self):
-        other = CostlyProblem(self.problem.fork(), self.seconds, batch_size=self.batch_size)
+        other = CostlyProblem(
+            self.problem.fork(), self.seconds, batch_size=self.batch_size,
+            work=None if self.own_work < 0 else self.own_work)
         self.forks.append(other)
         return other
 
@@ -77,6 +83,8 @@ cdef class CostlyProblem(BlockProblem):
         while now < end:
             now = sstruct_seconds()
         self.own_seconds += now - begin
+        if self.own_work >= 0:
+            answer.work = self.own_work
         answer.work += self.seconds * _WORK_PER_SECOND
         self.own_calls += 1
         return 0
@@ -90,7 +98,11 @@ cdef class CostlyProblem(BlockProblem):
     cdef int scores(
             self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
             Py_ssize_t count, double* out, double* work) except -1 nogil:
-        return self.problem.scores(i, w, loss_weight, codes, count, out, work)
+        cdef double before = work[0]
+        self.problem.scores(i, w, loss_weight, codes, count, out, work)
+        if self.own_work >= 0:
+            work[0] = before + count
+        return 0
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         return self.problem.loss(i, code, out)
@@ -103,6 +115,10 @@ cdef class CostlyProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
         return self.problem.scatter(i, codes, coefficient, count, out)
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        return self.problem.retain(i, codes, count)
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         return self.problem.check_code(i, code)

@@ -76,6 +76,7 @@ cdef class SlackProblem(BlockProblem):
         self.problem, self.search, self.kind = problem, search, SEARCHES[search]
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.keeps_planes = problem.keeps_planes
         self.oracle_work = (
             problem.product_work or problem.oracle_work if search == "product"
             else QUERIES[search] * problem.oracle_work)
@@ -196,16 +197,43 @@ cdef class SlackProblem(BlockProblem):
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         return self.problem.check_code(i, code)
 
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        """The block's next search begins at a labeling of its own."""
+        cdef Py_ssize_t k
+        if self.kind == PRODUCT:
+            return self.problem.retain(i, codes, count)
+        self.scored.reserve(count + 1)
+        for k in range(count):
+            self.scored.codes[k] = codes[k]
+        self.scored.codes[count] = &self.found.code[self.found.start[i]]
+        return self.problem.retain(i, self.scored.codes, count + 1)
+
     cpdef remember(self, bint kept):
         self.found.open = kept
+        self.problem.remember(kept)
+
+    @property
+    def failure(self):
+        """That of the problem."""
+        return self.problem.failure
 
     def counts(self):
         """Queries so far, without those of certificates."""
-        return {"queries": int(np.sum(self.found.queries))}
+        return {**self.problem.counts(), "queries": int(np.sum(self.found.queries))}
+
+    def planes(self):
+        """Return what codes stand for."""
+        return self.problem.planes()
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave."""
+        self.problem.restore_planes(kept)
 
     def memory(self):
         """Return where searches begin, and how many queries there were."""
         return {
+            **self.problem.memory(),
             "search_queries": np.array(self.found.queries),
             "search_lam": np.array(self.found.lam),
             "search_code": np.array(self.found.code),
@@ -213,6 +241,7 @@ cdef class SlackProblem(BlockProblem):
 
     def restore_memory(self, kept):
         """Take back what `memory` gave, codes checked."""
+        self.problem.restore_memory(kept)
         cdef const int32_t[::1] code = kept["search_code"]
         cdef Py_ssize_t i, n = self.n_blocks
         if (kept["search_queries"].shape != (n,) or kept["search_lam"].shape != (n,)

@@ -105,7 +105,7 @@ cdef class Plane:
         """
         cdef BlockProblem problem = crew.problem
         cdef Py_ssize_t i, k, size, n = problem.n_blocks, width = problem.max_code_size
-        cdef Py_ssize_t most = min(BLOCKS * crew.n_threads, n), done = 0
+        cdef Py_ssize_t most = min(max(BLOCKS * crew.n_threads, problem.ahead_size), n), done = 0
         cdef double work = 0, value = 0
         cdef bint late = False
         cdef Inquiry inquiry
@@ -113,6 +113,7 @@ cdef class Plane:
         cdef int32_t[::1] codes = np.empty(2 * most * width, dtype=np.int32)
         cdef double[::1] margin = np.empty(most), bound = np.empty(most), spent = np.empty(most)
         cdef unsigned char[::1] exact = np.empty(most, dtype=np.uint8)
+        cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
         cdef double[::1] psi = self.psi
         if w.shape[0] != problem.n_weights or psi.shape[0] != problem.n_weights:
             raise ValueError("w or the plane does not fit the problem")
@@ -132,6 +133,8 @@ cdef class Plane:
                     size = min(most, n - done)
                     inquiry.first = done
                     self.n_calls += size
+                    if problem.ahead_size > 0:
+                        problem.ask_ahead(&asked[done], size, &w[0], 1.0)
                     crew.run(size)
                     for k in range(size):
                         i = done + k
@@ -145,6 +148,8 @@ cdef class Plane:
                             self.loss += block_weight[i] * value
                             self.hinge += block_weight[i] * margin[k]
                         self.bound += block_weight[i] * max(bound[k], 0)
+                        if problem.keeps_planes:
+                            problem.retain(i, NULL, 0)
                         work += spent[k]
                         if look(&watch, work):
                             late = True

@@ -55,18 +55,15 @@ cdef struct Batch:
     Py_ssize_t width, size  # size: most visits of a batch
     double floor            # nu times the mean weighted gap; -1: no cache
     bint alone              # batches of 1 at the state's weights: nothing moves before the step
+    bint looked_up          # whether hits are known: the oracle is asked for the rest
 
 
-cdef int look_up(
-        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
-    """Task of an exact pass: a good enough labeling from the cache, or else from the oracle."""
-    cdef Batch* batch = <Batch*> context
-    cdef Visit* visit = &batch.visits[ticket]
+cdef int look_for_hit(
+        Batch* batch, BlockProblem problem, Scratch* scratch, Visit* visit) except -1 nogil:
+    """Look for a good enough labeling in the cache."""
     cdef Py_ssize_t i = visit.block, best, count
     cdef WorkingSet* working_set = &batch.working_sets[i]
-    cdef Scratch* scratch = &batch.scratches[thread]
     cdef double mean = 0, size = 0, gap
-    cdef OracleAnswer answer
     reserve(scratch, working_set.size)
     visit.work, visit.hit, visit.exact = 0, -1, True
     if batch.floor >= 0 and batch.gap_estimates[i] < INFINITY and working_set.size > 1:
@@ -78,7 +75,24 @@ cdef int look_up(
         if above_rounding(gap, size) and gap >= max(
                 OWN_SHARE * batch.gap_estimates[i], batch.floor / batch.block_weight[i]):
             visit.hit = best
-            return 0
+    return 0
+
+
+cdef int look_up(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    """Task of an exact pass: a good enough labeling from the cache, or else from the oracle."""
+    cdef Batch* batch = <Batch*> context
+    cdef Visit* visit = &batch.visits[ticket]
+    cdef Py_ssize_t i = visit.block, count
+    cdef WorkingSet* working_set = &batch.working_sets[i]
+    cdef Scratch* scratch = &batch.scratches[thread]
+    cdef double mean = 0, size = 0
+    cdef OracleAnswer answer
+    reserve(scratch, working_set.size)
+    if not batch.looked_up:
+        look_for_hit(batch, problem, scratch, visit)
+    if visit.hit >= 0:
+        return 0
     problem.maximize(
         i, batch.weights, 1.0, batch.codes + ticket * batch.width, &answer)
     visit.work += answer.work
@@ -154,6 +168,9 @@ cdef int step_exactly(
         state.n_steps += 1
         take_visit_step(state, i, kind, at, count, mean)
     drop_idle(state, i, number, keep)
+    if state.problem.keeps_planes:
+        count = gather(working_set, state.scratch, True, -1)
+        state.problem.retain(i, state.scratch.codes, count)
     if state.exact_average is not None:
         state.exact_average.follow(state.linear)
     return 0
@@ -239,6 +256,8 @@ def exact_pass(
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
+    cdef Py_ssize_t n_asked
+    cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
     state.reserve_scratches(crew.n_threads)
     batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
@@ -246,6 +265,7 @@ def exact_pass(
     batch.weights = &state.weights[0] if at is None else &at[0]
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
     batch.alone = batch.size == 1 and at is None
+    batch.looked_up = problem.ahead_size > 0
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
     try:
         crew.open(look_up, &batch, batch.size)
@@ -256,6 +276,14 @@ def exact_pass(
                 size = draw_batch(state, sampling, done, min(batch.size, n - done), batch.visits)
                 if size == 0:
                     break
+                if batch.looked_up:
+                    n_asked = 0
+                    for b in range(size):
+                        look_for_hit(&batch, problem, state.scratch, &batch.visits[b])
+                        if batch.visits[b].hit < 0:
+                            asked[n_asked] = batch.visits[b].block
+                            n_asked += 1
+                    problem.ask_ahead(&asked[0], n_asked, batch.weights, 1.0)
                 crew.run(size)
                 for b in range(size):
                     state.work += batch.visits[b].work

@@ -24,6 +24,7 @@ import numpy as np
 
 cdef struct Evaluation:
     Py_ssize_t chunk                 # blocks of a ticket
+    Py_ssize_t first, last           # blocks of a run: those of ticket 0 begin at `first`
     const double* weights
     const WorkingSet* working_sets   # NULL: the oracles alone
     double* hinge
@@ -45,7 +46,8 @@ cdef int evaluate(
     cdef OracleAnswer answer
     cdef Scratch* scratch
     codes[0] = truth
-    for i in range(ticket * evaluation.chunk, min((ticket + 1) * evaluation.chunk, problem.n_blocks)):
+    cdef Py_ssize_t begin = evaluation.first + ticket * evaluation.chunk
+    for i in range(begin, min(begin + evaluation.chunk, evaluation.last)):
         problem.maximize(i, evaluation.weights, 1.0, code, &answer)
         problem.truth(i, truth)
         problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
@@ -90,7 +92,10 @@ def full_pass(
     """
     cdef BlockProblem problem = crew.problem
     cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
-    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
+    # Blocks of a run, and their tickets: all, or those whose oracles are asked together.
+    cdef Py_ssize_t span = min(problem.ahead_size, n) if problem.ahead_size > 0 else n
+    cdef Py_ssize_t n_chunks = (span + chunk - 1) // chunk
+    cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
     cdef double total = 0
     cdef Evaluation evaluation
     cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
@@ -116,7 +121,14 @@ def full_pass(
     try:
         crew.open(evaluate, &evaluation, n_chunks)
         with nogil:
-            crew.run(n_chunks)
+            evaluation.first = 0
+            while evaluation.first < n:
+                evaluation.last = min(evaluation.first + span, n)
+                if problem.ahead_size > 0:
+                    problem.ask_ahead(
+                        &asked[evaluation.first], evaluation.last - evaluation.first, &w[0], 1.0)
+                crew.run((evaluation.last - evaluation.first + chunk - 1) // chunk)
+                evaluation.first = evaluation.last
     finally:
         crew.close()
         problem.remember(True)

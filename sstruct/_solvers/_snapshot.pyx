@@ -65,6 +65,8 @@ def resume(DualState state not None, kept):
         and np.array_equal(np.sort(kept["order"]), np.arange(n)))
     if not fits:
         raise ValueError("the arrays do not describe a state of this problem")
+    # First: codes may name what it keeps.
+    state.problem.restore_memory(kept)
     for i in range(n):
         working_set = &state.working_sets[i]
         length = working_set.code_size
@@ -96,7 +98,6 @@ def resume(DualState state not None, kept):
         state.random.word[k] = random[k]
     state.dual, state.linear, state.work, state.total_gap = kept["values"]
     state.n_oracle_calls, state.n_steps = kept["counts"]
-    state.problem.restore_memory(kept)
     for name, average in averages(state):
         average.resume({key: kept[f"{name}_{key}"] for key in ("offset", "numbers")})
 

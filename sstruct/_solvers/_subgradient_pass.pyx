@@ -105,6 +105,8 @@ cdef class SubgradientState:
                     work += 4.0 * d
                 else:
                     self.problem.exchange(i, &truth[0], &code[0], t * factor, &self.moment[0])
+                if self.problem.keeps_planes:
+                    self.problem.retain(i, NULL, 0)
                 self.n_steps += 1
                 work += answer.work
                 if look(&watch, work):

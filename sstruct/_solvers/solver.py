@@ -22,7 +22,7 @@ EXHAUSTED = 0.1
 class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
-    ``dual`` is NaN where the solver has none; so is then the gap.
+    ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
     """
 
     w: np.ndarray
@@ -34,6 +34,7 @@ class Solution:
     n_oracle_calls: int
     history: dict
     interruption: BaseException | None = None
+    remarks: tuple = ()
 
     @property
     def gap(self):
@@ -92,7 +93,7 @@ class Solver:
         self.crew = Crew(problem, options.n_jobs)
 
     def solve(self):
-        """Run to the end and return a Solution; KeyboardInterrupt becomes one too."""
+        """Run to the end and return a Solution; what interrupts it is in there too."""
         status, interruption = None, None
         bar = self.progress if self.progress is not None else nullcontext()
         # What leaves the range of float64 is an error of this package (`_checked`), and one only.
@@ -105,6 +106,12 @@ class Solver:
                     if self.callback is not None:
                         status = self._call_back(status)
             except KeyboardInterrupt as error:
+                status, interruption = Status.INTERRUPTED, error
+                self._end_early()
+            except Exception as error:
+                # Those of a user's oracle leave the state between two steps, as signals do.
+                if error is not self.problem.failure:
+                    raise
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
         return self._solution(status, interruption)
@@ -147,7 +154,7 @@ class Solver:
         return self.n_passes
 
     def _end_early(self):
-        """Certify what an interruption has left; a second one gives up the certificate."""
+        """Certify what an interruption has left; another one gives up the certificate."""
         # A pass under way is one, whether or not it was counted yet.
         unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
         self.n_passes = self.history.last("passes") + unrecorded
@@ -155,6 +162,9 @@ class Solver:
             self._certify()
         except KeyboardInterrupt:
             pass
+        except Exception as error:
+            if error is not self.problem.failure:
+                raise
         self._record()
 
     def _gap(self):

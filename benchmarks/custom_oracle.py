@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""What an oracle in Python costs beside itself, and what workers gain.
+
+1. CPU time of an oracle call of StructuredSVM whose oracle does nothing.
+2. An oracle of some milliseconds of pure Python: a fit with two worker processes, against two
+   independent processes that make the same fit alone, at the same time. Both keep two cores busy,
+   so that other load on the machine hits both alike. Share: half of the time of the two alone,
+   over that of the fit with workers; 1: nothing is lost.
+
+    python benchmarks/custom_oracle.py [--repeats 3] [--milliseconds 5] [--samples 512]
+"""
+
+import argparse
+import multiprocessing
+import os
+import time
+import warnings
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import StructuredSVM
+from sstruct._problems._callable import CallableProblem
+from sstruct._problems._crew import Crew
+from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._solvers._full_pass import full_pass
+
+
+class Nothing:
+    """Two labelings, of fixed features."""
+
+    def __init__(self, d):
+        self.features = np.zeros(d), np.ones(d)
+
+    def joint_feature(self, x, y):
+        return self.features[y]
+
+    def loss(self, y_true, y):
+        return float(y_true != y)
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        return 1
+
+
+class Slow:
+    """Classes, with a loop of so many turns before each answer."""
+
+    def __init__(self, turns, K=4):
+        self.turns, self.K = turns, K
+
+    def joint_feature(self, x, y):
+        out = np.zeros((self.K, len(x)))
+        out[y] = x
+        return out.ravel()
+
+    def loss(self, y_true, y):
+        return float(y_true != y)
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        total = 0
+        for k in range(self.turns):
+            total += k
+        scores = w.reshape(self.K, -1) @ x
+        if y_true is not None:
+            scores += loss_weight * (np.arange(self.K) != y_true)
+        return int(np.argmax(scores))
+
+
+def overhead(d, n=2000):
+    """Microseconds of CPU a call, without those of the oracle itself."""
+    calls = OracleCalls(Nothing(d), [0] * n, [0] * n, list(range(n)))
+    crew, w, q = Crew(CallableProblem(calls), 1), np.zeros(d), np.full(n, 1 / n)
+    full_pass(crew, w, q)
+    begin = time.process_time()
+    full_pass(crew, w, q)
+    return (time.process_time() - begin) / n * 1e6
+
+
+def turns_of(seconds):
+    """Turns of the loop that take so much CPU time."""
+    oracle, x, w = Slow(100_000), np.ones(10), np.zeros(40)
+    begin = time.process_time()
+    for _ in range(10):
+        oracle.argmax(x, w)
+    return int(seconds / ((time.process_time() - begin) / 10) * 100_000)
+
+
+def data(n):
+    rng = np.random.default_rng(0)
+    X = [rng.standard_normal(10) for _ in range(n)]
+    hidden = rng.standard_normal((4, 10))
+    return X, [int(np.argmax(hidden @ x + 2 * rng.standard_normal(4))) for x in X]
+
+
+def fit(turns, n, n_jobs=None, passes=2):
+    """Seconds of a fit of so many passes, and its weights."""
+    X, y = data(n)
+    model = StructuredSVM(
+        Slow(turns), lam=0.01, tol=0.0, max_iter=passes, cache=False, n_jobs=n_jobs, random_state=0
+    )
+    begin = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, y)
+    return time.perf_counter() - begin, model
+
+
+def alone(turns, n, barrier, queue):
+    barrier.wait()
+    queue.put(fit(turns, n)[0])
+
+
+def two_alone(turns, n):
+    """Seconds until both of two processes have made their fit."""
+    context = multiprocessing.get_context("spawn")
+    barrier, queue = context.Barrier(3), context.Queue()
+    processes = [context.Process(target=alone, args=(turns, n, barrier, queue)) for _ in range(2)]
+    for process in processes:
+        process.start()
+    barrier.wait()
+    times = [queue.get() for _ in processes]
+    for process in processes:
+        process.join()
+    return max(times)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--milliseconds", type=float, default=5.0)
+    parser.add_argument("--samples", type=int, default=512)
+    given = parser.parse_args()
+    for d in (10, 100, 1000, 10_000):
+        print(f"an oracle that does nothing, {d} weights: {overhead(d):.1f} us of CPU a call")
+    turns = turns_of(given.milliseconds / 1e3)
+    # Processes that have imported everything.
+    Parallel(n_jobs=2)(delayed(fit)(1, 16) for _ in range(4))
+    shares = []
+    for _ in range(given.repeats):
+        together, _ = fit(turns, given.samples, n_jobs=2)
+        both = two_alone(turns, given.samples)
+        shares.append(both / 2 / together)
+        print(
+            f"{given.milliseconds:g} ms, {given.samples} samples, 2 passes: two workers "
+            f"{together:.2f} s, two alone {both:.2f} s, share {shares[-1]:.2f}"
+        )
+    print(f"median share {np.median(shares):.2f}")
+    same = fit(turns // 50, given.samples)[1].w_
+    again = fit(turns // 50, given.samples, n_jobs=2)[1].w_
+    print(f"same bits: {np.array_equal(same, again)}")
+
+
+if __name__ == "__main__":
+    main()

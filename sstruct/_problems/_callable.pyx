@@ -1,0 +1,373 @@
+# Design:
+# (a) A user's oracle behind the seam. A labeling's code is the number of its plane in a table
+#     (_plane_table.pyx); scores, distances and scatters go by planes, without the GIL. Python is asked
+#     for nothing but labelings, their features and losses (oracle_calls.py, which checks them).
+# (b) Scores are relative to the truth's: loss_weight L(y) - <w, psi(y)>.
+# (c) An answer is compared with the planes at hand. Where one of them is better, the oracle is not a
+#     max-oracle: the better one is the answer, and is counted.
+# (d) Where workers answer, a pass says beforehand whose oracles it will ask (`ask_ahead`); what
+#     they found waits for `maximize`, for those very weights.
+# (e) Answers of certificates stay out of the table.
+"""A problem given by a Python object."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t
+from libc.string cimport memcmp
+
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._plane_table cimport PlaneTable, StoredPlane, plane_add, plane_product
+
+import numpy as np
+
+# Shares of score and loss: what is better by less is rounding, perhaps that of float32; and where
+# the truth is better by more, an oracle is refused.
+cdef double ROUNDING = 1e-6
+cdef double REFUSED = 1e-3
+
+
+cdef class CallableProblem(BlockProblem):
+    """Blocks whose joint feature map, loss and max-oracle are methods of a Python object.
+
+    Parameters
+    ----------
+    calls : OracleCalls
+    oracle_work : float
+        What a call of the oracle counts for, in multiply-adds.
+    batch_size : int, optional
+        Default: an eighth of the blocks, at most 64.
+    workers : Workers, optional
+        Answer the oracle calls of a batch.
+
+    Attributes
+    ----------
+    calls
+    n_wrong : int
+        Answers other than the truth.
+    """
+
+    def __init__(self, calls, *, oracle_work=1e6, batch_size=None, workers=None):
+        self.calls, self.workers = calls, workers
+        self.n_blocks, self.n_weights, self.max_code_size = len(calls), calls.n_weights, 1
+        self.table = PlaneTable(self.n_blocks, self.n_weights)
+        self.poor, self.wrong = np.zeros((2, self.n_blocks), dtype=np.int64)
+        self.notes = {"failure": None, "open": True}
+        self.oracle_work = oracle_work
+        self.batch_size = (
+            max(1, min(64, self.n_blocks // 8)) if batch_size is None else batch_size)
+        self._open()
+
+    def _open(self):
+        """Make what forks do not share."""
+        self.bounded = self.keeps_planes = True
+        self.has_between = hasattr(self.calls.oracle, "constrained_argmax")
+        self.ahead_size = 0 if self.workers is None else self.workers.at_once
+        self.passing, self.passing_block = PlaneTable(1, self.n_weights), -1
+        self.value, self.difference = np.empty((2, 0 if self.calls.sparse else self.n_weights))
+        # Grows; with sparse features `value` does too.
+        self.index = np.empty(0 if self.calls.sparse else self.n_weights, dtype=np.int32)
+        self.ahead, self.ahead_w, self.frozen_w = {}, None, None
+
+    cpdef BlockProblem fork(self):
+        cdef CallableProblem other = CallableProblem.__new__(CallableProblem)
+        other.calls, other.workers, other.table = self.calls, self.workers, self.table
+        other.poor, other.wrong, other.notes = self.poor, self.wrong, self.notes
+        other.n_blocks, other.n_weights, other.max_code_size = self.n_blocks, self.n_weights, 1
+        other.oracle_work, other.batch_size = self.oracle_work, self.batch_size
+        other._open()
+        return other
+
+    @property
+    def n_wrong(self):
+        return int(np.sum(self.wrong))
+
+    @property
+    def failure(self):
+        """The exception that the oracle, or a look at its answer, has raised last."""
+        return self.notes["failure"]
+
+    cdef const StoredPlane* plane(self, Py_ssize_t i, int32_t code) noexcept nogil:
+        return &self.table.planes[i][code] if code >= 0 else &self.passing.planes[0][-code]
+
+    cdef double score(
+            self, const StoredPlane* plane, const double* w, double loss_weight,
+            double* size) noexcept nogil:
+        """loss_weight L - <w, psi>; size: how large these are."""
+        cdef double product = plane_product(plane, w)
+        size[0] = fabs(product) + loss_weight * plane.loss
+        return loss_weight * plane.loss - product
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        code[0] = 0
+        return 0
+
+    cdef object weights_of(self, const double* w):
+        """Those weights as an array that nobody can write to; the same object while they are the same."""
+        cdef const double[::1] known
+        if self.frozen_w is not None:
+            known = self.frozen_w
+            if memcmp(&known[0], w, self.n_weights * sizeof(double)) == 0:
+                return self.frozen_w
+        self.frozen_w = np.frombuffer((<const char*> w)[:self.n_weights * sizeof(double)])
+        return self.frozen_w
+
+    cdef int32_t take(self, Py_ssize_t i, taken) except? -1:
+        """Put the plane of a labeling, given by features and loss, where it belongs; return the code."""
+        cdef Py_ssize_t size, j
+        cdef double loss = taken[1]
+        cdef const int32_t* index = NULL
+        cdef PlaneTable table = self.table
+        cdef Py_ssize_t block = i
+        size = self.subtract(self.calls.truths[i], taken[0])
+        if not self.calls.sparse and 2 * size >= self.n_weights:
+            size = self.n_weights
+        elif not self.calls.sparse:
+            size = 0
+            for j in range(self.n_weights):
+                if self.value[j] != 0:
+                    self.value[size], self.index[size] = self.value[j], <int32_t> j
+                    size += 1
+            index = &self.index[0] if size > 0 else NULL
+        else:
+            index = &self.index[0] if size > 0 else NULL
+        if not self.notes["open"]:
+            table, block = self.passing, 0
+            if self.passing_block != i:
+                table.retain(0, NULL, 0)
+                self.passing_block = i
+        cdef int32_t code = table.put(
+            block, loss, size, index, &self.value[0] if size > 0 else NULL)
+        return code if table is self.table else -code
+
+    cdef Py_ssize_t subtract(self, truth, features) except -1:
+        """psi = phi(truth) - phi(y) into `value` (and `index`); return how many are not zero."""
+        cdef const double[::1] a, b
+        cdef const int32_t[::1] at, bt
+        cdef Py_ssize_t j = 0, k = 0, size = 0
+        if not self.calls.sparse:
+            a, b = truth, features
+            for j in range(self.n_weights):
+                self.value[j] = a[j] - b[j] + 0.0   # -0 becomes 0
+                size += self.value[j] != 0
+            return size
+        at, a = truth
+        bt, b = features
+        if self.value.shape[0] < a.shape[0] + b.shape[0]:
+            self.value = np.empty(2 * (a.shape[0] + b.shape[0]))
+            self.index = np.empty(self.value.shape[0], dtype=np.int32)
+        while j < a.shape[0] or k < b.shape[0]:
+            if k == b.shape[0] or (j < a.shape[0] and at[j] < bt[k]):
+                self.index[size], self.value[size] = at[j], a[j]
+                j += 1
+            elif j == a.shape[0] or bt[k] < at[j]:
+                self.index[size], self.value[size] = bt[k], -b[k]
+                k += 1
+            else:
+                self.index[size], self.value[size] = at[j], a[j] - b[k]
+                j += 1
+                k += 1
+            size += self.value[size] != 0
+        return size
+
+    cdef int32_t ask(self, Py_ssize_t i, const double* w, double loss_weight) except? -1:
+        """Code of the labeling that the oracle finds."""
+        cdef const double[::1] known
+        try:
+            if self.ahead:
+                known = self.ahead_w
+                if (self.ahead_loss_weight != loss_weight
+                        or memcmp(&known[0], w, self.n_weights * sizeof(double)) != 0):
+                    self.ahead.clear()
+                elif i in self.ahead:
+                    return self.take(i, self.ahead.pop(i))
+            return self.take(i, self.calls.ask(i, self.weights_of(w), loss_weight))
+        except Exception as error:
+            self.notes["failure"] = error
+            raise
+
+    cdef int ask_ahead(
+            self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
+            double loss_weight) except -1 nogil:
+        cdef Py_ssize_t k
+        with gil:
+            self.ahead.clear()
+            if count > 0:
+                asked = [blocks[k] for k in range(count)]
+                self.ahead_w, self.ahead_loss_weight = self.weights_of(w), loss_weight
+                try:
+                    found = self.workers.ask(asked, self.ahead_w, loss_weight)
+                except Exception as error:
+                    self.notes["failure"] = error
+                    raise
+                self.ahead.update(zip(asked, found))
+        return 0
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef int32_t k
+        cdef double size = 0, best_size = 0, value
+        with gil:
+            code[0] = self.ask(i, w, loss_weight)
+        self.last_w, self.last_loss_weight = w, loss_weight
+        answer.value = self.score(self.plane(i, code[0]), w, loss_weight, &size)
+        answer.work = self.oracle_work
+        answer.exact = True
+        if code[0] != 0:
+            self.wrong[i] += 1
+        if answer.value < -REFUSED * size:
+            with gil:
+                error = self.calls.wrong_value(i, answer.value)
+                self.notes["failure"] = error
+                raise error
+        for k in range(self.table.counts[i]):
+            if k == code[0] or not self.table.planes[i][k].used:
+                continue
+            value = self.score(&self.table.planes[i][k], w, loss_weight, &best_size)
+            if value > answer.value + ROUNDING * (size + best_size):
+                answer.exact = False
+                answer.value, size, code[0] = value, best_size, k
+        answer.bound = answer.value
+        if not answer.exact:
+            self.poor[i] += 1
+        return 0
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
+            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
+            bint* found) except -1 nogil:
+        cdef const StoredPlane* plane = NULL
+        cdef double h, slack
+        cdef int32_t k
+        with gil:
+            try:
+                taken = self.calls.ask_between(
+                    i, self.weights_of(w), loss_weight, margin, lower, upper, above, below)
+                found[0] = taken is not None
+                if found[0]:
+                    code[0] = self.take(i, taken)
+                    plane = self.plane(i, code[0])
+                    h = margin - plane_product(plane, w)
+                    # Up to rounding: the oracle has sums of its own.
+                    slack = ROUNDING * (fabs(margin) + fabs(h - margin))
+                    if not (h + slack > 0 and plane.loss >= lower * (h - slack)
+                            and plane.loss <= upper * (h + slack)):
+                        raise self.calls.outside(i, plane.loss, h, lower, upper)
+            except Exception as error:
+                self.notes["failure"] = error
+                raise
+        answer.work, answer.exact, answer.value = self.oracle_work, True, 0
+        if found[0]:
+            answer.value = margin - plane_product(plane, w) + loss_weight * plane.loss
+            self.wrong[i] += code[0] != 0
+        for k in range(self.table.counts[i]):
+            plane = &self.table.planes[i][k]
+            if k == code[0] and found[0] or not plane.used:
+                continue
+            h = margin - plane_product(plane, w)
+            slack = ROUNDING * (fabs(margin) + fabs(h - margin))
+            # Well inside, lest rounding be taken for an error.
+            if h > slack and plane.loss > lower * (h + slack) and plane.loss < upper * (h - slack) and (
+                    not found[0] or h + loss_weight * plane.loss > answer.value + 2 * (
+                        slack + ROUNDING * loss_weight * plane.loss)):
+                found[0] = True
+                answer.exact, code[0] = False, k
+                answer.value = h + loss_weight * plane.loss
+        answer.bound = answer.value
+        if not answer.exact:
+            self.poor[i] += 1
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t k
+        cdef double size = 0
+        cdef const StoredPlane* plane = NULL
+        if w == NULL:
+            w, loss_weight = self.last_w, self.last_loss_weight
+        for k in range(count):
+            plane = self.plane(i, codes[k][0])
+            out[k] = self.score(plane, w, loss_weight, &size)
+            work[0] += 1 + plane.size
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        out[0] = self.plane(i, code[0]).loss
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        return self.table.squared_distance(
+            self.plane(i, a[0]), self.plane(i, b[0]),
+            &self.difference[0] if self.difference.shape[0] > 0 else NULL, out)
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t k
+        for k in range(count):
+            plane_add(self.plane(i, codes[k][0]), -coefficient[k], out)
+        return 0
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        return self.table.retain(i, codes, count)
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        if not self.table.holds(i, code[0]):
+            raise ValueError(f"block {i}: no plane has the number {code[0]}")
+        return 0
+
+    cpdef remember(self, bint kept):
+        self.notes["open"] = kept
+
+    def counts(self):
+        """Answers so far that were not the best known."""
+        return {"suboptimal": int(np.sum(self.poor))}
+
+    def planes(self):
+        """Return what codes stand for, as a dict of arrays."""
+        return self.table.export()
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave."""
+        self.table.restore(kept)
+
+    def memory(self):
+        """Return planes and counts."""
+        return {
+            **self.planes(),
+            "suboptimal_answers": np.array(self.poor), "wrong_answers": np.array(self.wrong)}
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave."""
+        for count, name in ((self.poor, "suboptimal_answers"), (self.wrong, "wrong_answers")):
+            if kept[name].shape != (self.n_blocks,):
+                raise ValueError("the arrays do not describe answers of this problem's oracle")
+            np.asarray(count)[:] = kept[name]
+        self.restore_planes(kept)
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector: there is one."""
+        return {"w": w}
+
+    def py_planes(self, Py_ssize_t i):
+        """Return the planes of a block by code, each as (psi, loss)."""
+        self._check_block(i)
+        cdef int32_t k
+        cdef double[::1] out
+        found = {}
+        for k in range(self.table.counts[i]):
+            if self.table.planes[i][k].used:
+                psi = np.zeros(self.n_weights)
+                out = psi
+                plane_add(&self.table.planes[i][k], 1, &out[0])
+                found[k] = psi, self.table.planes[i][k].loss
+        return found
+
+    def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+        """Return (code, value, work, exact)."""
+        # `scores` reads the weights again: they must still be there.
+        self._check_weights(w)
+        return BlockProblem.py_maximize(self, i, self.weights_of(&w[0]), loss_weight)

@@ -1,0 +1,249 @@
+"""Calls of a user's oracle: what goes in cannot be written to, what comes out is checked."""
+
+import numbers
+from hashlib import blake2b
+
+import numpy as np
+from scipy import sparse
+
+METHODS = ("joint_feature", "loss", "argmax")
+
+
+def frozen(w):
+    """Return a copy of weights that nobody can write to."""
+    return np.frombuffer(w.tobytes())
+
+
+class OracleCalls:
+    """A user's oracle over samples.
+
+    Pickles, with cloudpickle: worker processes have one each.
+
+    Parameters
+    ----------
+    oracle : object
+        With the methods ``joint_feature``, ``loss`` and ``argmax``.
+    X, y : list
+    rows : list of int
+        Places of the samples in what the user gave, for errors.
+
+    Attributes
+    ----------
+    n_weights : int
+    sparse : bool
+        Whether features are kept as index and value: where the first ones came as a sparse vector.
+    truths : list
+        Features of the true labelings, as ``features`` returns them.
+    digests : list of bytes
+        Of each sample, so that a change is noticed.
+    """
+
+    def __init__(self, oracle, X, y, rows):
+        self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
+        self.n_weights, self.sparse = None, False
+        self.looked_at = bytearray(len(X))
+        self.digests = [digest((x, y)) for x, y in zip(X, y, strict=True)]
+        self.truths = [self._truth(i) for i in range(len(X))]
+
+    def __len__(self):
+        return len(self.X)
+
+    def _truth(self, i):
+        """Features of the true labeling; its loss must be 0, and a second call return the same."""
+        truth = self.y[i]
+        features = self.features(i, truth)
+        again = self.features(i, truth)
+        pairs = zip(features, again) if self.sparse else [(features, again)]
+        if not all(np.array_equal(a, b) for a, b in pairs):
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned another vector the second time"
+            )
+        loss = self.loss(i, truth)
+        if loss != 0:
+            raise ValueError(
+                f"{self._at(i, 'loss')} returned {loss:g} for the true labeling, expected 0"
+            )
+        self.check_unchanged(i)
+        return features
+
+    def _at(self, i, name):
+        return f"X[{self.rows[i]}]: {name}"
+
+    def _call(self, i, name, *args, **keywords):
+        """Call a method; an exception in it goes out as it is, with a note."""
+        try:
+            return getattr(self.oracle, name)(*args, **keywords)
+        except Exception as error:
+            error.add_note(f"raised by {name} of the oracle at X[{self.rows[i]}]")
+            raise
+
+    def features(self, i, labeling):
+        """Return phi(x_i, y): an array, or where they are kept so, index and value."""
+        found = self._call(i, "joint_feature", self.X[i], labeling)
+        is_sparse = sparse.issparse(found)
+        if not is_sparse:
+            try:
+                found = np.asarray(found)
+            except ValueError:
+                raise TypeError(f"{self._at(i, 'joint_feature')} returned no vector") from None
+        shape = found.shape
+        if self.n_weights is None:
+            if len(shape) == 0 or shape[-1] == 0 or shape[:-1] not in ((), (1,) * is_sparse):
+                raise ValueError(
+                    f"{self._at(i, 'joint_feature')} returned shape {shape}, expected (d,), or a "
+                    "sparse (1, d)"
+                )
+            self.n_weights, self.sparse = int(shape[-1]), is_sparse
+        d = self.n_weights
+        if shape != (d,) and not (is_sparse and shape == (1, d)):
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned shape {shape}, expected ({d},)"
+            )
+        if found.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real "
+                "numbers"
+            )
+        if is_sparse:
+            index, value = _entries(found)
+        else:
+            # A copy: an oracle may hand out the same array again.
+            value = np.array(found, dtype=np.float64)
+        finite = np.isfinite(value)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned {value[at]} at entry "
+                f"{index[at] if is_sparse else at}, expected finite numbers"
+            )
+        if is_sparse == self.sparse:
+            return (index, value) if is_sparse else value
+        if is_sparse:
+            dense = np.zeros(d)
+            dense[index] = value
+            return dense
+        index = np.flatnonzero(value)
+        return index.astype(np.int32), value[index]
+
+    def loss(self, i, labeling):
+        """Return L_i(y)."""
+        found = self._call(i, "loss", self.y[i], labeling)
+        if isinstance(found, np.ndarray) and found.ndim == 0:
+            found = found[()]
+        if not isinstance(found, numbers.Real | np.bool_):
+            raise TypeError(
+                f"{self._at(i, 'loss')} returned {type(found).__name__}, expected a real number"
+            )
+        found = float(found)
+        if not 0 <= found < np.inf:
+            raise ValueError(
+                f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0"
+            )
+        return found
+
+    def ask(self, i, w, loss_weight):
+        """Ask the max-oracle; return features and loss of its labeling. w: from `frozen`."""
+        labeling = self._call(i, "argmax", self.X[i], w, y_true=self.y[i], loss_weight=loss_weight)
+        return self._taken(i, "argmax", labeling)
+
+    def ask_between(self, i, w, loss_weight, margin, lower, upper, above, below):
+        """Ask the constrained oracle; the same, or None where no labeling is in the interval."""
+        labeling = self._call(
+            i,
+            "constrained_argmax",
+            self.X[i],
+            w,
+            self.y[i],
+            loss_weight=loss_weight,
+            margin=margin,
+            lower=lower,
+            upper=upper,
+            above=above,
+            below=below,
+        )
+        return None if labeling is None else self._taken(i, "constrained_argmax", labeling)
+
+    def _taken(self, i, name, labeling):
+        if labeling is None:
+            raise TypeError(f"{self._at(i, name)} returned None, expected a labeling")
+        taken = self.features(i, labeling), self.loss(i, labeling)
+        if not self.looked_at[i]:
+            self.check_unchanged(i)
+            self.looked_at[i] = True
+        return taken
+
+    def check_unchanged(self, i):
+        """Raise where a sample is not what it was before the first call."""
+        if digest((self.X[i], self.y[i])) != self.digests[i]:
+            raise ValueError(
+                f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling"
+            )
+
+    def wrong_value(self, i, value):
+        """The error of an answer that the true labeling beats."""
+        return ValueError(
+            f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
+            "below the true labeling's score: an oracle that is not exact must compare with y_true"
+        )
+
+    def outside(self, i, loss, h, lower, upper):
+        """The error of a constrained answer that does not keep to the constraint."""
+        return ValueError(
+            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
+            f"h = {h:g}, expected h > 0 and loss / h from {lower:g} to {upper:g}"
+        )
+
+
+def _entries(vector):
+    """Index, ascending and without double ones, and value of a sparse vector."""
+    vector = vector if vector.format == "csr" and vector.ndim == 2 else vector.tocoo()
+    if vector.format == "csr":
+        if not vector.has_canonical_format:
+            vector = vector.copy()
+            vector.sum_duplicates()
+        index, value = vector.indices, vector.data
+    else:
+        index, place = np.unique(vector.coords[-1], return_inverse=True)
+        value = np.bincount(place, weights=vector.data, minlength=len(index))
+    return np.array(index, dtype=np.int32), np.array(value, dtype=np.float64)
+
+
+def digest(value):
+    """A digest of arrays, numbers, strings and containers of them; of others the type's name."""
+    state = blake2b(digest_size=8)
+    _feed(state, value)
+    return state.digest()
+
+
+def _feed(state, value):
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        state.update(repr((value.shape, value.dtype.str)).encode())
+        value = np.ascontiguousarray(value)
+        if value.dtype.kind in "biufc" and value.size:
+            state.update(memoryview(value.reshape(-1)).cast("B"))
+        else:
+            state.update(value.tobytes())
+    elif isinstance(value, np.ndarray):
+        state.update(f"array {value.shape}".encode())
+        for item in value.ravel():
+            _feed(state, item)
+    elif isinstance(value, list | tuple):
+        state.update(f"{type(value).__name__} {len(value)}".encode())
+        for item in value:
+            _feed(state, item)
+    elif isinstance(value, dict):
+        state.update(f"dict {len(value)}".encode())
+        for key, item in value.items():
+            _feed(state, key)
+            _feed(state, item)
+    elif isinstance(value, set | frozenset):
+        state.update(repr(sorted(map(digest, value))).encode())
+    elif sparse.issparse(value):
+        state.update(f"{value.format} {value.shape}".encode())
+        for name in ("data", "indices", "indptr", "row", "col", "offsets"):
+            if isinstance(getattr(value, name, None), np.ndarray):
+                _feed(state, getattr(value, name))
+    elif isinstance(value, str | bytes | numbers.Number | np.generic | None):
+        state.update(f"{value!r};".encode())
+    else:
+        state.update(type(value).__qualname__.encode())

@@ -1,0 +1,119 @@
+"""Oracle calls in joblib's workers: data sent once, answers in the order of the questions."""
+
+import os
+import tempfile
+import weakref
+from collections import OrderedDict
+from itertools import pairwise
+from uuid import uuid4
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import get_active_backend
+
+try:
+    import cloudpickle
+except ImportError:  # joblib before 1.6 brings its own
+    from joblib.externals import cloudpickle
+
+# Tasks for each worker: more of them even out oracles of unequal cost.
+TASKS = 2
+# Blocks of a certificate that are asked at the same time, for each worker; and of a pass, at most,
+# the batch.
+AT_ONCE = 64
+# Fits whose data a worker keeps.
+KEPT = 4
+
+# By token: the data of fits of this process, as long as they live, and those read from files.
+_own = weakref.WeakValueDictionary()
+_read = OrderedDict()
+
+
+class Workers:
+    """Answer oracle calls through joblib, with whichever backend is active when this is made.
+
+    Threads get the data themselves; processes read them once from a file, arrays as memory maps,
+    and keep them for the fits of their last few tokens. What travels with each call is w and the
+    numbers of the samples, and back come features and losses.
+
+    Parameters
+    ----------
+    calls : OracleCalls
+    n_jobs : int or None
+        As joblib takes it.
+    """
+
+    def __init__(self, calls, n_jobs):
+        self.n_workers = effective_n_jobs(n_jobs)
+        self.at_once = AT_ONCE * self.n_workers
+        self.parallel = Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
+        self.calls, self.token, self.path = calls, uuid4().hex, None
+        _own[self.token] = calls
+        backend, _ = get_active_backend()
+        if not getattr(backend, "supports_sharedmem", False):
+            self.path = _write(calls, self.token)
+            weakref.finalize(self, _remove, self.path)
+
+    def ask(self, blocks, w, loss_weight):
+        """Return what ``OracleCalls.ask`` returns for each of the blocks."""
+        n_tasks = min(TASKS * self.n_workers, len(blocks))
+        ends = np.linspace(0, len(blocks), n_tasks + 1).round().astype(int)
+        found = self.parallel(
+            delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight)
+            for a, b in pairwise(ends.tolist())
+        )
+        return [answer for answers in found for answer in answers]
+
+
+def _ask(token, path, blocks, w, loss_weight):
+    """Task of a worker."""
+    calls = _calls(token, path)
+    w = np.frombuffer(w.tobytes())  # one that the oracle cannot write to
+    return [calls.ask(i, w, loss_weight) for i in blocks]
+
+
+def _calls(token, path):
+    """The data of a fit: at hand, or read from its file."""
+    calls = _own.get(token)
+    if calls is None:
+        calls = _read.get(token)
+    if calls is None:
+        calls = _read[token] = _load(path)
+        while len(_read) > KEPT:
+            _read.popitem(last=False)
+    return calls
+
+
+def _write(value, token):
+    """Pickle to a file of its own, buffers apart so that they can be mapped; return its path."""
+    buffers = []
+    pickled = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    raw = [buffer.raw() for buffer in buffers]
+    handle, path = tempfile.mkstemp(prefix="sstruct-", suffix=f"-{token}")
+    with os.fdopen(handle, "wb") as file:
+        np.save(file, np.array([len(pickled), *(view.nbytes for view in raw)], dtype=np.int64))
+        for part in (pickled, *raw):
+            file.write(b"\0" * (-file.tell() % 64))
+            file.write(part)
+    return path
+
+
+def _load(path):
+    """Undo `_write`; buffers are read-only views of the file."""
+    with open(path, "rb") as file:
+        sizes = np.load(file).tolist()
+        at = file.tell()
+    memory = memoryview(np.memmap(path, dtype=np.uint8, mode="r"))
+    parts = []
+    for size in sizes:
+        at += -at % 64
+        parts.append(memory[at : at + size])
+        at += size
+    return cloudpickle.loads(parts[0], buffers=parts[1:])
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

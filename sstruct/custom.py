@@ -1,0 +1,383 @@
+"""StructuredSVM: structures that the package does not have, given by a Python object."""
+
+from dataclasses import replace
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._documentation import shares_documentation
+from sstruct._problems._callable import CallableProblem
+from sstruct._problems.oracle_calls import METHODS, OracleCalls, digest, frozen
+from sstruct._problems.oracle_workers import Workers
+from sstruct._validation import check_number, check_weights
+from sstruct.base import BaseSSVM
+from sstruct.chain import ChainSSVM
+
+# What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
+WORK = 1e6
+
+
+@shares_documentation(ChainSSVM)
+class StructuredSVM(BaseSSVM):
+    r"""Structured support vector machine over a structure of your own.
+
+    Learns w by minimising
+
+    .. math::
+
+        P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
+        \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
+
+    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Samples
+    and labelings may be anything; only the oracle looks into them.
+
+    Parameters
+    ----------
+    oracle : object
+        With the methods
+
+        ``joint_feature(x, y)``
+            phi(x, y): an array of shape (d,), or a sparse one of shape (1, d); d the same for all.
+        ``loss(y_true, y)``
+            At least 0, and 0 for ``y_true``.
+        ``argmax(x, w, y_true=None, loss_weight=1.0)``
+            The labeling of largest ``w @ joint_feature(x, y)``, plus ``loss_weight *
+            loss(y_true, y)`` where `y_true` is given. `w` cannot be written to.
+
+        and, if there are,
+
+        ``constrained_argmax(x, w, y_true, *, loss_weight, margin, lower, upper, above, below)``
+            For exact slack rescaling (``search="angular"``): with h = margin + w @ (phi(x, y) -
+            phi(x, y_true)), the labeling of largest h + loss_weight * loss among those with h > 0
+            and loss / h from `lower` to `upper`, `lower` itself excluded where `above`, `upper`
+            where `below`; None where there is none.
+        ``work``
+            A number: what a call of ``argmax`` costs, in nanoseconds; default 1e6. Decides how
+            many passes over cached labelings are made for each with the oracle.
+
+        Calls must not change their arguments, and return the same for the same.
+    <lam>
+    rescaling : {"margin", "slack"}, default="margin"
+        Whether wrong labelings are to score less than the true one by a margin of their loss, or
+        by a margin of 1 with the shortfall times their loss [6]_.
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How the maximum is found with slack rescaling: ``"angular"``, which is exact, where the
+        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it, but bounds it.
+    <solver>
+    <step>
+    <sampling>
+    <cache>
+    <schedule>
+    <average>
+    bounds : array-like of shape (2, d) or None, default=None
+        Lower and upper bounds of the weights; infinite where free.
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Go on from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its dual
+        weights, ``"primal"`` its weights as far as dual weights for them exist. Other data, or
+        another oracle (by its type and public attributes), raise.
+    <checkpoint>
+    n_jobs : int or None, default=None
+        Workers for oracle calls, through joblib and whichever of its backends is active (by
+        default processes). The results do not depend on it. Searches of slack rescaling call
+        their oracles one after another, whatever it is.
+    <random_state>
+    <verbose>
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (d,)
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+    <objective_>
+    <status_>
+    <converged_>
+    inference_ : str
+        ``"oracle (exact)"``, or ``"oracle (approximate)"`` where a cached labeling was ever better
+        than the oracle's answer; with slack rescaling for example ``"oracle, angular search
+        (exact)"``.
+    history_ : dict of ndarrays
+        One row a pass, as in :class:`ChainSSVM`; and suboptimal, the number of answers so far that
+        a cached labeling was better than.
+
+    Notes
+    -----
+    Labelings are known by their planes, phi(x_i, y_i) - phi(x_i, y) and the loss, which are kept
+    for those that have been of use lately: 8 d bytes each, or 12 bytes a nonzero where at least
+    half are zero. Labelings themselves are not kept.
+
+    What the oracle returns is checked. An error names the sample and the call; the estimator then
+    has the attributes of the fit so far, as after Ctrl-C.
+
+    An exact oracle makes the certificate a certificate. Of one that is not, ``objective_`` and
+    ``dual_gap_`` may be too small; answers that a cached labeling beats are replaced by it, counted
+    and warned of.
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sstruct import StructuredSVM
+    >>> class Sign:
+    ...     def joint_feature(self, x, y):
+    ...         return y * np.asarray(x)
+    ...     def loss(self, y_true, y):
+    ...         return float(y != y_true)
+    ...     def argmax(self, x, w, y_true=None, loss_weight=1.0):
+    ...         scores = {y: y * np.dot(w, x) for y in (-1, 1)}
+    ...         if y_true is not None:
+    ...             scores[-y_true] += loss_weight
+    ...         return max(scores, key=scores.get)
+    >>> X, y = [[2.0, 1.0], [1.0, 3.0], [-1.0, -2.0], [0.5, -2.0]], [1, 1, -1, -1]
+    >>> model = StructuredSVM(Sign(), random_state=0).fit(X, y)
+    >>> model.status_
+    'CONVERGED'
+    >>> model.predict([[1.0, 1.0], [-1.0, -1.0]]).tolist()
+    [1, -1]
+    """
+
+    def __init__(
+        self,
+        oracle,
+        *,
+        lam="auto",
+        rescaling="margin",
+        search="auto",
+        solver="auto",
+        step="auto",
+        sampling="auto",
+        cache="auto",
+        schedule="work",
+        average="auto",
+        bounds=None,
+        tol=1e-2,
+        certificate_every=10,
+        max_iter=1000,
+        max_time=None,
+        warm_start=False,
+        checkpoint=None,
+        n_jobs=None,
+        random_state=None,
+        verbose=0,
+    ):
+        self.oracle = oracle
+        self.lam = lam
+        self.rescaling = rescaling
+        self.search = search
+        self.solver = solver
+        self.step = step
+        self.sampling = sampling
+        self.cache = cache
+        self.schedule = schedule
+        self.average = average
+        self.bounds = bounds
+        self.tol = tol
+        self.certificate_every = certificate_every
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.warm_start = warm_start
+        self.checkpoint = checkpoint
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def _check_oracle(self):
+        """Refuse an object that cannot be an oracle; return what a call of it counts for."""
+        if isinstance(self.oracle, type):
+            raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
+        for name in METHODS:
+            if not callable(getattr(self.oracle, name, None)):
+                raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
+        work = getattr(self.oracle, "work", WORK)
+        check_number("work of the oracle", work, above=0)
+        return float(work)
+
+    def fit(self, X, y, sample_weight=None):
+        """Learn from labelled samples.
+
+        Parameters
+        ----------
+        X : list of n objects
+            Whatever the oracle takes for x; also an array or a table, of which rows are taken.
+        y : list of n objects
+            The true labelings, as the oracle takes them.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative; weight 0 is absence, weight k is k copies.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where a parameter is not as expected, or what the oracle returns for the true
+            labelings, which is asked for before all else: the estimator is then unchanged. Where
+            what it returns later is not, the attributes are those of the fit so far.
+        """
+        self._check_parameters()
+        work = self._check_oracle()
+        samples, truths = _items(X, "X"), _items(y, "y")
+        if len(samples) != len(truths):
+            raise ValueError(f"X has {len(samples)} samples and y has {len(truths)}")
+        weights = check_weights(sample_weight, len(samples))
+        rows = np.flatnonzero(weights > 0).tolist()
+        if not rows:
+            raise ValueError("all samples have weight 0")
+        calls = OracleCalls(
+            self.oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows
+        )
+        total = float(weights.sum())
+        workers = Workers(calls, self.n_jobs) if effective_n_jobs(self.n_jobs) > 1 else None
+        return self._fit_problem(
+            CallableProblem(calls, oracle_work=work, workers=workers),
+            weights[rows] / total,
+            1 / total if isinstance(self.lam, str) else float(self.lam),
+            data=[
+                np.array(calls.digests),
+                np.concatenate([np.ravel(part) for part in _flat(calls.truths)]),
+                np.array([type(self.oracle).__qualname__, digest(_public(self.oracle)).hex()]),
+            ],
+            training=(X, y, sample_weight),
+            attributes={"inference_": "oracle (exact)"},
+        )
+
+    def _options(self, solver, problem):
+        options = super()._options(solver, problem)
+        # Oracles are Python's: they run in joblib's workers, not in threads of the solver.
+        options.n_jobs = 1
+        return options
+
+    def _look_back(self, problem, solution, attributes):
+        """Say what is to be said of the oracle."""
+        calls = problem.calls
+        if solution.interruption is None:
+            try:
+                for i in range(len(calls)):
+                    calls.check_unchanged(i)
+            except ValueError as error:
+                solution = replace(solution, interruption=error)
+        remarks = []
+        suboptimal = problem.counts()["suboptimal"]
+        if suboptimal:
+            inference = attributes["inference_"].rsplit(" (", 1)[0]
+            attributes["inference_"] = f"{inference} (approximate)"
+            remarks.append(
+                f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
+                "Objective and gap are what is known, and may be too small."
+            )
+        if problem.n_wrong == 0:
+            remarks.append(
+                "the oracle has found no labeling but the true ones: nothing was learned. Does "
+                "argmax add loss_weight * loss(y_true, y) to the scores?"
+            )
+        solution = replace(solution, remarks=tuple(remarks))
+        return solution, attributes
+
+    def _views(self):
+        return {"w": self._w}
+
+    @property
+    def w_(self):
+        """The weights."""
+        check_is_fitted(self)
+        return self._w
+
+    def predict(self, X):
+        """Find the labeling of largest score of each sample.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            What ``oracle.argmax(x, w_)`` returns for each sample.
+        """
+        check_is_fitted(self)
+        samples = _items(X, "X")
+        w = frozen(self._w)
+        n_tasks = min(effective_n_jobs(self.n_jobs), len(samples))
+        if n_tasks > 1:
+            found = Parallel(n_jobs=self.n_jobs)(
+                delayed(_best)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
+            )
+        else:
+            n_tasks, found = 1, [_best(self.oracle, samples, w)]
+        out = np.empty(len(samples), dtype=object)
+        for i in range(len(samples)):
+            out[i] = found[i % n_tasks][i // n_tasks]
+        return out
+
+    def score(self, X, y, sample_weight=None):
+        """Compute one minus the mean loss of predictions.
+
+        Parameters
+        ----------
+        X, y : as in :meth:`fit`
+        sample_weight : array-like of shape (n,), optional
+
+        Returns
+        -------
+        float
+            By the oracle's loss: an accuracy where that is a share of wrong labels, and negative
+            where it is above 1 on average.
+        """
+        found, truths = self.predict(X), _items(y, "y")
+        if len(found) != len(truths):
+            raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
+        weights = check_weights(sample_weight, len(truths))
+        losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+        return float(1 - np.average(losses, weights=weights))
+
+
+def _best(oracle, samples, w):
+    return [oracle.argmax(x, w) for x in samples]
+
+
+def _items(values, name):
+    """Return samples as a list, without a look at them."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
+        raise TypeError(
+            f"{name} must be a list with an item a sample, found {type(values).__name__}"
+        )
+    if sparse.issparse(values):
+        values = values.tocsr()
+    rows = values.iloc if hasattr(values, "iloc") else values
+    n = values.shape[0] if hasattr(values, "shape") and len(values.shape) else len(values)
+    if n == 0:
+        raise ValueError(f"{name} has 0 samples, expected at least 1")
+    return [rows[i] for i in range(n)]
+
+
+def _flat(truths):
+    """Arrays of the features of true labelings, whether dense or index and value."""
+    return [part for features in truths for part in np.atleast_2d(features)]
+
+
+def _public(oracle):
+    """Attributes of an oracle but those it keeps to itself, such as caches."""
+    found = getattr(oracle, "__dict__", {})
+    return {name: found[name] for name in sorted(found) if not name.startswith("_")}

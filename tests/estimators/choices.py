@@ -1,0 +1,71 @@
+"""A small structure of our own: choose one of the candidates that a sample lists."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from tests.reference.brute_force import Block
+
+
+class Choice:
+    """The oracle: x an array (m, d) of candidates, y the place of the right one."""
+
+    def __init__(self, as_sparse=False):
+        self.as_sparse = as_sparse
+
+    def joint_feature(self, x, y):
+        return sparse.csr_array(x[[y]]) if self.as_sparse else x[y]
+
+    def loss(self, y_true, y):
+        return min(abs(y_true - y), 2) / 2
+
+    def losses(self, x, y_true):
+        return np.minimum(np.abs(np.arange(len(x)) - y_true), 2) / 2
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        scores = x @ w
+        if y_true is not None:
+            scores = scores + loss_weight * self.losses(x, y_true)
+        return int(np.argmax(scores))
+
+
+class ConstrainedChoice(Choice):
+    """With the constrained oracle of angular search."""
+
+    def constrained_argmax(self, x, w, y_true, *, loss_weight, margin, lower, upper, above, below):
+        h, g = margin + (x - x[y_true]) @ w, self.losses(x, y_true)
+        inside = (h > 0) & (g > lower * h if above else g >= lower * h)
+        inside &= g < upper * h if below else g <= upper * h
+        if not inside.any():
+            return None
+        return int(np.argmax(np.where(inside, h + loss_weight * g, -np.inf)))
+
+
+def make_choices(rng, n=24, d=4, noise=1.0):
+    """Samples of 2 to 6 candidates, of which a linear score with noise picks the right one."""
+    weights = rng.standard_normal(d)
+    X = [rng.standard_normal((m, d)).round(3) for m in rng.integers(2, 7, n)]
+    y = [int(np.argmax(x @ weights + noise * rng.standard_normal(len(x)))) for x in X]
+    return X, y
+
+
+def terms(X, y, weights=None, slack=False):
+    """The blocks of the objective, by enumeration; under slack rescaling with scaled planes."""
+    weights = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=float)
+    out = []
+    for i in range(len(X)):
+        if weights[i] == 0:
+            continue
+        block = Block(
+            sample=i,
+            labelings=[(k,) for k in range(len(X[i]))],
+            phi=X[i],
+            loss=Choice().losses(X[i], y[i]),
+            truth=y[i],
+            weight=weights[i] / weights.sum(),
+        )
+        if slack:
+            block = replace(block, phi=-block.loss[:, None] * block.psi)
+        out.append(block)
+    return out

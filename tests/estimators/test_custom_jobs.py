@@ -1,0 +1,167 @@
+"""StructuredSVM's oracle in joblib's workers: the same bits, errors as they are, data sent once."""
+
+import os
+
+import joblib
+import numpy as np
+import pytest
+
+from sstruct import StructuredSVM, ssvm_path
+from sstruct._problems import oracle_workers
+from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._problems.oracle_workers import Workers
+from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+
+
+def fit(X, y, oracle=None, **parameters):
+    defaults = {"lam": 0.02, "tol": 1e-5, "max_iter": 3, "random_state": 0}
+    return StructuredSVM(oracle or Choice(), **{**defaults, **parameters}).fit(X, y)
+
+
+def assert_same_bits(a, b):
+    np.testing.assert_array_equal(a.w_, b.w_)
+    assert a.status_ == b.status_
+    for name in a.history_.keys() - {"seconds", "certificate_seconds"}:
+        np.testing.assert_array_equal(a.history_[name], b.history_[name], err_msg=name)
+
+
+# Few passes: joblib waits in steps of a hundredth of a second.
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+OPTIONS = [
+    {},
+    {"solver": "bcfw", "step": "pairwise", "sampling": "uniform", "cache": False},
+    {"sampling": "permutation", "cache": True, "average": True},
+    {"solver": "fw"},
+    {"solver": "ssg", "max_iter": 1},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
+@pytest.mark.parametrize("n_jobs", [2, 4])
+def test_threads_change_no_bit(rng, n_jobs, options):
+    X, y = make_choices(rng, n=32)
+    alone = fit(X, y, **options)
+    with joblib.parallel_config(backend="threading"):
+        assert_same_bits(fit(X, y, n_jobs=n_jobs, **options), alone)
+
+
+@pytest.mark.parametrize(
+    "as_sparse",
+    [pytest.param(False, id="dense"), pytest.param(True, id="sparse", marks=pytest.mark.slow)],
+)
+def test_processes_change_no_bit(rng, as_sparse):
+    X, y = make_choices(rng, n=32)
+    oracle = Choice(as_sparse)
+    alone = fit(X, y, oracle)
+    for n_jobs in (2, 4) if as_sparse else (2,):
+        assert_same_bits(fit(X, y, oracle, n_jobs=n_jobs), alone)
+    model = fit(X, y, oracle, n_jobs=2, max_iter=1)
+    alone = fit(X, y, oracle, max_iter=1)
+    assert model.predict(X).tolist() == alone.predict(X).tolist()
+    # A class of this very function: pickled by value.
+    scale = 2.0
+
+    class Scaled(Choice):
+        def joint_feature(self, x, y):
+            return scale * super().joint_feature(x, y)
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            return super().argmax(scale * x, w, y_true, loss_weight)
+
+    if as_sparse:
+        alone = fit(X, y, Scaled(), max_iter=1)
+        assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), alone)
+
+
+def test_slack_rescaling_and_paths_change_no_bit(rng):
+    X, y = make_choices(rng, n=40)
+    alone = fit(X, y, ConstrainedChoice(), rescaling="slack")
+    with joblib.parallel_config(backend="threading"):
+        assert_same_bits(fit(X, y, ConstrainedChoice(), rescaling="slack", n_jobs=2), alone)
+        model = StructuredSVM(Choice(), random_state=0)
+        path, with_jobs = (
+            ssvm_path(model.set_params(n_jobs=n), X[:16], y[:16], eps=0.2, lam_min=0.05)
+            for n in (None, 2)
+        )
+    np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
+    for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+class Trouble(RuntimeError):
+    """An exception of the user's own."""
+
+
+class Fails(Choice):
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any() and abs(w).max() > 0.01 and len(x) == 6:
+            raise Trouble("six", len(x))
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+class Wrong(Choice):
+    def loss(self, y_true, y):
+        return -1.0 if y == 5 and y != y_true else super().loss(y_true, y)
+
+
+@pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
+def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend):
+    X, y = make_choices(rng, n=40)
+    with joblib.parallel_config(backend=backend, n_jobs=2):
+        model = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
+        with pytest.raises(Trouble) as caught:
+            model.fit(X, y)
+        assert caught.value.args == ("six", 6)
+        assert "argmax of the oracle at X[" in caught.value.__notes__[0]
+        assert model.status_ == "INTERRUPTED"
+        with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0"):
+            fit(X, y, Wrong())
+
+
+def test_data_are_sent_once(rng, monkeypatch):
+    X = [rng.standard_normal((5, 200)) for _ in range(30)]
+    y = rng.integers(0, 5, 30).tolist()
+    calls = OracleCalls(Choice(), X, y, list(range(30)))
+    workers = Workers(calls, 2)
+    path = workers.path
+    # Arrays of the file are mapped, not read: what a process gets is a view.
+    loaded = oracle_workers._load(path)
+    assert not loaded.X[0].flags.owndata
+    assert not loaded.X[0].flags.writeable
+    w = np.frombuffer(rng.standard_normal(200).tobytes())
+    for k in range(30):
+        np.testing.assert_array_equal(loaded.X[k], X[k])
+    # As a worker does that has never seen this process.
+    monkeypatch.setattr(oracle_workers, "_own", {})
+    answers = oracle_workers._ask(workers.token, path, list(range(30)), w, 1.0)
+    again = [calls.ask(i, w, 1.0) for i in range(30)]
+    for a, b in zip(answers, again, strict=True):
+        np.testing.assert_array_equal(a[0], b[0])
+        assert a[1] == b[1]
+    # It has what it needs: the file is not looked at again.
+    monkeypatch.setattr(oracle_workers, "_load", None)
+    oracle_workers._ask(workers.token, path, [3], w, 1.0)
+    assert os.path.exists(path)
+    del workers
+    assert not os.path.exists(path)
+
+
+def test_workers_in_this_process_need_no_file(rng):
+    X, y = make_choices(rng, n=10)
+    calls = OracleCalls(Choice(), X, y, list(range(10)))
+    with joblib.parallel_config(backend="threading"):
+        workers = Workers(calls, 2)
+    assert workers.path is None
+    assert oracle_workers._calls(workers.token, None) is calls
+
+
+def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
+    X, y = make_choices(rng, n=4)
+    calls = OracleCalls(Choice(), X, y, list(range(4)))
+    monkeypatch.setattr(oracle_workers, "_read", type(oracle_workers._read)())
+    paths = [oracle_workers._write(calls, f"{k}") for k in range(6)]
+    for k, path in enumerate(paths):
+        oracle_workers._calls(f"{k}", path)
+        os.unlink(path)
+    assert list(oracle_workers._read) == ["2", "3", "4", "5"]

@@ -1,0 +1,180 @@
+"""CallableProblem and its table of planes, against problems given by all their planes."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sstruct._problems._callable import CallableProblem
+from sstruct._problems._crew import Crew
+from sstruct._problems._slack import SlackProblem
+from sstruct._problems.oracle_calls import OracleCalls, digest
+from sstruct._solvers._full_pass import full_pass
+from tests.problems.test_contract import make_enumerated
+
+
+class Table:
+    """The oracle of an enumerated problem: x is (features, losses) of its labelings, y a number."""
+
+    def __init__(self, as_sparse=False):
+        self.as_sparse = as_sparse
+
+    def joint_feature(self, x, y):
+        return sparse.csr_matrix(x[0][y]) if self.as_sparse else x[0][y]
+
+    def loss(self, y_true, y):
+        return float(y[1])
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        return int(np.argmax(x[0] @ w + loss_weight * x[1]))
+
+
+class Numbered(Table):
+    """Its labelings carry their loss with them, which `loss` reads."""
+
+    def joint_feature(self, x, y):
+        return super().joint_feature(x, y[0])
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        best = super().argmax(x, w, y_true, loss_weight)
+        return best, x[1][best]
+
+
+def make(rng, sizes, n_weights, as_sparse=False, sparsity=0.0):
+    """An enumerated problem and the same one behind a Python oracle."""
+    made = make_enumerated(rng, sizes, n_weights)
+    made.planes[rng.random(made.planes.shape) < sparsity] = 0
+    X = [
+        (np.array([made.phi(i, y) for y in allowed]), np.array([made.loss(i, y) for y in allowed]))
+        for i, allowed in enumerate(made.allowed)
+    ]
+    calls = OracleCalls(Numbered(as_sparse), X, [(0, 0.0)] * len(X), list(range(len(X))))
+    return made, CallableProblem(calls)
+
+
+@settings(max_examples=40)
+@given(
+    seed=st.integers(0, 2**20),
+    n_weights=st.sampled_from([1, 2, 7, 9, 30]),
+    as_sparse=st.booleans(),
+    sparsity=st.sampled_from([0.0, 0.5, 0.9]),
+)
+def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse, sparsity):
+    rng = new_rng(seed)
+    made, problem = make(rng, (1, 4, 2, 9), n_weights, as_sparse, sparsity)
+    other = made.problem
+    fork = problem.fork()
+    for i in range(4):
+        planes = {0: 0}
+        for _ in range(12):
+            w = rng.integers(-4, 5, n_weights).astype(float)
+            weight = float(rng.choice([0.0, 0.25, 1.0, 2.0]))
+            mine, value, work, exact = (problem if rng.random() < 0.5 else fork).py_maximize(
+                i, w, weight
+            )
+            _, best, _, _ = other.py_maximize(i, w, weight)
+            assert value == best
+            assert exact
+            assert work == problem.oracle_work
+            psi, loss = problem.py_planes(i)[mine[0]]
+            assert weight * loss - psi @ w == value
+            planes[int(mine[0])] = psi, loss
+        known = problem.py_planes(i)
+        assert set(known) >= set(planes)
+        # No two of them are equal.
+        assert len({(psi.tobytes(), loss) for psi, loss in known.values()}) == len(known)
+        codes = np.array([[code] for code in known], dtype=np.int32)
+        scores = problem.py_scores(i, w, codes, weight)
+        for (psi, loss), score, code in zip(known.values(), scores, codes, strict=True):
+            assert weight * loss - psi @ w == score
+            assert problem.py_loss(i, code) == loss
+            for (psi_b, _), code_b in zip(known.values(), codes, strict=True):
+                distance = problem.py_squared_distance(i, code, code_b)
+                assert distance == (psi - psi_b) @ (psi - psi_b)
+        c = rng.integers(-3, 4, len(codes)).astype(float)
+        c[0] -= c.sum()
+        out = np.zeros(n_weights)
+        problem.py_scatter(i, codes, c, out)
+        expected = -sum(c_k * psi for c_k, (psi, _) in zip(c, known.values(), strict=True))
+        np.testing.assert_array_equal(out, expected)
+    kept = problem.memory()
+    calls = problem.calls
+    restored = CallableProblem(calls)
+    restored.restore_memory(kept)
+    for i in range(4):
+        for (a, plane), (b, same) in zip(
+            problem.py_planes(i).items(), restored.py_planes(i).items(), strict=True
+        ):
+            assert a == b
+            np.testing.assert_array_equal(plane[0], same[0])
+            assert plane[1] == same[1]
+    assert restored.counts() == problem.counts()
+
+
+@pytest.mark.parametrize("slack", [False, True])
+def test_answers_of_certificates_leave_nothing_behind(rng, slack):
+    made, problem = make(rng, (5, 4, 6), 5)
+    before = problem.py_planes(1)
+    w = rng.standard_normal(5)
+    solved = SlackProblem(problem) if slack else problem
+    total, exact = full_pass(Crew(solved), w, np.full(3, 1 / 3))
+    reference = SlackProblem(made.problem, "bisecting") if slack else made.problem
+    assert total == pytest.approx(full_pass(Crew(reference), w, np.full(3, 1 / 3))[0])
+    assert exact or slack
+    assert list(problem.py_planes(1)) == list(before) == [0]
+    problem.py_maximize(1, w)
+    assert len(problem.py_planes(1)) <= 2
+
+
+def test_codes_that_name_nothing_are_refused(rng):
+    _, problem = make(rng, (5, 4), 5)
+    for wrong in (-1, 1, 7):
+        with pytest.raises(ValueError, match=rf"block 0: no plane has the number {wrong}"):
+            problem.py_loss(0, np.array([wrong], dtype=np.int32))
+
+
+@pytest.mark.parametrize(
+    "name, change",
+    [
+        ("plane_block", lambda a: a + 7),
+        ("plane_code", lambda a: a * 0),
+        ("plane_code", lambda a: a + 2**40),
+        ("plane_size", lambda a: a + 1),
+        ("plane_size", lambda a: a[1:]),
+        ("plane_loss", lambda a: -a - 1),
+        ("plane_loss", lambda a: a * np.nan),
+        ("plane_value", lambda a: a[1:]),
+        ("plane_value", lambda a: a * np.inf),
+        ("plane_index", lambda a: a - 100),
+        ("plane_index", lambda a: a + 100),
+        ("plane_index", lambda a: a[1:]),
+        ("suboptimal_answers", lambda a: a[1:]),
+    ],
+)
+def test_corrupt_tables_are_refused(rng, name, change):
+    _, problem = make(rng, (5, 4), 6, as_sparse=True)
+    for i in range(2):
+        for _ in range(4):
+            problem.py_maximize(i, rng.standard_normal(6))
+    kept = problem.memory()
+    assert len(kept["plane_code"]) > 2
+    CallableProblem(problem.calls).restore_memory(kept)
+    with np.errstate(invalid="ignore"):
+        kept[name] = change(kept[name])
+    with pytest.raises(ValueError, match="do not describe"):
+        CallableProblem(problem.calls).restore_memory(kept)
+
+
+def test_digests_tell_samples_apart():
+    samples = [
+        np.arange(3), np.arange(3.0), np.arange(6).reshape(2, 3), np.arange(6).reshape(3, 2),
+        [0, 1, 2], (0, 1, 2), [0, [1, 2]], [[0, 1], 2], "012", b"012", 12, 12.5, None, True,
+        {"a": 1}, {"a": 2}, {1, 2}, {1, 3}, frozenset("ab"), sparse.csr_matrix(np.eye(2)),
+        sparse.csr_matrix(np.ones((2, 2))), sparse.coo_matrix(np.eye(2)),
+        np.array([1, "a", None], dtype=object), np.array([1, "b", None], dtype=object),
+        np.array(["x", "y"]), np.array([]), [], object(),
+    ]  # fmt: skip
+    digests = [digest(sample) for sample in samples]
+    assert len(set(digests)) == len(samples)
+    assert digests == [digest(sample) for sample in samples]

@@ -1,0 +1,93 @@
+"""A chain oracle in Python takes the way that ChainSSVM's compiled one takes."""
+
+import numpy as np
+import pytest
+
+from sstruct._problems._callable import CallableProblem
+from sstruct._problems._costly import CostlyProblem
+from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._solvers._state import DualState
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.status import Status
+from tests.reference.dual_qp import optimum
+from tests.solvers.small import Small
+
+WORK = 1000.0
+
+
+class Enumeration:
+    """An oracle over the blocks of the reference: x is one of them, y one of its labellings."""
+
+    def joint_feature(self, x, y):
+        return x.phi[x.labelings.index(y)]
+
+    def loss(self, y_true, y):
+        return sum(a != b for a, b in zip(y_true, y)) / len(y)
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        assert y_true == x.labelings[x.truth]
+        return x.labelings[int(np.argmax(x.phi @ w + loss_weight * x.loss))]
+
+
+def run(problem, small, options, bounds=None):
+    """Solve; return the exported working sets after each pass, and the solution."""
+    # A score counts as one for both, and an oracle call as a thousand.
+    problem = CostlyProblem(problem, 0.0, batch_size=small.problem.batch_size, work=WORK)
+    state = DualState(
+        problem, small.lam, small.q, 0, bounds, draw=options.sampling == "gap",
+        average=options.average,
+    )  # fmt: skip
+    seen = []
+    solver = FrankWolfe(
+        problem, state, small.q, options, callback=lambda *_: seen.append(state.export()) or False
+    )
+    return seen, solver.solve()
+
+
+# Data without ties on the way. Where weight goes between labellings of a block many times at one w
+# (approximate passes with pairwise steps, corrective steps), exact line searches make ties, which
+# rounding decides: such ways part after a pass or two, and only their ends can be compared.
+@pytest.mark.parametrize("seed", [1, 2, 4])
+@pytest.mark.parametrize(
+    "step, sampling, multi_plane, batch",
+    [
+        ("fw", "permutation", False, 1),
+        ("fw", "permutation", True, 1),
+        ("fw", "permutation", True, 3),
+        ("pairwise", "permutation", False, 1),
+        ("pairwise", "gap", False, 3),
+        ("away", "uniform", False, 1),
+        ("away", "uniform", False, 3),
+    ],
+)
+def test_the_way_is_that_of_chains(step, sampling, multi_plane, batch, seed):
+    small = Small(np.random.default_rng(seed), n=14, lam=0.05, batch=batch)
+    options = Options(multi_plane=multi_plane, step=step, sampling=sampling, tol=1e-6, max_iter=6)
+    truths = [block.labelings[block.truth] for block in small.terms]
+    calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
+    chains, chain_solution = run(small.problem, small, options)
+    mine, solution = run(CallableProblem(calls), small, options)
+    assert len(mine) == len(chains) > 1
+    for a, b in zip(mine, chains, strict=True):
+        np.testing.assert_array_equal(a["size"], b["size"])
+        np.testing.assert_allclose(a["alpha"], b["alpha"], rtol=0, atol=1e-9)
+        np.testing.assert_allclose(a["loss"], b["loss"], rtol=0, atol=1e-15)
+    w = small.flat(chain_solution.w)
+    np.testing.assert_allclose(solution.w, w, rtol=0, atol=1e-9)
+    for name in ("oracle_calls", "approximate_passes", "working_set_size"):
+        np.testing.assert_array_equal(solution.history[name], chain_solution.history[name])
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+@pytest.mark.parametrize("cache", [False, True])
+@pytest.mark.parametrize("step", ["pairwise", "corrective"])
+def test_the_end_is_the_optimum_of_chains(rng, step, cache, batch):
+    small = Small(rng, n=14, lam=0.05, batch=batch)
+    options = Options(step=step, sampling="gap", cache=cache, tol=1e-7)
+    truths = [block.labelings[block.truth] for block in small.terms]
+    calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
+    _, solution = run(CallableProblem(calls), small, options)
+    best, _ = optimum(small.terms, small.lam)
+    assert solution.status is Status.CONVERGED
+    assert best * (1 - 1e-9) <= solution.primal <= best * (1 + 1e-6)
+    assert solution.dual <= best * (1 + 1e-9)
