@@ -18,7 +18,7 @@ cdef class ChainFactors:
     cdef const double[:, ::1] boundary_penalty
     cdef readonly Py_ssize_t n_blocks, n_rows, n_labels, n_node_weights, n_edges
     cdef Py_ssize_t KP, bias_at, start_at, end_at
-    cdef bint bias, boundaries, transitions
+    cdef readonly bint bias, boundaries, transitions, masked
     cdef double[::1] mass             # C_i = q_i / lam of each block
     cdef double[::1] curvature        # of each row's unigram factor, without messages
     # State. Edge r is the one between rows r - 1 and r.
@@ -32,8 +32,10 @@ cdef class ChainFactors:
     cdef Entries nobody              # stays empty
     cdef readonly double rho
     cdef Random random
-    cdef bint measuring
-    # Measured in the last pass; seconds since the beginning.
+    cdef Py_ssize_t n_new
+    # Measured in the last pass, and at each chain's last visit; seconds since the beginning.
+    cdef double gain
+    cdef readonly double[::1] chain_gain
     cdef readonly double residual, movement, label_seconds, pair_seconds
     # Scratch.
     cdef double[::1] theta, message, gradient, linear, step, change

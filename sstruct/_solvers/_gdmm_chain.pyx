@@ -43,13 +43,14 @@ cdef class ChainFactors:
         q_i.
     rho : float
         Penalty of the augmented Lagrangian.
+    n_new : int
+        Labels that a search adds to a node, at most.
     seed : int
         Of the draws of label parts.
     """
 
-    def __cinit__(self, dict factors, double lam, block_weight, double rho, seed):
+    def __cinit__(self, dict factors, double lam, block_weight, double rho, Py_ssize_t n_new, seed):
         cdef Py_ssize_t b, l, r, n, K, KP
-        cdef double squared
         self.start, self.length, self.labels = [
             factors[name] for name in ("start", "length", "labels")]
         self.cost, self.loss_scale = factors["cost"], factors["loss_scale"]
@@ -67,8 +68,8 @@ cdef class ChainFactors:
         self.n_node_weights = self.end_at + self.boundaries * KP
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
-        if self.mass.shape[0] != self.n_blocks or not rho > 0:
-            raise ValueError("block_weight does not fit the problem, or rho is not positive")
+        if self.mass.shape[0] != self.n_blocks or not rho > 0 or n_new < 1:
+            raise ValueError("block_weight does not fit, or rho or n_new is not positive")
         self.rho = rho
         random_seed(&self.random, seed)
         self.active_labels = <Entries*> calloc(n, sizeof(Entries))
@@ -77,18 +78,17 @@ cdef class ChainFactors:
         self.right = <Entries*> calloc(n + 1, sizeof(Entries))
         if not (self.active_labels and self.active_pairs and self.left and self.right):
             raise MemoryError
-        self.pairs = None
-        if self.transitions or factors["edge_penalty"] is not None:
+        self.masked, self.n_new, self.pairs = factors["edge_penalty"] is not None, n_new, None
+        if self.transitions or self.masked:
             self.pairs = OrderedPairs(K, KP, factors["edge_penalty"])
-        self.curvature = np.zeros(n)
+        self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
         for b in range(self.n_blocks):
             for l in range(self.length[b]):
                 r = self.start[b] + l
-                squared = sstruct_row_product(&self.rows, r, r) + self.bias
+                self.curvature[r] = sstruct_row_product(&self.rows, r, r) + self.bias
                 if self.boundaries:
-                    squared += l == 0 and self.starts_here[b]
-                    squared += l == self.length[b] - 1 and self.ends_here[b]
-                self.curvature[r] = squared
+                    self.curvature[r] += l == 0 and self.starts_here[b]
+                    self.curvature[r] += l == self.length[b] - 1 and self.ends_here[b]
                 append(&self.active_labels[r], self.labels[r], 0, 0)
                 if l > 0 and self.pairs is not None:
                     append(&self.active_pairs[r], self.labels[r - 1], self.labels[r], 0)
@@ -116,18 +116,19 @@ cdef class ChainFactors:
             self.label = np.empty(2 * size, dtype=np.int32)
         return 0
 
-    def run(self, const Py_ssize_t[::1] order, Py_ssize_t sweeps, double step, Py_ssize_t parts,
+    def run(self, const Py_ssize_t[::1] order, bint search, Py_ssize_t parts, double step,
             double deadline):
-        """Visit chains in an order: once with searches, then `sweeps` - 1 times without.
+        """Visit chains in an order.
 
         Parameters
         ----------
         order : ndarray of intp
-        sweeps : int
-        step : float
-            Of the multipliers; 0 leaves them alone.
+        search : bool
+            Whether nodes look for new labels. Edges, whose search is cheap, always look for pairs.
         parts : int
             Of how many label parts one is searched for a node.
+        step : float
+            Of the multipliers; 0 leaves them alone.
         deadline : float
 
         Returns
@@ -135,23 +136,24 @@ cdef class ChainFactors:
         n_visited : int
             Chains visited before the deadline.
         """
-        cdef Py_ssize_t at, b, l, sweep, n_visited = 0
+        cdef Py_ssize_t at, b, l, n_visited = 0
         cdef Watch watch = start_watch(deadline)
         cdef OrderedPairs pairs = self.pairs
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
-        self.residual = self.movement = 0
+        cdef double before
+        self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
                 b = order[at]
-                for sweep in range(sweeps):
-                    self.measuring = sweep == sweeps - 1
-                    for l in range(self.length[b]):
-                        self.visit_node(b, l, parts, sweep == 0)
-                    for l in range(1, self.length[b] if pairs is not None else 1):
-                        self.visit_edge(pairs, b, l, sweep == 0)
-                    self.move_multipliers(b, step)
+                before = self.gain
+                for l in range(self.length[b]):
+                    self.visit_node(b, l, parts, search)
+                for l in range(1, self.length[b] if pairs is not None else 1):
+                    self.visit_edge(pairs, b, l, True)
+                self.move_multipliers(b, step)
+                self.chain_gain[b] = self.gain - before
                 n_visited += 1
                 if look(&watch, 0):
                     break
@@ -239,7 +241,7 @@ cdef class ChainFactors:
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
         """Minimise the augmented Lagrangian over one unigram factor, a new label included."""
-        cdef Py_ssize_t r = self.start[b] + l, k, n, low, high, best, n_changed = 0
+        cdef Py_ssize_t r = self.start[b] + l, k, n, low, high, at, most, n_changed = 0
         cdef bint before = l > 0 and self.pairs is not None
         cdef bint after = l < self.length[b] - 1 and self.pairs is not None
         cdef double C = self.mass[b], Q = self.curvature[r] + self.rho * (before + after)
@@ -248,9 +250,11 @@ cdef class ChainFactors:
         cdef Entries* sources[2]
         cdef Entries* source
         self.messages_at(b, l, sources)
-        if active.size + 1 > self.gradient.shape[0]:
+        if search:
+            drop_zeros(active)
+        if active.size + self.n_new > self.gradient.shape[0]:
             with gil:
-                self.reserve(active.size + 1)
+                self.reserve(active.size + self.n_new)
         for source in sources:
             for k in range(source.size):
                 self.message[source.at[k].first] += self.rho * (
@@ -277,13 +281,22 @@ cdef class ChainFactors:
                         source.at[k].value + source.at[k].multiplier)
             for k in range(n):
                 self.theta[self.label[k]] = -INFINITY
-            best = low
-            for k in range(low + 1, high):
-                if self.theta[k] > self.theta[best]:
-                    best = k
-            if self.theta[best] > least:
-                append(active, <int32_t> best, 0, 0)
-                self.label[n], self.gradient[n] = <int32_t> best, self.theta[best]
+            # The best few, in falling order behind the active ones.
+            most = n
+            for k in range(low, high):
+                if not self.theta[k] > least:
+                    continue
+                if most < n + self.n_new:
+                    most += 1
+                at = most - 1
+                while at > n and self.theta[k] > self.gradient[at - 1]:
+                    self.label[at], self.gradient[at] = self.label[at - 1], self.gradient[at - 1]
+                    at -= 1
+                self.label[at], self.gradient[at] = <int32_t> k, self.theta[k]
+                if most == n + self.n_new:
+                    least = self.gradient[most - 1]
+            while n < most:
+                append(active, self.label[n], 0, 0)
                 n += 1
             self.label_seconds += sstruct_seconds() - begin
         for source in sources:
@@ -299,14 +312,13 @@ cdef class ChainFactors:
             if difference != 0:
                 self.label[n_changed], self.change[n_changed] = active.at[k].first, difference
                 n_changed += 1
-                if self.measuring:
-                    self.movement += (before + after) * difference * difference
+                self.movement += (before + after) * difference * difference
+                self.gain += Q * difference * difference
             active.at[k].value = self.step[k]
         self.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
         for source in sources:
             if source != &self.nobody:
                 self.send(source, &self.label[0], n_changed, -1)
-        drop_zeros(active)
         return 0
 
     cdef int visit_edge(
@@ -319,6 +331,8 @@ cdef class ChainFactors:
         if active.size + 1 > self.gradient.shape[0]:
             with gil:
                 self.reserve(active.size + 1)
+        if search:
+            drop_zeros(active)
         pairs.load(&self.left[r], &self.right[r], self.rho, False)
         for k in range(active.size):
             j, i = active.at[k].first, active.at[k].second
@@ -366,12 +380,12 @@ cdef class ChainFactors:
                 n_changed += 1
             active.at[k].value = self.step[k]
         self.send(&self.right[r], &self.label[0], n_changed, 1)
-        drop_zeros(active)
         return 0
 
     cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil:
         """mu += step * residual, at both ends of the edges of a chain."""
         cdef Py_ssize_t r, k
+        cdef double square
         cdef Entries* ends[2]
         cdef Entries* messages
         if self.pairs is None:
@@ -381,5 +395,6 @@ cdef class ChainFactors:
             for messages in ends:
                 for k in range(messages.size):
                     messages.at[k].multiplier += step * messages.at[k].value
-                    if self.measuring:
-                        self.residual += messages.at[k].value * messages.at[k].value
+                    square = messages.at[k].value * messages.at[k].value
+                    self.residual += square
+                    self.gain += self.rho * square
