@@ -134,7 +134,6 @@ cdef class ChainFactors:
         Returns
         -------
         n_visited : int
-            Chains visited before the deadline.
         """
         cdef Py_ssize_t at, b, l, n_visited = 0
         cdef Watch watch = start_watch(deadline)

@@ -14,16 +14,15 @@ cdef inline double simplex_minimum(
     O(m) each time, and few times. q is normalised by its own sum, so that rounding in b does not
     take it off the simplex.
     """
-    cdef Py_ssize_t k, n_free, n_before = -1
+    cdef Py_ssize_t k, n_free = m + 2, n_before = m + 3
     cdef double b, total, high = c[0] + Q * C, truth
     truth = high
-    n_free = 0
     for k in range(1, m):
         if c[k] > high:
             high = c[k]
     # Relative to the largest: differences alone matter, and b - high is at least -Q C.
     b = -Q * C
-    while n_free != n_before:
+    while n_free < n_before:   # rounding might add one again, and not end
         n_before = n_free
         n_free, total = 0, 0
         for k in range(m):
@@ -33,7 +32,7 @@ cdef inline double simplex_minimum(
                 n_free += 1
         if n_free == 0:   # Q = 0, or lost beside c
             break
-        if n_free != n_before:
+        if n_free < n_before:
             b = (total - Q * C) / n_free
     total = 0
     for k in range(m):

@@ -12,9 +12,9 @@ from sstruct._solvers._state import aligned_zeros, squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
-# Made sequences of 100 labels, 100 chains, one run each: the relative gap after 30 passes was 0.003.
-# With one new label a search 0.2, with three 0.02; with 5 passes without searches between two
-# with them 0.06 and with 20 of them 1e-4, in about the same time for the same gap.
+# Made sequences of 100 labels, 100 chains, one run each: the relative gap after 30 passes was
+# 0.003; with one new label a search 0.2, with three 0.02; with 5 passes between those with searches
+# 0.06, with 20 of them 1e-4, in about the same time for the same gap.
 NEW_LABELS = 10
 PASSES_BETWEEN = 10
 # Those visit the chains that moved at least so much, as a share of the mean, when last visited.
