@@ -20,7 +20,7 @@ cdef class ChainFactors:
     cdef Py_ssize_t KP, bias_at, start_at, end_at
     cdef readonly bint bias, boundaries, transitions, masked
     cdef double[::1] mass             # C_i = q_i / lam of each block
-    cdef double[::1] curvature        # of each row's unigram factor, without messages
+    cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
     # State. Edge r is the one between rows r - 1 and r.
     cdef readonly object w            # without transitions
     cdef double[::1] weights

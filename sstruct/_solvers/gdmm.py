@@ -88,6 +88,7 @@ class GDMM(Solver):
         self.adaptive, self.n_changes = rho == "auto", 0
         first = FIRST_RHO if self.adaptive else float(rho)
         self.factors = ChainFactors(factors, lam, block_weight, first, NEW_LABELS, options.seed)
+        self._checked(float(np.max(self.factors.curvature)))
         self.parts, self.multiplier_step = parts, multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.n_oracle_calls = 0
