@@ -49,12 +49,13 @@ class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
         200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
         then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
         needs an oracle that chains do not have.
-    solver : {"auto", "mp-bcfw", "bcfw", "gdmm", "fw", "ssg", "cutting-plane"}, default="auto"
+    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane", "gdmm"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"`` trains on
-        single nodes and transitions, which it brings to agree [7]_: for many hundred labels, where
-        Viterbi's K^2 a node is too dear; margins without `bounds` alone. The others are baselines:
-        batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"``, which
+        only ChainSSVM has, trains on single nodes and transitions and brings them to agree: for
+        many hundred labels, where Viterbi's K^2 a node is too dear; margins without `bounds` alone.
+        The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
+        plane (needs clarabel).
         `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
         ``"gdmm"``, and `sampling` (without ``"gap"``) and `average` (always) for ``"ssg"`` alone:
         other values are refused.
@@ -78,7 +79,7 @@ class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
         Which average of iterates is kept (``w_`` is it or the last one): ``"auto"``, of those after
         the last ten or so passes; True, of those after every visit ([1]_, section 3.5); none.
     gdmm_rho : "auto" or float, default="auto"
-        ``"gdmm"``: penalty on disagreement; ``"auto"`` balances it with what still moves.
+        ``"gdmm"`` [7]_: penalty on disagreement; ``"auto"`` balances it with what still moves.
     gdmm_parts : int, default=1
         ``"gdmm"``: parts of the labels, of which a visit to a node searches one, drawn at random;
         1: all labels.

@@ -16,6 +16,7 @@ cdef class OrderedPairs:
     cdef Heap all
     cdef Heap* rows
     cdef Heap* columns
+    cdef double[::1] row_top, column_top   # the highest score of each, at hand
     # The messages to one factor, and its active pairs, while it is visited.
     cdef double[::1] left, right
     cdef Raised* raised_left

@@ -76,6 +76,12 @@ cdef class OrderedPairs:
                 &self.place[2 * K * KP + k * K])
             at += self.columns[k].size
             heap_build(&self.columns[k])
+        self.row_top, self.column_top = np.full((2, K), -np.inf)
+        for k in range(K):
+            if self.rows[k].size:
+                self.row_top[k] = 0
+            if self.columns[k].size:
+                self.column_top[k] = 0
         self.left, self.right = np.zeros(KP), np.zeros(KP)
         self.head, self.following = np.full(K, -1, dtype=np.int32), np.empty(64, dtype=np.int32)
 
@@ -96,6 +102,8 @@ cdef class OrderedPairs:
         heap_update(&self.all, at)
         heap_update(&self.rows[first], second)
         heap_update(&self.columns[second], first)
+        self.row_top[first] = heap_key(&self.rows[first], 0)
+        self.column_top[second] = heap_key(&self.columns[second], 0)
 
     cdef void load(
             self, const Entries* left, const Entries* right, double rho, bint multipliers
@@ -164,27 +172,42 @@ cdef class OrderedPairs:
 
         Messages are those of `load`. The pair is `best_first`, `best_second`, its value `best`.
         """
-        cdef Py_ssize_t j, k, item
-        cdef double message, highest
+        cdef Py_ssize_t j, k, item, kept = 0
+        cdef double message, highest_left = 0, highest_right = 0
         cdef Heap* heap
         cdef HeapWalk walk
         self.best, self.best_first = bound, -1
+        # Most raised labels cannot lead above the bound, whatever is at the other end.
+        for j in range(self.n_left):
+            highest_left = max(highest_left, self.raised_left[j].message)
+        for k in range(self.n_right):
+            highest_right = max(highest_right, self.raised_right[k].message)
+        for j in range(self.n_left):
+            message = self.raised_left[j].message + self.row_top[self.raised_left[j].label]
+            if message + highest_right > bound:
+                self.raised_left[kept] = self.raised_left[j]
+                kept += 1
+        self.n_left, kept = kept, 0
+        for k in range(self.n_right):
+            message = self.raised_right[k].message + self.column_top[self.raised_right[k].label]
+            if message + highest_left > bound:
+                self.raised_right[kept] = self.raised_right[k]
+                kept += 1
+        self.n_right = kept
         qsort(self.raised_left, self.n_left, sizeof(Raised), by_falling_message)
         qsort(self.raised_right, self.n_right, sizeof(Raised), by_falling_message)
         # Both raised.
         for j in range(self.n_left if self.n_right else 0):
-            heap = &self.rows[self.raised_left[j].label]
-            if heap.size == 0:
-                continue
-            message = self.raised_left[j].message
-            highest = message + heap_key(heap, 0)
+            message = self.raised_left[j].message + self.row_top[self.raised_left[j].label]
             for k in range(self.n_right):
-                if not highest + self.raised_right[k].message > self.best:
+                if not message + self.raised_right[k].message > self.best:
                     break
                 self.consider(self.raised_left[j].label, self.raised_right[k].label)
         # One raised; that the other one might be, too, does no harm.
         for j in range(self.n_left):
             message, heap = self.raised_left[j].message, &self.rows[self.raised_left[j].label]
+            if not message + self.row_top[self.raised_left[j].label] > self.best:
+                continue
             walk_begin(&walk, heap)
             while True:
                 item = walk_next(&walk, heap, self.best - message)
@@ -193,6 +216,8 @@ cdef class OrderedPairs:
                 self.consider(self.raised_left[j].label, <int32_t> item)
         for k in range(self.n_right):
             message, heap = self.raised_right[k].message, &self.columns[self.raised_right[k].label]
+            if not message + self.column_top[self.raised_right[k].label] > self.best:
+                continue
             walk_begin(&walk, heap)
             while True:
                 item = walk_next(&walk, heap, self.best - message)
