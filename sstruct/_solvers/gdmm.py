@@ -12,7 +12,7 @@ from sstruct._solvers._state import aligned_zeros, squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
-# Made sequences of 100 labels, 100 chains, one run each, relative gap after 30 passes: with 1, 3 and
+# Made sequences, 100 labels, 100 chains, one run each, relative gap after 30 passes: with 1, 3 and
 # 10 new labels a search 0.20, 0.019 and 0.014 (under an older rule for rho); with 5, 10 and 20
 # passes between those with searches 0.057, 0.0046 and 0.0001, in 1.1, 1.9 and 3.4 s of CPU time.
 NEW_LABELS = 10
