@@ -27,10 +27,16 @@ class History:
     ----------
     counts : iterable of str
         Names of columns of whole numbers that the problem adds.
+    measures : iterable of str
+        Names of columns that the solver adds.
     """
 
-    def __init__(self, counts=()):
-        self.columns = {**COLUMNS, **dict.fromkeys(counts, np.int64)}
+    def __init__(self, counts=(), measures=()):
+        self.columns = {
+            **COLUMNS,
+            **dict.fromkeys(counts, np.int64),
+            **dict.fromkeys(measures, np.float64),
+        }
         self._rows = []
 
     def record(self, **row):

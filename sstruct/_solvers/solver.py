@@ -79,12 +79,13 @@ class Solver:
 
     n_approximate = 0
     working_set_size = 0.0
+    measures = ()
 
     def __init__(self, problem, lam, block_weight, options, progress=None, callback=None):
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
         self.options = options
         self.progress, self.callback = progress, callback
-        self.history = History(problem.counts())
+        self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -200,4 +201,9 @@ class Solver:
             dual=self.dual,
             working_set_size=self.working_set_size,
             **self.problem.counts(),
+            **self._measures(),
         )
+
+    def _measures(self):
+        """What the solver adds to a row of the history, by the names in `measures`."""
+        return {}

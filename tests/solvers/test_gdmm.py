@@ -1,0 +1,285 @@
+"""GDMM on chains: the optimum of the other solvers, by bounds that hold at every state."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sstruct import ChainSSVM, ssvm_path
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._chain_factors import chain_factors
+from sstruct._solvers import gdmm
+from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho
+from sstruct._solvers._gdmm_chain import ChainFactors
+from sstruct._solvers._gdmm_dual import consistent_dual
+from sstruct._solvers.frank_wolfe import Options
+from sstruct.base import training_of
+from sstruct.datasets import make_sequences
+
+TOL = 3e-5
+
+
+@pytest.fixture(scope="module")
+def sequences():
+    X, y = make_sequences(n_samples=20, random_state=0)
+    X[0], y[0] = X[0][:1], y[0][:1]
+    return X, y
+
+
+def seen(y):
+    """The transitions of a training set, and a few more."""
+    mask = np.eye(4, dtype=bool)
+    for labels in y:
+        mask[labels[:-1], labels[1:]] = True
+    return mask
+
+
+VARIANTS = {
+    "plain": {},
+    "no transitions": {"transitions": False},
+    "no boundaries": {"boundaries": False},
+    "no intercept": {"fit_intercept": False},
+    "count": {"loss": "hamming-count", "lam": 1.0},
+    "balanced": {"loss": "balanced"},
+    "node weights": {"loss": [0.5, 1.0, 2.0, 0.3]},
+    "cost matrix": {"loss": (np.ones((4, 4)) - np.eye(4)) * [[1], [2], [0.5], [1]]},
+    "mask": {"transition_mask": seen},
+    "mask alone": {"transition_mask": seen, "transitions": False},
+    "one chain at a cut": {"ignore_label": 2},
+    "parts": {"gdmm_parts": 3},
+    "large rho": {"gdmm_rho": 5.0},
+}
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_optimum_of_the_other_solvers(sequences, name):
+    X, y = sequences
+    options = {"lam": 0.1, "random_state": 0, "max_iter": 5000, **VARIANTS[name]}
+    if "transition_mask" in options:
+        options["transition_mask"] = seen(y)
+        assert not options["transition_mask"].all()
+    weight = np.arange(len(X)) % 3 + 0.5
+    model = ChainSSVM(solver="gdmm", tol=TOL, **options).fit(X, y, weight)
+    others = {key: value for key, value in options.items() if not key.startswith("gdmm")}
+    best = ChainSSVM(tol=TOL, **others).fit(X, y, weight)
+    assert model.status_ == best.status_ == "CONVERGED"
+    assert model.objective_ >= best.dual_objective_ * (1 - 1e-12)
+    assert model.dual_objective_ <= best.objective_ * (1 + 1e-12)
+    assert abs(model.objective_ - best.objective_) <= 2 * TOL * best.objective_
+    history = model.history_
+    at = np.isfinite(history["primal"])
+    assert at.sum() >= 1
+    # The bounds hold at every check, not at the end alone.
+    rounding = 1 + 1e-12
+    assert (history["dual"] <= best.objective_ * rounding).all()
+    assert (np.diff(history["dual"]) >= 0).all()
+    assert (history["primal"][at] * rounding >= best.dual_objective_).all()
+    assert (history["relaxed_primal"][at] * rounding >= best.dual_objective_).all()
+    # Messages are consistent in the end.
+    assert history["feasibility"][-1] < 1e-5
+    if options.get("transitions", True):
+        np.testing.assert_allclose(model.edge_coef_, best.edge_coef_, atol=0.02)
+    if "transition_mask" in options:
+        assert (model.edge_coef_[~options["transition_mask"]] == 0).all()
+        for labels in model.predict(X):
+            assert options["transition_mask"][labels[:-1], labels[1:]].all()
+
+
+def problem_of(rng, masked, K=4):
+    """A random chain problem, and its lam and block weights."""
+    lengths = rng.integers(1, 6, rng.integers(1, 6))
+    labels = rng.integers(0, K, lengths.sum()).astype(np.int32)
+    X = rng.standard_normal((lengths.sum(), 3))
+    mask = None
+    if masked:
+        mask = rng.random((K, K)) < 0.3
+        mask[labels[:-1], labels[1:]] = True
+    problem = ChainProblem(
+        sparse.csr_matrix(X) if rng.random() < 0.5 else X,
+        np.r_[0, np.cumsum(lengths)[:-1]],
+        lengths,
+        K,
+        labels,
+        loss_scale=1 / lengths,
+        bias=rng.random() < 0.5,
+        boundaries=rng.random() < 0.5,
+        transitions=rng.random() < 0.8,
+        edge_mask=mask,
+    )
+    weight = rng.uniform(0.1, 1, len(lengths))
+    return problem, 10 ** rng.uniform(-3, 0), weight / weight.sum()
+
+
+def hinge_losses(problem, w):
+    """H_i(w) of each block, by the oracle."""
+    out = np.empty(problem.n_blocks)
+    for i in range(problem.n_blocks):
+        _, value, _, _ = problem.py_maximize(i, w)
+        out[i] = value - problem.py_scores(i, None, [problem.py_truth(i)])[0]
+    return out
+
+
+@settings(max_examples=60)
+@given(
+    masked=st.booleans(),
+    n_passes=st.integers(0, 6),
+    rho=st.floats(0.01, 30),
+    step=st.sampled_from([0.0, 0.3, 1.0]),
+    parts=st.integers(1, 3),
+    key=st.integers(0, 2**32 - 1),
+)
+def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, key):
+    rng = new_rng(key)
+    problem, lam, weight = problem_of(rng, masked)
+    factors = ChainFactors(chain_factors(problem), lam, weight, rho, 2, key)
+    for k in range(n_passes):
+        order = rng.permutation(problem.n_blocks).astype(np.intp)
+        factors.run(order, k % 2 == 0, parts, step, np.inf)
+        set_rho(factors, rho * rng.uniform(0.5, 2))
+    before = np.array(factors.w)
+    state = rebuild(factors)
+    np.testing.assert_allclose(factors.w, before, atol=1e-9 * (1 + np.abs(before).max()))
+    assert 0 <= state["feasibility"] <= 1 + 1e-12
+    # Lower bound: w is that of a distribution over labellings of each chain, so the loss less
+    # lam/2 |w|^2 cannot pass what lam/2 |u|^2 plus the hinge losses is, at any u.
+    w = np.zeros(problem.n_weights)
+    loss = consistent_dual(factors, w)
+    dual = lam * (loss - 0.5 * w @ w)
+    for u in (np.zeros_like(w), w, 0.5 * w, rng.standard_normal(len(w)) * (w != 0)):
+        primal = 0.5 * lam * u @ u + weight @ hinge_losses(problem, u)
+        assert dual <= primal + 1e-9 * (1 + primal)
+    # Upper bound of the hinge losses at the iterate.
+    w[:] = 0
+    w[: factors.n_node_weights] = factors.w
+    if factors.transitions:
+        scores = factors.pairs.scores()
+        edges = w[factors.n_node_weights :].reshape(problem.n_labels, -1)
+        edges[:, : problem.n_labels] = np.where(np.isinf(scores), 0, scores)
+    hinge = weight @ hinge_losses(problem, w)
+    assert lam * relaxed_hinge(factors) >= hinge - 1e-9 * (1 + hinge)
+
+
+def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, **own):
+    kept = training_of(ChainSSVM(lam=lam), *sequences, None)
+    problem = kept["problem"]
+    options = Options(tol=tol, max_iter=max_iter)
+    return gdmm.GDMM(problem, chain_factors(problem), lam, kept["block_weight"], options, **own)
+
+
+def test_the_certificate_is_that_of_the_weights(sequences):
+    solver = solver_of(sequences)
+    solution = solver.solve()
+    w = solution.w
+    primal = 0.05 * w @ w + solver.block_weight @ hinge_losses(solver.problem, w)
+    assert solution.status == "CONVERGED"
+    assert abs(primal - solution.primal) <= 1e-12 * primal
+    assert solution.gap == solution.primal - solution.dual <= 1e-3 * primal
+
+
+def test_soft_bcfw_does_not_agree(sequences):
+    soft = solver_of(sequences, max_iter=30, tol=0, multiplier_step=0.0).solve()
+    hard = solver_of(sequences, max_iter=30, tol=0).solve()
+    assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
+    assert soft.dual < hard.dual < hard.primal < soft.primal
+
+
+def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, monkeypatch):
+    eager = solver_of(sequences).solve()
+    monkeypatch.setattr(gdmm, "MOST_EXACT_LABELS", 3)
+    late = solver_of(sequences).solve()
+    assert late.status == eager.status == "CONVERGED"
+    history = late.history
+    checks = np.isfinite(history["relaxed_primal"])
+    exact = np.isfinite(history["primal"])
+    assert exact.sum() < checks.sum() == len(checks) // 10
+    assert exact[-1]
+    first = np.flatnonzero(exact)[0]
+    gap = history["relaxed_primal"][first] - history["dual"][first]
+    assert gap <= 1e-3 * history["relaxed_primal"][first]
+    assert late.n_passes >= eager.n_passes
+    assert late.gap <= 1e-3 * late.primal
+    # At the end of the passes it is computed in any case.
+    assert np.isfinite(solver_of(sequences, max_iter=3, tol=0).solve().primal)
+
+
+def test_the_same_bits_for_a_random_state(sequences):
+    X, y = sequences
+    fits = [
+        ChainSSVM(lam=0.1, solver="gdmm", gdmm_parts=2, tol=0.1, random_state=seed, n_jobs=n).fit(
+            X, y
+        )
+        for seed, n in ((3, None), (3, 2), (4, None))
+    ]
+    assert fits[0].w_.tobytes() == fits[1].w_.tobytes() != fits[2].w_.tobytes()
+
+
+def test_a_fit_ends_early_with_a_valid_model(sequences):
+    X, y = sequences
+    best = ChainSSVM(lam=0.1, tol=TOL, random_state=0).fit(X, y).objective_
+    model = ChainSSVM(lam=0.1, solver="gdmm", tol=0, max_time=1e-9, random_state=0)
+    with pytest.warns(match="after 1 passes"):
+        model.fit(X, y)
+    assert model.status_ == "TIME_LIMIT"
+    assert model.dual_objective_ <= best <= model.objective_
+    model = ChainSSVM(lam=0.1, solver="gdmm", tol=0, max_iter=3, random_state=0)
+    with pytest.warns(match="after 3 passes"):
+        model.fit(X, y)
+    assert (model.status_, model.n_iter_, model.n_oracle_calls_) == ("MAX_ITER", 3, 60)
+    assert model.dual_objective_ <= best <= model.objective_
+
+
+def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
+    solver = solver_of(sequences, tol=0)
+    run, left = solver._run, [25]
+
+    def interrupted(blocks, search):
+        left[0] -= 1
+        if left[0] == 0:
+            raise KeyboardInterrupt
+        return run(blocks, search)
+
+    monkeypatch.setattr(solver, "_run", interrupted)
+    solution = solver.solve()
+    assert solution.status == "INTERRUPTED"
+    assert isinstance(solution.interruption, KeyboardInterrupt)
+    assert 0 < solution.dual < solution.primal < np.inf
+    assert solution.history["gap"][-1] == solution.gap
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rescaling", "slack"),
+        ("bounds", np.array([[-1.0], [1.0]])),
+        ("step", "fw"),
+        ("sampling", "gap"),
+        ("cache", True),
+        ("schedule", "clock"),
+        ("average", True),
+        ("warm_start", True),
+        ("checkpoint", "file"),
+    ],
+)
+def test_what_does_not_go_with_it_is_refused(sequences, name, value):
+    with pytest.raises(ValueError, match=f"(?s)^{name}=.* does not go with solver='gdmm'"):
+        ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
+
+
+def test_bad_parameters_are_refused(sequences):
+    for name, value in (
+        ("gdmm_rho", 0.0),
+        ("gdmm_rho", "adaptive"),
+        ("gdmm_parts", 0),
+        ("gdmm_parts", 1.5),
+    ):
+        with pytest.raises((ValueError, TypeError), match=name):
+            ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
+    with pytest.raises(ValueError, match="solver='gdmm' has no dual weights"):
+        ssvm_path(ChainSSVM(solver="gdmm"), *sequences)
+
+
+def test_weights_that_leave_the_range_of_floats_are_an_error(sequences):
+    X, y = sequences
+    with pytest.raises(ValueError, match="leave the range of float64"):
+        ChainSSVM(solver="gdmm", lam=1e-3, max_iter=3).fit([1e160 * x for x in X], y)
