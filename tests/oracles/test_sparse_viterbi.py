@@ -102,7 +102,7 @@ def test_beam_is_the_recursion_over_the_best_predecessors(
 
 
 def test_unstored_transitions_are_not_skipped():
-    # Every stored transition is bad, and label 1 can only be reached by them or by what is not there.
+    # Stored transitions into label 1 are bad; the best way there is one that is not stored.
     node = np.array([[0.0, -9.0, -9.0], [-9.0, 0.0, -9.0]])
     labels, value = viterbi(node, sparse.csr_array([[0.0, 0, 0], [0, -5.0, 0], [0, -5.0, 0]]))
     assert (labels.tolist(), value) == ([0, 1], 0.0)
@@ -121,7 +121,7 @@ def test_duplicates_add_up_and_zeros_may_be_stored():
     [
         (
             (np.zeros((2, 3)), sparse.csr_array((2, 3))),
-            r"sparse edge_scores must have shape \(3, 3\)",
+            "sparse edge_scores must have shape",
         ),
         ((np.zeros(3), sparse.csr_array((3, 3))), "node_scores must have shape"),
         ((np.full((1, 2), np.nan), sparse.csr_array((2, 2))), "node_scores must not contain NaN"),
