@@ -1,0 +1,38 @@
+from libc.stdint cimport int32_t
+
+from sstruct._solvers._gdmm_entries cimport Entries
+from sstruct._solvers._gdmm_ordered cimport Heap
+
+
+cdef struct Raised:    # a label whose message is positive
+    double message
+    int32_t label
+
+
+cdef class OrderedPairs:
+    cdef readonly Py_ssize_t n_labels, width
+    cdef double[::1] score           # K x KP, -inf where forbidden
+    cdef int32_t[::1] item, place
+    cdef Heap all
+    cdef Heap* rows
+    cdef Heap* columns
+    # The messages to one factor, and its active pairs, while it is visited.
+    cdef double[::1] left, right
+    cdef Raised* raised_left
+    cdef Raised* raised_right
+    cdef Py_ssize_t n_left, n_right
+    cdef int32_t[::1] head, following
+    cdef const Entries* active
+    cdef double work
+    cdef double best
+    cdef int32_t best_first, best_second
+
+    cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil
+    cdef void load(
+        self, const Entries* left, const Entries* right, double rho, bint multipliers
+        ) noexcept nogil
+    cdef void unload(self, const Entries* left, const Entries* right) noexcept nogil
+    cdef int mark(self, const Entries* active) except -1 nogil
+    cdef void unmark(self) noexcept nogil
+    cdef void consider(self, int32_t first, int32_t second) noexcept nogil
+    cdef bint search(self, double bound) noexcept nogil

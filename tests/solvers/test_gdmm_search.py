@@ -1,0 +1,96 @@
+"""The factorwise oracle of bigram factors against enumeration."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct._solvers._gdmm_pairs import OrderedPairs
+
+SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
+
+
+def messages(rng, K, signs, ties):
+    """Messages of the given signs to some labels; the others have none."""
+    values = np.abs(rng.standard_normal(K)) + 0.01
+    if ties:
+        values = np.ceil(values)
+    values *= rng.choice(signs, K)
+    return {k: values[k] for k in range(K) if values[k] or rng.random() < 0.3}
+
+
+def dense(entries, K):
+    out = np.zeros(K)
+    out[list(entries)] = list(entries.values())
+    return out
+
+
+@given(
+    K=st.integers(1, 9),
+    padding=st.integers(0, 3),
+    signs=st.tuples(st.sampled_from(SIGNS), st.sampled_from(SIGNS)),
+    masked=st.booleans(),
+    ties=st.booleans(),
+    n_changes=st.integers(0, 60),
+    share_active=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    bound=st.none() | st.floats(-3, 3),
+    key=st.integers(0, 2**32 - 1),
+)
+def test_every_sign_pattern_equals_enumeration(
+    new_rng, K, padding, signs, masked, ties, n_changes, share_active, bound, key
+):
+    rng = new_rng(key)
+    penalty = np.zeros((K, K + padding))
+    if masked:
+        penalty[:, :K] = np.where(rng.random((K, K)) < 0.6, 0, -np.inf)
+    allowed = penalty[:, :K] == 0
+    pairs = OrderedPairs(K, K + padding, penalty if masked else None)
+    expected = np.where(allowed, 0.0, -np.inf)
+    choices = np.argwhere(allowed)
+    for _ in range(n_changes if len(choices) else 0):
+        j, k = rng.choice(choices)
+        difference = float(rng.integers(-3, 4)) if ties else rng.standard_normal()
+        pairs.py_change(j, k, difference)
+        expected[j, k] += difference
+    np.testing.assert_array_equal(pairs.scores(), expected)
+    left, right = (messages(rng, K, sign, ties) for sign in signs)
+    active = [(j, k) for j, k in choices if rng.random() < share_active]
+    value = expected + dense(left, K)[:, None] + dense(right, K)
+    for pair in active:
+        value[pair] = -np.inf
+    lowest = -np.inf if bound is None else bound
+    for _ in range(2):  # a search leaves nothing behind
+        pair, best, _ = pairs.py_search(left, right, active, lowest)
+        if value.max() > lowest + 1e-9:
+            assert value[pair] == best
+            assert best >= value.max() - 1e-12
+        elif value.max() < lowest - 1e-9:
+            assert pair is None
+
+
+def test_few_pairs_are_looked_at(rng):
+    K = 300
+    pairs = OrderedPairs(K, 304, None)
+    for j, k in itertools.product(range(0, K, 3), repeat=2):
+        pairs.py_change(j, k, rng.standard_normal())
+    total = 0
+    for _ in range(20):
+        left = dict(zip(rng.choice(K, 40, False).tolist(), rng.standard_normal(40)))
+        right = dict(zip(rng.choice(K, 40, False).tolist(), rng.standard_normal(40)))
+        pair, best, work = pairs.py_search(left, right, [])
+        value = pairs.scores() + dense(left, K)[:, None] + dense(right, K)
+        assert value[pair] == best == value.max()
+        total += work
+    assert total < 20 * K
+
+
+def test_what_is_not_a_pair_is_refused():
+    pairs = OrderedPairs(2, 4, np.array([[0.0, 0, 0, 0], [-np.inf, 0, 0, 0]]))
+    with pytest.raises(ValueError, match="1, 0 is forbidden"):
+        pairs.py_change(1, 0, 1.0)
+    with pytest.raises(IndexError, match="2 labels"):
+        pairs.py_change(0, 2, 1.0)
+    with pytest.raises(ValueError, match="too many"):
+        OrderedPairs(10**5, 10**5, None)
