@@ -25,12 +25,16 @@ class History:
 
     Parameters
     ----------
-    counts : iterable of str
-        Names of columns of whole numbers that the problem adds.
+    counts, measures : iterable of str
+        Names of columns of whole numbers that the problem adds, and of numbers that the solver does.
     """
 
-    def __init__(self, counts=()):
-        self.columns = {**COLUMNS, **dict.fromkeys(counts, np.int64)}
+    def __init__(self, counts=(), measures=()):
+        self.columns = {
+            **COLUMNS,
+            **dict.fromkeys(counts, np.int64),
+            **dict.fromkeys(measures, np.float64),
+        }
         self._rows = []
 
     def record(self, **row):

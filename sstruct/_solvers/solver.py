@@ -78,12 +78,13 @@ class Solver:
 
     n_approximate = 0
     working_set_size = 0.0
+    measures = ()    # columns of the history beside those of all solvers; see `_measures`
 
     def __init__(self, problem, lam, block_weight, options, progress=None, callback=None):
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
         self.options = options
         self.progress, self.callback = progress, callback
-        self.history = History(problem.counts())
+        self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -190,4 +191,9 @@ class Solver:
             dual=self.dual,
             working_set_size=self.working_set_size,
             **self.problem.counts(),
+            **self._measures(),
         )
+
+    def _measures(self):
+        """Return the entries of the columns ``measures``, as of now."""
+        return {}
