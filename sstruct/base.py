@@ -44,6 +44,8 @@ BASELINES = {
     "ssg": StochasticSubgradient,
     "cutting-plane": CuttingPlane,
 }
+# GDMM works on factors, where a structure has them (and the estimator its parameters).
+WITHOUT_STATE = (*BASELINES, "gdmm")
 NOT_FOR_BASELINES = {
     "step": ("auto",),
     "sampling": ("auto",),
@@ -54,6 +56,7 @@ NOT_FOR_BASELINES = {
     "checkpoint": (None,),
 }
 OF_SUBGRADIENT = {"sampling": ("auto", "uniform", "permutation"), "average": ("auto", True)}
+OF_GDMM = {"sampling": ("auto", "permutation"), "rescaling": ("margin",), "bounds": (None,)}
 
 
 class BaseSSVM(CallbackSupport, BaseEstimator):
@@ -80,7 +83,14 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             check_number("lam", self.lam, above=0)
         if hasattr(self, "rescaling"):
             check_rescaling(self)
-        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES))
+        on_factors = ("gdmm",) if hasattr(self, "gdmm_rho") else ()
+        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES, *on_factors))
+        if on_factors:
+            check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
+            if isinstance(self.gdmm_rho, str):
+                check_choice("gdmm_rho", self.gdmm_rho, ("auto",))
+            else:
+                check_number("gdmm_rho", self.gdmm_rho, above=0)
         check_choice("step", self.step, ("auto", *STEPS))
         check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
         check_choice("cache", self.cache, ("auto", True, False))
@@ -99,19 +109,19 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError("n_jobs must not be 0")
         if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
             raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
-        if self.solver in BASELINES:
+        if self.solver in WITHOUT_STATE:
             self._check_baseline()
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
     def _check_baseline(self):
-        """Refuse parameters that a baseline does not have; look for what it needs."""
+        """Refuse parameters that a baseline, or GDMM, does not have; look for what it needs."""
         if self.solver == "cutting-plane":
             qp_solver()
-        allowed = NOT_FOR_BASELINES | (OF_SUBGRADIENT if self.solver == "ssg" else {})
-        for name, values in allowed.items():
+        own = {"ssg": OF_SUBGRADIENT, "gdmm": OF_GDMM}.get(self.solver, {})
+        for name, values in (NOT_FOR_BASELINES | own).items():
             value = getattr(self, name)
-            if value not in values:
+            if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
                 raise ValueError(
                     f"{name}={value!r} does not go with solver={self.solver!r}: leave "
                     f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
@@ -144,11 +154,15 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
         # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
         most = None if options.cache else self.max_iter
-        if solver in BASELINES:
+        if solver in WITHOUT_STATE:
             task = FitTask(self, training, most, as_fitted)
-            solution = BASELINES[solver](
-                problem, lam, block_weight, options, bar, task.callback, bounds
-            ).solve()
+            if solver == "gdmm":
+                run = self._gdmm(problem, lam, block_weight, options, bar, task.callback)
+            else:
+                run = BASELINES[solver](
+                    problem, lam, block_weight, options, bar, task.callback, bounds
+                )
+            solution = run.solve()
             return self._finish(task, solution, {**as_fitted(solution), "_warm_state": None})
         checkpoint = self._checkpoint(problem, data, lam, block_weight, options)
         state = DualState(
@@ -251,7 +265,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     def _options(self, solver, problem):
         """Return the solver's options; "auto" is settled here."""
-        dear = solver not in BASELINES and problem.oracle_work >= DEAR_ORACLE
+        dear = solver not in WITHOUT_STATE and problem.oracle_work >= DEAR_ORACLE
         step, sampling, cache = self.step, self.sampling, self.cache
         if step == "auto":
             step = "corrective" if dear else "pairwise"

@@ -160,7 +160,8 @@ def measures(LabelFactors factors not None):
         edges += factors.blocks[i].n_pairs
         for at in range(factors.blocks[i].n_labels):
             active += factors.blocks[i].alpha[at] != 0
-    return labels / factors.n_blocks, active / factors.n_blocks, edges / factors.n_blocks
+    cdef double n = factors.n_blocks
+    return labels / n, active / n, edges / n
 
 
 def snapshot(LabelFactors factors not None, Py_ssize_t i):

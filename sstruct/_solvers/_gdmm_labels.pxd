@@ -10,8 +10,8 @@ cdef class LabelFactors:
     cdef readonly MultilabelProblem problem
     cdef readonly double rho, lam
     cdef readonly double search_seconds, update_seconds
-    cdef readonly double residual, change       # of the last pass, squared
-    cdef Py_ssize_t n_blocks
+    cdef readonly double residual, change        # of the last pass, squared
+    cdef Py_ssize_t n_blocks, n_sweeps
     cdef LabelBlock* blocks                     # (n_blocks,)
     cdef const double[::1] factor               # (n_blocks,) C_i = q_i / lam
     cdef double[::1] weights                    # in the problem's layout

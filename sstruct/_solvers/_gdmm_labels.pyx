@@ -3,9 +3,9 @@
 #     a factor for each label and each edge of a sample, in the augmented Lagrangian of the
 #     constraints that an edge's masses have its labels' marginals (_gdmm_label_block has the
 #     variables). In the units of the paper: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
-# (b) A visit to a sample: let one label in, minimise over all admitted labels (they meet in no term,
-#     so each is a clip), minimise over each edge between them (4 outcomes, majorised by 1 + 2 rho on
-#     the diagonal), move the multipliers, look for an edge that would let labels in.
+# (b) A visit to a sample: let one label in; a few times minimise over all admitted labels (they meet
+#     in no term, so each is a clip), minimise over each edge between them (4 outcomes, majorised by
+#     1 + 2 rho on the diagonal) and move the multipliers; look for an edge that would let labels in.
 # (c) Labels are searched by their scores, whole or one part of them drawn a visit. A label not
 #     admitted has no messages, so it enters when its score and cost are positive.
 # (d) Of edges that have no variables the outcome (1, 1) alone has a score, its weight v. Messages may
@@ -25,11 +25,10 @@ from libc.stdlib cimport calloc, free
 from sstruct._problems._multilabel cimport MultilabelProblem
 from sstruct._problems._rows cimport sstruct_add_row, sstruct_row_size, sstruct_some_potentials
 from sstruct._solvers._gdmm_label_block cimport (
-    LabelBlock, admit, edge_between, free_block)
+    LabelBlock, admit, free_block, outcome_minimum)
 from sstruct._solvers._gdmm_ordered cimport (
     HeapWalk, heap_build, heap_update, walk_begin, walk_next)
-from sstruct._solvers._gdmm_simplex cimport simplex_minimum
-from sstruct._solvers._random cimport random_below, random_next, random_seed, random_shuffle
+from sstruct._solvers._random cimport random_below, random_seed, random_shuffle
 from sstruct._solvers._watch cimport Watch, look, start_watch
 
 import numpy as np
@@ -56,6 +55,8 @@ cdef class LabelFactors:
     n_parts : int
         Parts of the labels, of which one is searched a visit.
     seed : int
+    n_sweeps : int
+        Updates of the admitted variables a visit, at least 1.
 
     Attributes
     ----------
@@ -81,11 +82,11 @@ cdef class LabelFactors:
 
     def __init__(
             self, MultilabelProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_parts=1, seed=0):
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
             raise ValueError("the problem must have labels, and one weight an edge")
-        self.problem, self.lam, self.rho = problem, lam, rho
+        self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
             raise ValueError("block_weight must be positive, one for each block")
@@ -111,7 +112,7 @@ cdef class LabelFactors:
 
     def _set_parts(self, Py_ssize_t n_parts):
         """Cut the labels, in random order, into parts whose sizes differ by at most 1."""
-        cdef Py_ssize_t k, K = self.problem.n_labels
+        cdef Py_ssize_t K = self.problem.n_labels
         if not 1 <= n_parts <= K:
             raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
         cdef Py_ssize_t[::1] order = np.arange(K)
@@ -128,7 +129,7 @@ cdef class LabelFactors:
         bool
             Whether all were visited. A signal's exception leaves the visits before it.
         """
-        cdef Py_ssize_t a, n = self.n_blocks
+        cdef Py_ssize_t a = 0, n = self.n_blocks
         cdef double work = 0
         cdef Watch watch = start_watch(deadline)
         cdef Py_ssize_t[::1] order = np.arange(n)
@@ -227,6 +228,7 @@ cdef class LabelFactors:
             if self.step[at] != 0:
                 self.wanted[n_moved], self.found[n_moved] = k, self.step[at]
                 n_moved += 1
+                self.theta[k] += self.problem.squared_norm[i] * self.step[at]
                 if self.problem.bias:
                     self.weights[self.problem.bias_at + k] += self.step[at]
         sstruct_add_row(
@@ -261,7 +263,7 @@ cdef class LabelFactors:
             if beta[truth] == 0 and c[1] <= c[0] and c[2] <= c[0] and c[3] <= c[0]:
                 solved[0] = solved[1] = solved[2] = solved[3] = 0
             else:
-                simplex_minimum(c, Q, C, 4, solved)
+                outcome_minimum(c, Q, C, solved)
             left = solved[2 ^ truth] + solved[3 ^ truth] - beta[2] - beta[3]
             right = solved[1 ^ truth] + solved[3 ^ truth] - beta[1] - beta[3]
             self.change += left * left + right * right
@@ -313,6 +315,7 @@ cdef class LabelFactors:
         """One visit to a sample; see (b)."""
         cdef LabelBlock* block = &self.blocks[i]
         cdef Py_ssize_t e, part = 0
+        cdef Py_ssize_t _sweep
         cdef int32_t at, k
         cdef double top, joint, begin = sstruct_seconds(), middle
         if self.part_first.shape[0] > 2:
@@ -327,8 +330,9 @@ cdef class LabelFactors:
             # The next one is not looked for: what it scores depends on what this one takes.
         middle = sstruct_seconds()
         self.search_seconds += middle - begin
-        self._update_labels(i, block)
-        self._update_edges(i, block)
+        for _sweep in range(self.n_sweeps):
+            self._update_labels(i, block)
+            self._update_edges(i, block)
         begin = sstruct_seconds()
         self.update_seconds += begin - middle
         if self.heap.size > 0 and k >= 0 and not top > 0:
@@ -343,3 +347,47 @@ cdef class LabelFactors:
             self.place[block.label[at]] = -1
         self.search_seconds += sstruct_seconds() - begin
         return 0
+
+    def search(self, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
+        """Search a sample's factors as a visit does, and move nothing; for tests.
+
+        Parameters
+        ----------
+        i, part : int
+        w : ndarray of shape (n_weights,), optional
+            Weights to take the place of the running ones, for good.
+        slack : ndarray of shape (K,), optional
+            Slacks of the admitted labels, at most 0; None: 0.
+
+        Returns
+        -------
+        label, top, edge, joint : as of `_best_label` and `_best_edge`
+        """
+        cdef LabelBlock* block = &self.blocks[i]
+        cdef double top, joint = 0
+        cdef int32_t at, label
+        cdef Py_ssize_t edge
+        if not 0 <= i < self.n_blocks or not 0 <= part < self.part_first.shape[0] - 1:
+            raise IndexError(f"there is no block {i}, or no part {part}")
+        if w is not None:
+            np.asarray(self.weights)[:self.problem.n_weights] = w
+            heap_build(&self.heap)
+        self._score(i, block, part)
+        for at in range(block.n_labels):
+            self.place[block.label[at]] = at
+            self.slack[at] = 0 if slack is None else slack[block.label[at]]
+        label = self._best_label(block, part, &top)
+        edge = self._best_edge(block, top, &joint) if self.heap.size > 0 else -1
+        for at in range(block.n_labels):
+            self.place[block.label[at]] = -1
+        return label, top, edge, joint
+
+    @property
+    def parts(self):
+        """Labels of each part: a list of arrays."""
+        return np.split(np.asarray(self.part_label), list(self.part_first)[1:self.part_first.shape[0] - 1])
+
+    @property
+    def running_weights(self):
+        """Weights that go with the running variables, a copy."""
+        return np.array(self.weights[:self.problem.n_weights])

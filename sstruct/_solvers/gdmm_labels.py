@@ -11,10 +11,12 @@ from sstruct._solvers._state import squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
-# The penalty changes by this factor where residuals differ by more than that one, at most once in so
-# many passes.
+# The penalty changes by the first factor where residuals differ by more than the second, at most
+# once in so many passes.
 RHO_STEP, IMBALANCE, PASSES_A_RHO = 2.0, 10.0, 5
 MOST_RHO = 1e4
+# Updates of a sample's factors a visit: they cost less than its scores, and halve the passes.
+SWEEPS = 5
 MEASURES = (
     "rho",
     "feasibility",
@@ -41,6 +43,8 @@ class LabelGDMM(Solver):
         Penalty; None: by residual balancing, from 1.
     n_parts : int
         Parts of the labels, of which one is searched a visit.
+    n_sweeps : int
+        Updates of a sample's factors and multipliers a visit.
     """
 
     measures = MEASURES
@@ -56,11 +60,12 @@ class LabelGDMM(Solver):
         *,
         rho=None,
         n_parts=1,
+        n_sweeps=SWEEPS,
     ):
         super().__init__(problem, lam, block_weight, options, progress, callback)
         self.adapts = rho is None
         self.factors = LabelFactors(
-            problem, lam, block_weight, 1.0 if rho is None else rho, n_parts, options.seed
+            problem, lam, block_weight, 1.0 if rho is None else rho, n_parts, options.seed, n_sweeps
         )
         self.n_oracle_calls, self.changed_at = 0, 0
         self.w, self.dual = np.zeros(problem.n_weights), 0.0

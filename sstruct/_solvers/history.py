@@ -25,8 +25,10 @@ class History:
 
     Parameters
     ----------
-    counts, measures : iterable of str
-        Names of columns of whole numbers that the problem adds, and of numbers that the solver does.
+    counts : iterable of str
+        Names of columns of whole numbers that the problem adds.
+    measures : iterable of str
+        Names of columns that the solver adds.
     """
 
     def __init__(self, counts=(), measures=()):

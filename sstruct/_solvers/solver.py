@@ -78,7 +78,7 @@ class Solver:
 
     n_approximate = 0
     working_set_size = 0.0
-    measures = ()    # columns of the history beside those of all solvers; see `_measures`
+    measures = ()
 
     def __init__(self, problem, lam, block_weight, options, progress=None, callback=None):
         self.problem, self.lam, self.block_weight = problem, lam, block_weight
@@ -195,5 +195,5 @@ class Solver:
         )
 
     def _measures(self):
-        """Return the entries of the columns ``measures``, as of now."""
+        """What the solver adds to a row of the history, by the names in `measures`."""
         return {}
