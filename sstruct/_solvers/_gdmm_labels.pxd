@@ -28,7 +28,7 @@ cdef class LabelFactors:
     cdef int32_t[::1] wanted                    # (K,)
     cdef int32_t[::1] place                     # (K,) place of an admitted label, -1 else
     cdef int32_t[::1] scored                    # (K,) the last visit in which a label was
-    cdef double[::1] total, degree, step, slack # (K,) by place
+    cdef double[::1] total, degree, step, slack  # (K,) by place
     cdef int32_t visit
 
     cdef int _visit(self, Py_ssize_t i) except -1 nogil
