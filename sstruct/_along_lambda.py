@@ -13,7 +13,7 @@ from sstruct._solvers.path import PathSolver
 from sstruct._solvers.solver import Solution
 from sstruct._solvers.status import Status
 from sstruct._validation import check_number
-from sstruct.base import BASELINES, BaseSSVM, training_of
+from sstruct.base import WITHOUT_STATE, BaseSSVM, training_of
 
 FORMAT = 1
 
@@ -30,7 +30,7 @@ class Sweep:
     def __init__(self, estimator, X, y, sample_weight):
         if not isinstance(estimator, BaseSSVM):
             raise TypeError(f"expected an estimator of this package, found {estimator!r}")
-        if estimator.solver in BASELINES:
+        if estimator.solver in WITHOUT_STATE:
             raise ValueError(
                 f"solver={estimator.solver!r} has no dual weights to go on from: take "
                 "solver='mp-bcfw' or 'bcfw'"

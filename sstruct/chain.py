@@ -1,17 +1,18 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
-import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
 from sstruct._chain_decoding import ChainDecoding
+from sstruct._chain_ranking import ChainRanking
 from sstruct._named_weights import ChainWeights
+from sstruct._problems._chain_factors import chain_factors
 from sstruct._problems._chain_marginals import max_marginals
-from sstruct._problems._chain_top_k import chain_top_k
-from sstruct._validation import check_choice, check_number, pack_nodes
+from sstruct._solvers.gdmm import GDMM
+from sstruct._validation import check_choice, pack_nodes
 
 
-class ChainSSVM(ChainWeights, ChainDecoding):
+class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -45,12 +46,15 @@ class ChainSSVM(ChainWeights, ChainDecoding):
         200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
         then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
         needs an oracle that chains do not have.
-    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane"}, default="auto"
+    solver : {"auto", "mp-bcfw", "bcfw", "gdmm", "fw", "ssg", "cutting-plane"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. The others are baselines:
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"`` trains on
+        single nodes and transitions, which it brings to agree [7]_: for many hundred labels, where
+        Viterbi's K^2 a node is too dear; margins without `bounds` alone. The others are baselines:
         batch Frank-Wolfe, stochastic subgradient and one-slack cutting plane (needs clarabel).
-        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, and `sampling`
-        (without ``"gap"``) and `average` (always) for ``"ssg"`` alone: other values are refused.
+        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
+        ``"gdmm"``, and `sampling` (without ``"gap"``) and `average` (always) for ``"ssg"`` alone:
+        other values are refused.
         ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
         without a warning, and the dual attributes are NaN.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
@@ -70,6 +74,11 @@ class ChainSSVM(ChainWeights, ChainDecoding):
     average : {"auto", True, False}, default="auto"
         Which average of iterates is kept (``w_`` is it or the last one): ``"auto"``, of those after
         the last ten or so passes; True, of those after every visit ([1]_, section 3.5); none.
+    gdmm_rho : "auto" or float, default="auto"
+        ``"gdmm"``: penalty on disagreement; ``"auto"`` balances it with what still moves.
+    gdmm_parts : int, default=1
+        ``"gdmm"``: parts of the labels, of which a visit to a node searches one, drawn at random;
+        1: all labels.
     fit_intercept : bool, default=True
         Whether each label has a bias.
     bounds : array-like of shape (2, n_weights) or None, default=None
@@ -149,7 +158,11 @@ class ChainSSVM(ChainWeights, ChainDecoding):
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
         approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
         slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
-        ``"cutting-plane"`` holds the certificate of the w that its pass began at.
+        ``"cutting-plane"`` holds the certificate of the w that its pass began at. ``"gdmm"`` adds
+        relaxed_primal, feasibility (mean distance between marginals that are to agree),
+        labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels primal
+        and gap are too, until relaxed_primal meets `tol`), rho, and unigram_search_seconds,
+        bigram_search_seconds and step_seconds.
 
     See Also
     --------
@@ -178,6 +191,8 @@ class ChainSSVM(ChainWeights, ChainDecoding):
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
+    .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
+       Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 
     Examples
     --------
@@ -204,6 +219,8 @@ class ChainSSVM(ChainWeights, ChainDecoding):
         cache="auto",
         schedule="work",
         average="auto",
+        gdmm_rho="auto",
+        gdmm_parts=1,
         fit_intercept=True,
         bounds=None,
         transitions=True,
@@ -231,6 +248,8 @@ class ChainSSVM(ChainWeights, ChainDecoding):
         self.cache = cache
         self.schedule = schedule
         self.average = average
+        self.gdmm_rho = gdmm_rho
+        self.gdmm_parts = gdmm_parts
         self.fit_intercept = fit_intercept
         self.bounds = bounds
         self.transitions = transitions
@@ -297,6 +316,11 @@ class ChainSSVM(ChainWeights, ChainDecoding):
             },
         )
 
+    def _gdmm(self, problem, *arguments):
+        """Return the solver on the factors of a problem."""
+        own = {"rho": self.gdmm_rho, "parts": int(self.gdmm_parts)}
+        return GDMM(problem, chain_factors(problem), *arguments, **own)
+
     def predict(self, X):
         """Find the best labelling of each sequence.
 
@@ -312,50 +336,6 @@ class ChainSSVM(ChainWeights, ChainDecoding):
         """
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
-
-    def predict_top_k(self, X, k):
-        """Find the k best labellings of each sequence.
-
-        Parameters
-        ----------
-        X : as in :meth:`fit`
-        k : int
-            How many, at least 1.
-
-        Returns
-        -------
-        labels : ndarray of shape (n,), dtype object
-            For each sequence an array (m, L) of different labellings, best first, the first that
-            of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
-            labellings that the sequence can have, given `transition_mask`, if that is smaller.
-        scores : ndarray of shape (n,), dtype object
-            For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
-
-        See Also
-        --------
-        sstruct.inference.top_k : The same for potentials.
-
-        Notes
-        -----
-        O(L K (K + k)) time for a sequence of L nodes, beside the potentials; exact.
-
-        Examples
-        --------
-        >>> from sstruct import ChainSSVM
-        >>> model = ChainSSVM(random_state=0).fit([[[2.0], [-1.0]], [[-2.0]]], [["a", "b"], ["b"]])
-        >>> labels, scores = model.predict_top_k([[[3.0], [0.0]]], k=2)
-        >>> labels[0].tolist()
-        [['a', 'b'], ['a', 'a']]
-        """
-        check_is_fitted(self)
-        check_number("k", k, least=1, whole=True)
-        nodes = pack_nodes(self, X, fitted=True)
-        ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
-        labels, scores = np.empty((2, len(nodes)), dtype=object)
-        for i, (codes, values) in enumerate(ranked):
-            labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]
-            scores[i] = values
-        return labels, scores
 
     def decision_function(self, X):
         """Compute max-marginals: the best score of a labelling that gives a node a label.
