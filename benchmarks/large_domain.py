@@ -261,7 +261,9 @@ def main():
         arguments.domain = arguments.domain or [45, 300, 1000, 3000]
         name, report = "large_domain_labels", domains(arguments)
     found = {"machine": machine(), "report": report}
-    (arguments.output / f"{name}.json").write_text(json.dumps(found, indent=1))
+    (arguments.output / f"{name}.json").write_text(
+        json.dumps(found, indent=1).replace("-Infinity", "null")
+    )
 
 
 if __name__ == "__main__":
