@@ -103,8 +103,10 @@ def tree(Y, weights):
     return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
 
-def decoding_method(inference, K, edges, parents, attractive):
+def decoding_method(inference, K, edges, parents, attractive, relaxes=False):
     """Name the decoder: the one asked for if it fits, or the best one that is exact, or relaxed.
+
+    `relaxes`: only such as are exact over the local polytope, whatever the scores.
 
     Raises
     ------
@@ -135,7 +137,9 @@ def decoding_method(inference, K, edges, parents, attractive):
             raise ValueError(f"inference={inference!r} needs {needs[inference]}")
         return inference
     order = ["independent", "tree", "enumeration", "cut"]
-    if attractive and K > AUTO_ENUMERATES:
+    if relaxes:
+        order = ["independent", "tree"]
+    elif attractive and K > AUTO_ENUMERATES:
         order.remove("enumeration")
     return next((method for method in order if fits[method]), "relaxed")
 

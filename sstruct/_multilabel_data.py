@@ -39,7 +39,12 @@ class MultilabelTraining:
         Y, weights = Y[used], weights[used]
         self.edges, self.parents = interactions(estimator.edges, Y, weights)
         self.method = decoding_method(
-            estimator.inference, K, self.edges, self.parents, self._is_attractive()
+            estimator.inference,
+            K,
+            self.edges,
+            self.parents,
+            self._is_attractive(),
+            relaxes=estimator.solver == "gdmm",
         )
         self.decoder = label_decoder(self.method, K, self.edges, self.parents)
         if self.parents is not None:

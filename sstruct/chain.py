@@ -1,21 +1,18 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
-from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
+from sstruct._chain_decoding import ChainDecoding
 from sstruct._chain_ranking import ChainRanking
 from sstruct._named_weights import ChainWeights
-from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_factors import chain_factors
 from sstruct._problems._chain_marginals import max_marginals
-from sstruct._problems._decode import decode
 from sstruct._solvers.gdmm import GDMM
 from sstruct._validation import check_choice, pack_nodes
-from sstruct.base import BaseSSVM
 
 
-class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
+class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -155,7 +152,9 @@ class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
     converged_ : bool
     inference_ : str
         The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
-        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``.
+        (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
+        more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
+        also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
     history_ : dict of ndarrays
         One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
         approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
@@ -174,8 +173,9 @@ class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
     Notes
     -----
     A pass costs O(sum of L (nnz + K) K) for sequences of L nodes with nnz nonzero features and K
-    labels. Beyond the features, memory is O(K F + K^2) for the weights and, per sequence, a few
-    cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
+    labels; prediction O(sum of L (nnz K + K log K + m)) where only m transitions have a weight, and
+    they are few. Beyond the features, memory is O(K F + K^2) for the weights and, per sequence, a
+    few cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
     ``w_`` is kept per sequence.
 
     References
@@ -321,28 +321,6 @@ class ChainSSVM(ChainWeights, ChainRanking, BaseSSVM):
         """Return the solver on the factors of a problem."""
         own = {"rho": self.gdmm_rho, "parts": int(self.gdmm_parts)}
         return GDMM(problem, chain_factors(problem), *arguments, **own)
-
-    def _decoder(self, nodes):
-        """Return the problem of decoding, and the weights in its layout."""
-        bias, boundaries, transitions = self._terms
-        problem = ChainProblem(
-            nodes.flat,
-            nodes.offsets[:-1],
-            nodes.lengths,
-            len(self.classes_),
-            bias=bias,
-            boundaries=boundaries,
-            transitions=transitions,
-            edge_mask=self._masks[0],
-            boundary_mask=self._masks[1],
-        )
-        return problem, self._w
-
-    def _predict_codes(self, X):
-        check_is_fitted(self)
-        nodes = pack_nodes(self, X, fitted=True)
-        problem, w = self._decoder(nodes)
-        return nodes, decode(problem, w, effective_n_jobs(self.n_jobs))
 
     def predict(self, X):
         """Find the best labelling of each sequence.

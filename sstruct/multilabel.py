@@ -6,6 +6,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._label_gdmm import LabelFactorSolver
 from sstruct._label_model import INFERENCE, check_edges_parameter, is_hierarchy
 from sstruct._label_sets import as_output, is_indicator, label_matrix
 from sstruct._multilabel_data import (
@@ -24,7 +25,7 @@ from sstruct.multiclass import MulticlassSSVM
 
 
 @shares_documentation(MulticlassSSVM)
-class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
+class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
     The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
@@ -86,7 +87,11 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
         product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
         ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
-    <solver>
+    solver : {"auto", "mp-bcfw", "bcfw", "gdmm", "fw", "ssg", "cutting-plane"}, default="auto"
+        As of :class:`MulticlassSSVM`, and ``"gdmm"`` [7]_: updates of single labels and edges, for
+        ``pairwise="and"``; a pass calls no max-oracle. It solves the relaxation (or exactly, where
+        edges have no cycle) and takes no `bounds`, slack rescaling, warm start, checkpoint, nor the
+        parameters of Frank-Wolfe steps.
     <step>
     <sampling>
     cache : {"auto", True, False}, default="auto"
@@ -100,6 +105,10 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
         ``"submodular"``: labels attract each other, edge weights are at least 0; for
         ``pairwise="and"``.
+    gdmm_rho : float or "auto", default="auto"
+        ``"gdmm"``: penalty on disagreement of edges and labels; ``"auto"``: follows residuals.
+    gdmm_parts : int, default=1
+        ``"gdmm"``: number of parts of the labels, of which one is searched a visit; 1: all labels.
     classes : array-like or None, default=None
         Names of the K columns of y, or, for one label a sample, all labels in order.
     <tol>
@@ -146,6 +155,9 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in),
+        active_labels and admitted_edges (means a sample), search_seconds, update_seconds;
+        its oracle calls are those of certificates, which also find labels.
 
     See Also
     --------
@@ -167,6 +179,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
            Trees. IEEE Transactions on Information Theory 14(3), 1968.
     .. [6] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
            ICML 2008.
+    .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
+           Learning with Factorwise Oracles for Structural SVMs of Large Output Domain. NIPS 2016.
 
     Examples
     --------
@@ -205,6 +219,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         average="auto",
         fit_intercept=True,
         bounds=None,
+        gdmm_rho="auto",
+        gdmm_parts=1,
         classes=None,
         tol=1e-2,
         certificate_every=10,
@@ -232,6 +248,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         self.average = average
         self.fit_intercept = fit_intercept
         self.bounds = bounds
+        self.gdmm_rho = gdmm_rho
+        self.gdmm_parts = gdmm_parts
         self.classes = classes
         self.tol = tol
         self.certificate_every = certificate_every
@@ -253,6 +271,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
         check_edges_parameter(self.edges)
         check_choice("pairwise", self.pairwise, ("and", "full"))
         check_choice("inference", self.inference, INFERENCE)
+        self._check_gdmm()
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
             if self.pairwise == "full":
@@ -283,6 +302,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, BaseSSVM):
             estimator is then unchanged.
         """
         self._check_parameters()
+        self._check_gdmm_data(y)
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
             training = MultilabelTraining(self, rows, y, sample_weight).arguments()

@@ -4,6 +4,7 @@ from ._conll2000 import fetch_conll2000
 from ._digit_dates import load_digit_dates
 from ._grids import make_grids
 from ._images import fetch_snakes, fetch_weizmann_horses
+from ._large_domain import make_large_domain_sequences
 from ._lspet_pose import fetch_lspet_pose
 from ._multilabel_images import fetch_corel5k, fetch_corel16k, fetch_scene
 from ._multilabel_texts import (
@@ -38,6 +39,7 @@ __all__ = [
     "fetch_yeast",
     "load_digit_dates",
     "make_grids",
+    "make_large_domain_sequences",
     "make_multilabel_pairwise",
     "make_sequences",
     "make_stick_figures",

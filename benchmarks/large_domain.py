@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""GDMM beside Frank-Wolfe and subgradient methods where there are many labels.
+
+    python benchmarks/large_domain.py [--panels pos characters bibtex rcv1] [--limit 60]
+    python benchmarks/large_domain.py --domain [45 300 1000 3000] [--tokens 5000] [--limit 300]
+
+Panels, after the paper's: English part-of-speech tags (Universal Dependencies, words alone as
+features), make_large_domain_sequences (`--labels` labels, 86 dense features), bibtex, and a subset
+of RCV1; all with loss="hamming-count" and lam = 1/n. Of each, ``--samples`` to train and as many to
+test. Methods: gdmm (its searches are the sublinear ones), soft-bcfw on chains (gdmm without
+multipliers, penalty 10), bcfw, mp-bcfw, ssg. For label sets the objective is that of the relaxation
+over the local polytope, for all methods.
+
+After passes the objective and the error on the test part are computed off the clock. Certificates
+of gdmm, one in `--every` passes, are part of it and on the clock; other methods make none. Seconds
+are CPU seconds of one thread. A fit ends at relative gap 0.001, after ``--limit`` seconds, or after
+the pass under way then; so the limit may be overrun by a pass.
+
+--domain: one model a number of labels, the same number of training tokens, mp-bcfw and gdmm with
+one label part (every label is searched at every visit). For each K: seconds to the test error that
+both reach, plus 0.01, and to the lower bound that both reach, less 1 percent; "-": not reached.
+
+Writes tables to the screen and JSON into --output.
+"""
+
+import argparse
+import gzip
+import json
+import os
+import time
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from benchmark_problems import machine, shared_file
+from sklearn.base import clone
+from sklearn.preprocessing import normalize
+
+from sstruct import ChainSSVM, MultilabelSSVM
+from sstruct._problems._chain_factors import chain_factors
+from sstruct._problems._crew import Crew
+from sstruct._solvers._full_pass import full_pass
+from sstruct._solvers._state import DualState, squared_norm
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.gdmm import GDMM
+from sstruct._solvers.gdmm_labels import LabelGDMM
+from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct.base import training_of
+from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
+from sstruct.preprocessing import SequenceVectorizer
+
+METHODS = ("gdmm", "soft-bcfw", "mp-bcfw", "bcfw", "ssg")
+NEVER = 10**9
+LEAST_GAP = 1e-3
+# A pass is looked at when so many times as much time has gone by as at the last one looked at.
+SPACING = 1.03
+
+
+def pos(n):
+    """Sentences of the English Web Treebank: words and Penn tags."""
+    sentences, words, tags = [], [], []
+    with gzip.open(shared_file("ud_english_ewt_train.txt.gz"), "rt") as lines:
+        for line in lines:
+            if line.strip():
+                word, _, tag = line.split("\t")[:3]
+                words.append({"word=" + word.lower(): 1.0})
+                tags.append(tag)
+            elif words:
+                sentences.append((words, tags))
+                words, tags = [], []
+    chosen = np.random.default_rng(0).permutation(len(sentences))[: 2 * n]
+    X = [sentences[i][0] for i in chosen]
+    y = [sentences[i][1] for i in chosen]
+    rows = SequenceVectorizer(min_count=1).fit(X[:n])
+    return rows.transform(X[:n]), y[:n], rows.transform(X[n:]), y[n:]
+
+
+def characters(n, n_labels):
+    """Made sequences, half of them to test."""
+    X, y = make_large_domain_sequences(2 * n, n_labels, random_state=0)
+    return X[:n], y[:n], X[n:], y[n:]
+
+
+def label_sets(fetch, n):
+    """Rows of unit length and label sets of a data set."""
+    X, Y = fetch(subset="all", return_X_y=True)
+    chosen = np.random.default_rng(0).permutation(X.shape[0])[: 2 * n]
+    X, Y = normalize(X[chosen]), np.asarray(Y[chosen].todense())
+    return X[:n], Y[:n], X[n:], Y[n:]
+
+
+def panel(name, arguments):
+    """Training and test part."""
+    n = arguments.samples
+    if name == "pos":
+        return pos(n)
+    if name == "characters":
+        return characters(n, arguments.labels)
+    return label_sets(fetch_bibtex if name == "bibtex" else fetch_rcv1_subset, n)
+
+
+class Run:
+    """One method on packed data: a row a pass, computed off the clock.
+
+    Parameters
+    ----------
+    estimator : ChainSSVM or MultilabelSSVM
+    parts : tuple
+        X and y to train, X and y to test.
+    method : str
+    limit : float
+    every : int
+        Passes between certificates of gdmm.
+    """
+
+    def __init__(self, estimator, parts, method, limit, every):
+        X, y, self.X_test, self.y_test = parts
+        self.estimator, self.method, self.limit = estimator, method, limit
+        self.chains = isinstance(estimator, ChainSSVM)
+        self.kept = training_of(estimator, X, y, None)
+        self.problem, self.lam = self.kept["problem"], self.kept["lam"]
+        self.weights = self.kept["block_weight"]
+        self.crew = Crew(self.problem, 1)
+        of_factors = method in ("gdmm", "soft-bcfw")
+        self.options = replace(
+            estimator._options("mp-bcfw" if method == "mp-bcfw" else "bcfw", self.problem),
+            seed=0, tol=0.0, max_iter=NEVER, certificate_every=every if of_factors else NEVER,
+        )  # fmt: skip
+        self.rows, self.aside = [], 0.0
+
+    def solver(self):
+        """The method's solver, ready to run."""
+        common = self.problem, self.lam, self.weights, self.options, None, self.look
+        if self.method == "ssg":
+            return StochasticSubgradient(*common)
+        if self.method in ("gdmm", "soft-bcfw") and not self.chains:
+            return LabelGDMM(*common)
+        if self.method in ("gdmm", "soft-bcfw"):
+            problem, *others = common
+            soft = {"rho": 10.0, "multiplier_step": 0.0} if self.method == "soft-bcfw" else {}
+            return GDMM(problem, chain_factors(problem), *others, **soft)
+        draw = self.options.sampling == "gap"
+        state = DualState(self.problem, self.lam, self.weights, 0, draw=draw)
+        return FrankWolfe(self.problem, state, self.weights, self.options, None, None, self.look)
+
+    def error(self, w):
+        """Share of wrong nodes, or labels, of the test part at w."""
+        model = clone(self.estimator)
+        found = self.kept["attributes"] | {"_w": w}
+        model.__dict__.update({name: value for name, value in found.items() if value is not None})
+        if self.chains:
+            return 1 - model.score(self.X_test, self.y_test)
+        return float(np.mean(np.asarray(model.predict(self.X_test)) != self.y_test))
+
+    def look(self, info, solution):
+        """Record a pass; whether the fit is over."""
+        begin = time.process_time()
+        seconds = begin - self.begin - self.aside
+        over = seconds >= self.limit
+        if self.rows and not over and seconds < SPACING * self.rows[-1]["seconds"]:
+            return False
+        now = solution()
+        w = np.ascontiguousarray(now.w)
+        hinge, _ = full_pass(self.crew, w, self.weights)
+        primal = 0.5 * self.lam * squared_norm(w) + hinge
+        dual = now.dual if np.isfinite(now.dual) else float("-inf")
+        self.rows.append(
+            {"seconds": seconds, "primal": primal, "dual": dual, "error": self.error(w)}
+        )
+        self.aside += time.process_time() - begin
+        return over or primal - dual <= LEAST_GAP * primal
+
+    def curve(self):
+        """Run, and return the rows."""
+        self.begin = time.process_time()
+        self.solver().solve()
+        return self.rows
+
+
+def reach(rows, good):
+    """Seconds of the first row that is good, or None."""
+    return next((row["seconds"] for row in rows if good(row)), None)
+
+
+def shown(seconds):
+    """Seconds as a cell."""
+    return f"{seconds:10.2f}" if seconds is not None else f"{'-':>10}"
+
+
+def panels(arguments):
+    """All methods on all panels."""
+    report = {}
+    for name in arguments.panels:
+        parts = panel(name, arguments)
+        chains = name in ("pos", "characters")
+        if chains:
+            classes = sorted({label for labels in [*parts[1], *parts[3]] for label in labels})
+            estimator = ChainSSVM(loss="hamming-count", classes=classes)
+        else:
+            estimator = MultilabelSSVM(loss="hamming-count", inference="relaxed")
+        report[name] = {}
+        print(f"\n{name}\n{'method':12}{'looks':>8}{'seconds':>10}{'objective':>12}{'bound':>12}"
+              f"{'error':>9}{'least':>9}")  # fmt: skip
+        for method in arguments.methods:
+            if method == "soft-bcfw" and not chains:
+                continue
+            rows = Run(estimator, parts, method, arguments.limit, arguments.every).curve()
+            report[name][method] = rows
+            last, errors = rows[-1], [row["error"] for row in rows]
+            primal, dual = min(r["primal"] for r in rows), max(r["dual"] for r in rows)
+            print(f"{method:12}{len(rows):8}{last['seconds']:10.2f}{primal:12.5g}{dual:12.5g}"
+                  f"{errors[-1]:9.4f}{min(errors):9.4f}", flush=True)  # fmt: skip
+    return report
+
+
+def domains(arguments):
+    """Seconds against the number of labels."""
+    report = {}
+    print(f"{'K':>6}{'method':>10}{'looks':>8}{'to error':>10}{'to bound':>10}{'error':>9}"
+          f"{'bound':>12}")  # fmt: skip
+    for K in arguments.domain:
+        # Sequences have 14.5 tokens in the mean.
+        parts = characters(max(round(arguments.tokens / 14.5), 2), K)
+        estimator = ChainSSVM(loss="hamming-count", classes=range(K))
+        curves = {
+            method: Run(estimator, parts, method, arguments.limit, arguments.every).curve()
+            for method in ("gdmm", "mp-bcfw")
+        }
+        error = max(min(row["error"] for row in rows) for rows in curves.values()) + 0.01
+        dual = 0.99 * min(max(row["dual"] for row in rows) for rows in curves.values())
+        report[K] = {"error": error, "dual": dual, "curves": curves}
+        for method, rows in curves.items():
+            to_error = reach(rows, lambda row, error=error: row["error"] <= error)
+            to_dual = reach(rows, lambda row, dual=dual: row["dual"] >= dual)
+            print(f"{K:6}{method:>10}{len(rows):8}{shown(to_error)}{shown(to_dual)}{error:9.4f}"
+                  f"{dual:12.5g}", flush=True)  # fmt: skip
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = ("pos", "characters", "bibtex", "rcv1")
+    parser.add_argument("--panels", nargs="+", choices=names, default=list(names))
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=list(METHODS))
+    parser.add_argument("--samples", type=int, default=300)
+    parser.add_argument("--labels", type=int, default=300)
+    parser.add_argument("--domain", type=int, nargs="*")
+    parser.add_argument("--tokens", type=int, default=5000)
+    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--every", type=int, default=5)
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    if arguments.domain is None:
+        name, report = "large_domain", panels(arguments)
+    else:
+        arguments.domain = arguments.domain or [45, 300, 1000, 3000]
+        name, report = "large_domain_labels", domains(arguments)
+    found = {"machine": machine(), "report": report}
+    (arguments.output / f"{name}.json").write_text(
+        json.dumps(found, indent=1).replace("-Infinity", "null")
+    )
+
+
+if __name__ == "__main__":
+    main()

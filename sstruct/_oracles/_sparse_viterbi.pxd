@@ -1,0 +1,23 @@
+from libc.stdint cimport int32_t, int64_t
+
+
+# Transition scores by row: the stored ones, all others 0. Rows name columns in order, each once.
+cdef struct SparseTransitions:
+    Py_ssize_t n_labels
+    const int64_t* indptr           # (K + 1,)
+    const int32_t* indices
+    const double* values
+    const double* row_most          # (K,) the greatest stored score of each row; -inf: none
+
+
+# Scratch for K labels.
+cdef struct SparseScratch:
+    int32_t* heap                   # (K,)
+    int32_t* order                  # (K,)
+    int32_t* free_at                # (K,)
+
+
+cdef double sparse_viterbi_labels(
+    const double* theta, Py_ssize_t L, Py_ssize_t KP, const SparseTransitions* edge,
+    Py_ssize_t beam, int32_t* labels, double* best, int32_t* origin,
+    SparseScratch* scratch) noexcept nogil

@@ -1,0 +1,142 @@
+# The dual variables of one sample's factors. Header only.
+#
+# Design:
+# (a) Only labels that were ever let in, and the edges between them, have variables of their own. A
+#     label that was not is off (alpha 0), and an edge with such an end has the only masses that go
+#     with it: none on (1, 1), no residual, no message. So `admit` changes nothing but what is stored.
+# (b) alpha = C (y - q) of a label with value q, in [0, C] where it is truly on and [-C, 0] where it is
+#     off; beta = C (e - mass) of an edge's outcomes, of which (0, 0) is minus the sum of the others.
+# (c) The sample's true labels come first, so that a label's truth is told by its place.
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, realloc
+
+
+cdef struct LabelBlock:
+    int32_t n_true, n_labels, n_pairs, label_room, pair_room
+    int32_t* label      # (n_labels,)
+    double* alpha       # (n_labels,)
+    int32_t* edge       # (n_pairs,)
+    int32_t* end        # (n_pairs, 2) places of the ends in `label`
+    double* beta        # (n_pairs, 3) of the outcomes (0, 1), (1, 0), (1, 1)
+    double* message     # (n_pairs, 2) residual + multiplier / rho, of the first and second end
+
+
+# Edges in order, the lower end first; `first[u]` is where those of u begin.
+cdef struct EdgeIndex:
+    const int32_t* edges        # (E, 2)
+    const int32_t* first        # (K + 1,)
+
+
+cdef inline Py_ssize_t edge_between(const EdgeIndex* index, int32_t a, int32_t b) noexcept nogil:
+    """The edge of two labels, or -1."""
+    cdef int32_t u = min(a, b), v = max(a, b)
+    cdef Py_ssize_t low = index.first[u], high = index.first[u + 1], middle
+    while low < high:
+        middle = (low + high) // 2
+        if index.edges[2 * middle + 1] < v:
+            low = middle + 1
+        else:
+            high = middle
+    if low < index.first[u + 1] and index.edges[2 * low + 1] == v:
+        return low
+    return -1
+
+
+cdef inline int _resize(void** array, Py_ssize_t count, size_t size) except -1 nogil:
+    cdef void* moved = realloc(array[0], count * size)
+    if moved == NULL:
+        with gil:
+            raise MemoryError
+    array[0] = moved
+    return 0
+
+
+cdef inline int _reserve(LabelBlock* block, int32_t n_labels, int32_t n_pairs) except -1 nogil:
+    cdef int32_t room
+    if n_labels > block.label_room:
+        room = n_labels + n_labels // 2 + 2
+        _resize(<void**> &block.label, room, sizeof(int32_t))
+        _resize(<void**> &block.alpha, room, sizeof(double))
+        block.label_room = room
+    if n_pairs > block.pair_room:
+        room = n_pairs + n_pairs // 4 + 2
+        _resize(<void**> &block.edge, room, sizeof(int32_t))
+        _resize(<void**> &block.end, room, 2 * sizeof(int32_t))
+        _resize(<void**> &block.beta, room, 3 * sizeof(double))
+        _resize(<void**> &block.message, room, 2 * sizeof(double))
+        block.pair_room = room
+    return 0
+
+
+cdef inline int admit(LabelBlock* block, int32_t label, const EdgeIndex* index) except -1 nogil:
+    """Give a label, off and not yet there, variables of its own. O(n_labels log K)."""
+    cdef int32_t at, low, high, p = block.n_pairs
+    cdef Py_ssize_t e
+    _reserve(block, block.n_labels + 1, p + block.n_labels)
+    for at in range(block.n_labels):
+        e = edge_between(index, block.label[at], label)
+        if e < 0:
+            continue
+        low, high = (at, block.n_labels) if block.label[at] < label else (block.n_labels, at)
+        block.edge[p], block.end[2 * p], block.end[2 * p + 1] = <int32_t> e, low, high
+        block.beta[3 * p] = block.alpha[at] if high == at else 0
+        block.beta[3 * p + 1] = block.alpha[at] if low == at else 0
+        block.beta[3 * p + 2] = block.message[2 * p] = block.message[2 * p + 1] = 0
+        p += 1
+    block.label[block.n_labels], block.alpha[block.n_labels] = label, 0
+    block.n_labels += 1
+    block.n_pairs = p
+    return 0
+
+
+cdef inline bint is_admitted(const LabelBlock* block, int32_t label) noexcept nogil:
+    cdef int32_t at
+    for at in range(block.n_labels):
+        if block.label[at] == label:
+            return True
+    return False
+
+
+cdef inline void outcome_minimum(
+        const double* c, double Q, double C, double* a) noexcept nogil:
+    """Minimise sum_o c_o a_o + Q/2 a_o^2 over an edge's outcomes: sum_o a_o = 0, a_0 <= C, others <= 0.
+
+    c, a : 4, the truth first. Q, C > 0. With D = c + Q u, u the bounds, the masses u - a are
+    (D - b)_+ / Q; b from D in descending order, in four steps at most.
+    """
+    cdef double[4] sorted_
+    cdef double b, total, value
+    cdef int o, at, size
+    for o in range(4):
+        value = c[o] + Q * C if o == 0 else c[o]
+        at = o
+        while at > 0 and sorted_[at - 1] < value:
+            sorted_[at] = sorted_[at - 1]
+            at -= 1
+        sorted_[at] = value
+    # Relative to the largest: of differences alone the answer is made.
+    total, b, size = 0, -Q * C, 1
+    while size < 4 and sorted_[size] - sorted_[0] > b:
+        total += sorted_[size] - sorted_[0]
+        size += 1
+        b = (total - Q * C) / size
+    total = 0
+    for o in range(4):
+        value = (c[o] + Q * C if o == 0 else c[o]) - sorted_[0]
+        a[o] = value - b if value > b else 0
+        total += a[o]
+    # Normalised, so that rounding in b does not leave the simplex.
+    value = 0
+    for o in range(1, 4):
+        a[o] = -C * a[o] / total if a[o] > 0 else 0
+        value -= a[o]
+    a[0] = min(value, C)
+
+
+cdef inline void free_block(LabelBlock* block) noexcept nogil:
+    free(block.label)
+    free(block.alpha)
+    free(block.edge)
+    free(block.end)
+    free(block.beta)
+    free(block.message)

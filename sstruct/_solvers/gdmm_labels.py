@@ -1,0 +1,132 @@
+"""GDMM on label sets: which penalty, when to certify, when to stop."""
+
+import math
+
+import numpy as np
+
+from sstruct._solvers._clock import seconds
+from sstruct._solvers._gdmm_label_bounds import consistent_point, hinge_losses, measures
+from sstruct._solvers._gdmm_labels import LabelFactors
+from sstruct._solvers._state import squared_norm
+from sstruct._solvers.solver import Solver, relative
+from sstruct._solvers.status import Status
+
+# The penalty changes by the first factor where residuals differ by more than the second, at most
+# once in so many passes.
+RHO_STEP, IMBALANCE, PASSES_A_RHO = 2.0, 10.0, 5
+MOST_RHO = 1e4
+# Updates of a sample's factors a visit: they cost less than its scores, and halve the passes.
+SWEEPS = 5
+MEASURES = (
+    "rho",
+    "feasibility",
+    "active_labels",
+    "admitted_edges",
+    "search_seconds",
+    "update_seconds",
+)
+
+
+class LabelGDMM(Solver):
+    """Greedy direction method of multipliers over the factors of label sets.
+
+    Solves the relaxation over the local polytope. Every certificate is that of one consistent dual
+    point: ``w`` is the best of their weights, ``dual`` the best of their values. A pass is a visit
+    to every sample; the oracle calls counted are those of certificates, which also let labels in.
+
+    Parameters
+    ----------
+    problem : MultilabelProblem
+        With a decoder that is exact over the local polytope.
+    lam, block_weight, options, progress, callback : as for Solver
+    rho : float, optional
+        Penalty; None: by residual balancing, from 1.
+    n_parts : int
+        Parts of the labels, of which one is searched a visit.
+    n_sweeps : int
+        Updates of a sample's factors and multipliers a visit.
+    """
+
+    measures = MEASURES
+
+    def __init__(
+        self,
+        problem,
+        lam,
+        block_weight,
+        options,
+        progress=None,
+        callback=None,
+        *,
+        rho=None,
+        n_parts=1,
+        n_sweeps=SWEEPS,
+    ):
+        super().__init__(problem, lam, block_weight, options, progress, callback)
+        self.adapts = rho is None
+        self.factors = LabelFactors(
+            problem, lam, block_weight, 1.0 if rho is None else rho, n_parts, options.seed, n_sweeps
+        )
+        self.n_oracle_calls, self.changed_at = 0, 0
+        self.w, self.dual = np.zeros(problem.n_weights), 0.0
+
+    def _iterate(self):
+        """A pass and, where it is time, a certificate; return the status once there is one."""
+        complete = self.factors.run(self.deadline)
+        self.n_passes += 1
+        status = None
+        if not complete or seconds() >= self.deadline:
+            status = Status.TIME_LIMIT
+        elif self.n_passes >= self.options.max_iter:
+            status = Status.MAX_ITER
+        certified = status is not None or self.n_passes % self.options.certificate_every == 0
+        if certified:
+            self._certify()
+        self._record(certified)
+        if certified and relative(self._gap(), self.primal) <= self.options.tol:
+            return Status.CONVERGED
+        self._balance()
+        return status
+
+    def _balance(self):
+        """Change the penalty where one residual is much larger than the other."""
+        if not self.adapts or self.n_passes - self.changed_at < PASSES_A_RHO:
+            return
+        rho, residual = self.factors.rho, math.sqrt(self.factors.residual)
+        change = rho * math.sqrt(self.factors.change)
+        if residual > IMBALANCE * change:
+            rho *= RHO_STEP
+        elif change > IMBALANCE * residual:
+            rho /= RHO_STEP
+        else:
+            return
+        if 1 / MOST_RHO <= rho <= MOST_RHO:
+            self.factors.set_rho(rho)
+            self.changed_at = self.n_passes
+
+    def _certify(self):
+        begin = seconds()
+        w, dual = consistent_point(self.factors)
+        # Weights that leave the range of float64 are an error before an oracle sees them.
+        half = self._checked(0.5 * self.lam * squared_norm(w))
+        hinge, exact, _ = hinge_losses(self.factors, self.crew, w)
+        self.n_oracle_calls += self.problem.n_blocks
+        primal = self._checked(half + float(np.dot(self.block_weight, hinge)))
+        self.dual = max(self.dual, dual)
+        if primal < self.primal:
+            self.w, self.primal, self.exact = w, primal, exact
+        self.certificate_seconds += seconds() - begin
+
+    def _record(self, certified=True):
+        self.working_set_size, self.active, self.n_edges = measures(self.factors)
+        super()._record(certified)
+
+    def _measures(self):
+        return {
+            "rho": self.factors.rho,
+            "feasibility": math.sqrt(self.factors.residual),
+            "active_labels": self.active,
+            "admitted_edges": self.n_edges,
+            "search_seconds": self.factors.search_seconds,
+            "update_seconds": self.factors.update_seconds,
+        }

@@ -1,0 +1,81 @@
+"""Chains of many labels: predictions by sparse transitions."""
+
+import numpy as np
+import pytest
+
+from sstruct import ChainSSVM
+from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
+from sstruct._problems._decode import decode
+from sstruct._validation import pack_nodes
+from sstruct.datasets import make_large_domain_sequences
+from sstruct.inference import viterbi
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_large_domain_sequences(60, 220, n_features=5, noise=0.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(chains):
+    # A pass leaves few transitions with weights.
+    return ChainSSVM(classes=range(220), max_iter=1, tol=1, random_state=0).fit(*chains)
+
+
+def test_predictions_are_those_of_dense_tables(chains, model):
+    X, _ = chains
+    assert model.inference_ == "viterbi (exact); predictions: sparse viterbi (exact)"
+    assert 0 < np.count_nonzero(model.edge_coef_) <= 0.1 * model.edge_coef_.size
+    nodes = pack_nodes(model, X, fitted=True)
+    expected = decode(*model._decoder(nodes))
+    for n_jobs in (1, 2):
+        model.set_params(n_jobs=n_jobs)
+        np.testing.assert_array_equal(np.concatenate(list(model.predict(X))), expected)
+    node = X[0] @ model.coef_.T + model.intercept_
+    node[0] += model.start_coef_
+    node[-1] += model.end_coef_
+    np.testing.assert_array_equal(viterbi(node, model.edge_coef_)[0], model.predict(X[:1])[0])
+
+
+def test_changed_weights_count(chains, model):
+    X, _ = chains
+    kept = model.edge_coef_.copy()
+    try:
+        model.edge_coef_[3, 7] += 1e3
+        path = model.predict(X[:1])[0]
+        assert (path[1::2] == 7).mean() >= 0.5 or (path[::2] == 7).mean() >= 0.5
+        # Too dense for the sparse decoder: the same rule, the dense table.
+        model.edge_coef_[...] = kept + 1.0
+        dense = model.predict(X)
+        model.edge_coef_[...] = kept
+        for a, b in zip(dense, model.predict(X), strict=True):
+            np.testing.assert_array_equal(a, b)
+    finally:
+        model.edge_coef_[...] = kept
+
+
+def test_masks_and_dense_transitions_are_decoded_as_before(chains):
+    X, y = chains
+    mask = np.ones((220, 220), dtype=bool)
+    options = dict(classes=range(220), max_iter=1, tol=1, random_state=0)
+    masked = ChainSSVM(transition_mask=mask, **options).fit(X, y)
+    assert masked.inference_ == "viterbi (exact)"
+    plain = ChainSSVM(transitions=False, **options).fit(X, y)
+    assert plain.inference_ == "viterbi (exact)"
+    problem, w = masked._decoder(pack_nodes(masked, X, fitted=True))
+    with pytest.raises(ValueError, match="with a mask are not sparse"):
+        decode_sparse(problem, w, sparse_transitions(masked.edge_coef_))
+
+
+def test_where_sparse_rows_are_worth_it():
+    assert sparse_transitions(np.zeros((199, 199))) is None
+    table = np.zeros((200, 210))[:, :200]
+    indptr, indices, values = sparse_transitions(table)
+    assert (indptr == 0).all()
+    table[3, 5], table[3, 199], table[7, 0] = 1.0, -2.0, 3.0
+    indptr, indices, values = sparse_transitions(table)
+    assert indptr.tolist() == [0] * 4 + [2] * 4 + [3] * 193
+    assert indices[:3].tolist() == [5, 199, 0]
+    assert values[:3].tolist() == [1.0, -2.0, 3.0]
+    table[:21] = 1.0
+    assert sparse_transitions(table) is None

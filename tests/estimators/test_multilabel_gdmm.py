@@ -1,0 +1,221 @@
+"""GDMM on label sets, as an estimator: against the quadratic program over the local polytope."""
+
+import signal
+import threading
+import time
+import warnings
+
+import clarabel
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import MultilabelSSVM
+from sstruct.datasets import make_multilabel_pairwise
+from tests.reference.local_polytope import LocalPolytope
+
+
+def relaxed_optimum(X, Y, edges, lam, cost, weights, bias):
+    """min P over w by its dual, marginals of every sample in the local polytope (clarabel).
+
+    The dual is -lam/2 |w|^2 + sum_i q_i L_i, w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
+    """
+    n, K = Y.shape
+    X = np.column_stack([X, np.ones(n)]) if bias else X
+    F, E, q = X.shape[1], len(edges), weights / weights.sum()
+    polytope = LocalPolytope(K, edges)
+    size, d = polytope.size, K * F + E
+    # Variables: w, then the marginals of every sample.
+    link, fixed, linear, constant = np.zeros((d, n * size)), np.zeros(d), np.zeros(n * size), 0.0
+    for i in range(n):
+        at = i * size
+        for k in range(K):
+            link[k * F : (k + 1) * F, at + k] = q[i] / lam * X[i]
+            fixed[k * F : (k + 1) * F] += q[i] / lam * Y[i, k] * X[i]
+            linear[at + k] = q[i] * (-cost[1, k] if Y[i, k] else cost[0, k])
+            constant += q[i] * cost[1, k] * Y[i, k]
+        for e, (u, v) in enumerate(edges):
+            link[K * F + e, at + K + 4 * e + 3] = q[i] / lam
+            fixed[K * F + e] += q[i] / lam * Y[i, u] * Y[i, v]
+    local = np.array(polytope.rows).reshape(-1, size)
+    equal = sparse.bmat(
+        [
+            [sparse.eye(d), sparse.csr_matrix(link)],
+            [sparse.csr_matrix((n * len(local), d)), sparse.kron(sparse.eye(n), local)],
+        ]
+    )
+    ends = np.r_[fixed, np.tile(polytope.sums, n)]
+    bounds = sparse.hstack([sparse.csr_matrix((n * size, d)), sparse.eye(n * size)])
+    A = sparse.csc_matrix(sparse.vstack([equal, bounds, -bounds]))
+    b = np.r_[ends, np.ones(n * size), np.zeros(n * size)]
+    quadratic = sparse.diags(np.r_[np.full(d, lam), np.zeros(n * size)]).tocsc()
+    options = clarabel.DefaultSettings()
+    options.verbose = False
+    options.max_threads = 1
+    cones = [clarabel.ZeroConeT(len(ends)), clarabel.NonnegativeConeT(2 * n * size)]
+    answer = clarabel.DefaultSolver(
+        quadratic, np.r_[np.zeros(d), -linear], A, b, cones, options
+    ).solve()
+    assert "Solved" in str(answer.status)
+    return constant - answer.obj_val
+
+
+def small_problem(rng):
+    n, K, F = rng.integers(2, 7), rng.integers(2, 6), rng.integers(1, 4)
+    X = rng.normal(size=(n, F))
+    Y = (rng.random((n, K)) < rng.choice([0.2, 0.5])).astype(int)
+    pairs = np.array([(u, v) for u in range(K) for v in range(u + 1, K)])
+    edges = pairs[rng.random(len(pairs)) < rng.choice([0.5, 1.0])].reshape(-1, 2)
+    weights = rng.uniform(0.2, 2, n)
+    costs = rng.uniform(0.5, 2, K)
+    return X, Y, edges, weights, costs
+
+
+@settings(max_examples=25)
+@given(key=st.integers(0, 2**32 - 1), lam=st.sampled_from([0.03, 0.3, 2.0]), bias=st.booleans())
+def test_optimum_is_that_of_the_relaxation(new_rng, key, lam, bias):
+    X, Y, edges, weights, costs = small_problem(new_rng(key))
+    K = Y.shape[1]
+    model = MultilabelSSVM(
+        solver="gdmm", edges=edges, lam=lam, loss=costs, fit_intercept=bias, tol=1e-4,
+        certificate_every=5, max_iter=3000, random_state=0,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y, weights)
+    best = relaxed_optimum(X, Y, edges, lam, np.tile(costs / K, (2, 1)), weights, bias)
+    slack = 1e-7 * max(best, 1)
+    assert model.dual_objective_ <= best + slack
+    assert model.objective_ >= best - slack
+    assert model.objective_ <= best * (1 + 1e-3) + slack
+    assert model.dual_gap_ == pytest.approx(model.objective_ - model.dual_objective_, abs=1e-12)
+    # Bounds at every check.
+    history = model.history_
+    certified = ~np.isnan(history["primal"])
+    assert (history["primal"][certified] >= best - slack).all()
+    assert (history["dual"] <= best + slack).all()
+    assert (np.diff(history["dual"]) >= 0).all()
+
+
+@pytest.fixture(scope="module")
+def sets():
+    return make_multilabel_pairwise(120, n_labels=9, n_features=6, random_state=0)
+
+
+@pytest.mark.parametrize("edges", ["full", "tree", None], ids=str)
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix], ids=["dense", "csr"])
+@pytest.mark.parametrize("parts", [1, 3])
+def test_agrees_with_frank_wolfe(sets, edges, storage, parts):
+    X, Y = sets
+    options = dict(edges=edges, lam=0.02, loss="balanced", class_weight="balanced")
+    model = MultilabelSSVM(
+        solver="gdmm", gdmm_parts=parts, tol=3e-3, random_state=0, **options
+    ).fit(storage(X), Y)
+    expected = MultilabelSSVM(inference="relaxed", tol=1e-4, random_state=0, **options).fit(X, Y)
+    assert model.status_ == "CONVERGED"
+    assert model.solver_ == "gdmm"
+    assert model.dual_objective_ <= expected.objective_
+    assert model.objective_ >= expected.dual_objective_
+    assert model.objective_ == pytest.approx(expected.objective_, rel=4e-3)
+    assert (
+        model.inference_
+        == {
+            "full": "roof duality (LP relaxation)",
+            "tree": "max-sum (exact)",
+            None: "label by label (exact)",
+        }[edges]
+    )
+    assert (model.predict(X) == expected.predict(X)).mean() > 0.97
+
+
+def test_same_seed_same_bits(sets):
+    X, Y = sets
+    options = dict(solver="gdmm", gdmm_parts=2, tol=0, max_iter=12, lam=0.05)
+    fits = []
+    for seed, n_jobs in ((5, None), (5, 2), (6, None)):
+        with pytest.warns(ConvergenceWarning, match="after 12 passes"):
+            model = MultilabelSSVM(random_state=seed, n_jobs=n_jobs, **options).fit(X, Y)
+        fits.append(model.w_)
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert (fits[0] != fits[2]).any()
+
+
+def test_weights_and_copies(sets):
+    X, Y = sets[0][:20], sets[1][:20]
+    times = np.arange(20) % 3
+    options = dict(solver="gdmm", lam=0.1, tol=1e-2, random_state=0)
+    weighted = MultilabelSSVM(**options).fit(X, Y, times)
+    copied = MultilabelSSVM(**options).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
+    assert weighted.dual_objective_ <= copied.objective_
+    assert copied.dual_objective_ <= weighted.objective_
+    assert weighted.lam_ == copied.lam_
+
+
+def test_history_and_fixed_penalty(sets):
+    X, Y = sets
+    model = MultilabelSSVM(
+        solver="gdmm", gdmm_rho=0.7, tol=1e-2, certificate_every=7, random_state=0
+    ).fit(X, Y)
+    history = model.history_
+    assert (history["rho"] == 0.7).all()
+    assert (history["feasibility"] >= 0).all()
+    assert (history["active_labels"] <= history["working_set_size"]).all()
+    assert (history["working_set_size"] <= 9).all()
+    assert (np.diff(history["working_set_size"]) >= 0).all()
+    assert (np.diff(history["update_seconds"]) > 0).all()
+    assert history["passes"].tolist() == list(range(1, model.n_iter_ + 1))
+    certified = np.flatnonzero(~np.isnan(history["primal"])) + 1
+    assert (certified == np.arange(7, model.n_iter_ + 1, 7)).all()
+    assert model.n_oracle_calls_ == len(X) * len(certified)
+
+
+def test_time_limit_callback_and_interrupt(sets):
+    X, Y = sets
+    endless = dict(solver="gdmm", tol=0, max_iter=10**7, random_state=0)
+    with pytest.warns(ConvergenceWarning):
+        model = MultilabelSSVM(max_time=0.05, **endless).fit(X, Y)
+    assert model.status_ == "TIME_LIMIT"
+    assert 0 < model.dual_objective_ <= model.objective_ < np.inf
+    interrupted = MultilabelSSVM(**endless)
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    begin = time.monotonic()
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        interrupted.fit(X, Y)
+    assert time.monotonic() - begin < 20
+    assert interrupted.status_ == "INTERRUPTED"
+    assert interrupted.dual_objective_ <= interrupted.objective_ < np.inf
+    assert interrupted.predict(X).shape == Y.shape
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"pairwise": "full"}, "pairwise='full' does not go with solver='gdmm'"),
+        ({"edges": [-1] + [0] * 8}, "a hierarchy does not go with solver='gdmm'"),
+        ({"inference": "enumeration"}, "inference='enumeration' does not go"),
+        ({"bounds": "submodular"}, "bounds='submodular' does not go with solver='gdmm'"),
+        ({"rescaling": "slack"}, "rescaling='slack' does not go with solver='gdmm'"),
+        ({"warm_start": True}, "warm_start=True does not go with solver='gdmm'"),
+        ({"checkpoint": "x"}, "checkpoint='x' does not go with solver='gdmm'"),
+        ({"step": "fw"}, "step='fw' does not go with solver='gdmm'"),
+        ({"gdmm_rho": 0}, "gdmm_rho must be"),
+        ({"gdmm_rho": "none"}, "gdmm_rho must be"),
+        ({"gdmm_parts": 0}, "gdmm_parts must be"),
+        ({"gdmm_parts": 10}, "gdmm_parts=10, expected at most 9"),
+    ],
+)
+def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
+    model = MultilabelSSVM(solver="gdmm", **parameters)
+    before = dict(vars(model))
+    with pytest.raises(ValueError, match=message):
+        model.fit(*sets)
+    assert vars(model) == before
+
+
+def test_one_label_a_sample_is_refused(sets):
+    with pytest.raises(ValueError, match="solver='gdmm' needs sets of labels"):
+        MultilabelSSVM(solver="gdmm").fit(sets[0], sets[1].argmax(axis=1))

@@ -1,0 +1,137 @@
+"""Viterbi by sparse transitions against the dense one, which is tested against enumeration."""
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sstruct.inference import viterbi
+from tests.oracles.test_viterbi import documented_choice, enumerate_all
+
+FORMATS = {"csr": sparse.csr_matrix, "csc": sparse.csc_array, "coo": sparse.coo_array}
+
+
+def random_scores(rng, L, K, density, ties, forbidden):
+    """Integer scores, so that sums are exact and choices among equals are comparable."""
+    high = 1 if ties else 10**6
+    node = rng.integers(-high, high + 1, (L, K)).astype(float)
+    edge = rng.integers(-high, high + 1, (K, K)) * (rng.random((K, K)) < density).astype(float)
+    if forbidden:
+        node[rng.random(node.shape) < 0.15] = -np.inf
+        edge[rng.random(edge.shape) < 0.3 * density] = -np.inf
+    return node, edge
+
+
+def value_of(labels, node, edge):
+    return node[np.arange(len(labels)), labels].sum() + edge[labels[:-1], labels[1:]].sum()
+
+
+def beam_reference(node, edge, beam):
+    """The recursion with the `beam` best predecessors, ties to the lowest label."""
+    score = node[0].copy()
+    for row in node[1:]:
+        kept = np.lexsort((np.arange(len(score)), -score))[:beam]
+        score = (score[kept][:, None] + edge[kept]).max(axis=0) + row
+    return score.max()
+
+
+SIZES = dict(
+    L=st.integers(1, 6),
+    K=st.integers(1, 40),
+    density=st.sampled_from([0.0, 0.05, 0.3, 0.9, 1.0]),
+    ties=st.booleans(),
+    forbidden=st.booleans(),
+    key=st.integers(0, 2**32 - 1),
+)
+
+
+@settings(max_examples=400)
+@given(**SIZES, layout=st.sampled_from(sorted(FORMATS)))
+@example(L=6, K=1, density=1.0, ties=True, forbidden=True, key=0, layout="csr")
+def test_equals_dense_with_the_same_choice(new_rng, L, K, density, ties, forbidden, key, layout):
+    node, edge = random_scores(new_rng(key), L, K, density, ties, forbidden)
+    expected, best = viterbi(node, edge)
+    labels, value = viterbi(node, FORMATS[layout](edge))
+    assert labels.dtype == np.int32
+    assert value == best
+    if best > -np.inf:
+        np.testing.assert_array_equal(labels, expected)
+    else:
+        assert ((labels >= 0) & (labels < K)).all()
+
+
+@given(key=st.integers(0, 2**32 - 1), ties=st.booleans(), forbidden=st.booleans())
+def test_equals_enumeration(new_rng, key, ties, forbidden):
+    rng = new_rng(key)
+    node, edge = random_scores(
+        rng, rng.integers(1, 6), rng.integers(1, 5), rng.choice([0.0, 0.3, 1.0]), ties, forbidden
+    )
+    scores = enumerate_all(node, edge)
+    labels, value = viterbi(node, sparse.csr_array(edge))
+    best, expected = documented_choice(scores)
+    assert value == best
+    if best > -np.inf:
+        assert tuple(labels.tolist()) == expected
+
+
+@pytest.mark.parametrize("scale", [0.1, 1.0, 30.0])
+def test_rounds_as_dense(rng, scale):
+    # Nodes that tell much let rows be skipped; nodes that tell little, none.
+    for _ in range(30):
+        node = scale * rng.standard_normal((8, 60))
+        edge = rng.standard_normal((60, 60)) * (rng.random((60, 60)) < 0.1)
+        expected, best = viterbi(node, edge)
+        labels, value = viterbi(node, sparse.csr_array(edge))
+        assert value == best
+        np.testing.assert_array_equal(labels, expected)
+
+
+@given(**SIZES, beam=st.integers(1, 45))
+def test_beam_is_the_recursion_over_the_best_predecessors(
+    new_rng, L, K, density, ties, forbidden, key, beam
+):
+    node, edge = random_scores(new_rng(key), L, K, density, ties, forbidden)
+    labels, value = viterbi(node, sparse.csr_array(edge), beam=beam)
+    assert value == beam_reference(node, edge, beam)
+    assert value <= viterbi(node, edge)[1]
+    if value > -np.inf:
+        assert value == value_of(labels, node, edge)
+    if beam >= K:
+        assert value == viterbi(node, edge)[1]
+
+
+def test_unstored_transitions_are_not_skipped():
+    # Stored transitions into label 1 are bad; the best way there is one that is not stored.
+    node = np.array([[0.0, -9.0, -9.0], [-9.0, 0.0, -9.0]])
+    labels, value = viterbi(node, sparse.csr_array([[0.0, 0, 0], [0, -5.0, 0], [0, -5.0, 0]]))
+    assert (labels.tolist(), value) == ([0, 1], 0.0)
+
+
+def test_duplicates_add_up_and_zeros_may_be_stored():
+    node = np.array([[1.0, 0.0], [0.0, 0.0]])
+    edge = sparse.coo_array(([1.0, 1.0, 0.0], ([1, 1, 0], [1, 1, 0])), shape=(2, 2))
+    labels, value = viterbi(node, edge)
+    assert (labels.tolist(), value) == ([1, 1], 2.0)
+    assert edge.nnz == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            (np.zeros((2, 3)), sparse.csr_array((2, 3))),
+            "sparse edge_scores must have shape",
+        ),
+        ((np.zeros(3), sparse.csr_array((3, 3))), "node_scores must have shape"),
+        ((np.full((1, 2), np.nan), sparse.csr_array((2, 2))), "node_scores must not contain NaN"),
+        ((np.zeros((1, 1)), sparse.csr_array([[np.inf]])), "edge_scores must not contain NaN"),
+        ((np.zeros((1, 1)), sparse.csr_array((1, 1)), 0), "beam must be a positive integer"),
+        ((np.zeros((1, 1)), sparse.csr_array((1, 1)), 1.5), "beam must be a positive integer"),
+        ((np.zeros((1, 1)), np.zeros((1, 1)), 2), "beam goes with a sparse matrix"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    scores, beam = arguments[:2], (arguments[2:] or (None,))[0]
+    with pytest.raises(ValueError, match=message):
+        viterbi(*scores, beam=beam)
