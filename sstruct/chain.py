@@ -48,9 +48,10 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         needs an oracle that chains do not have.
     solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane", "gdmm"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"``, which
-        only ChainSSVM has, trains on single nodes and transitions and brings them to agree: for a
-        thousand labels and more, where Viterbi's K^2 a node is too dear; margins without `bounds`.
+        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"``, of ChainSSVM
+        and MultilabelSSVM, trains on single nodes and edges and brings them to agree: for chains
+        of a thousand labels and more, where Viterbi's K^2 a node is too dear; margins without
+        `bounds`.
         The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
         plane (needs clarabel).
         `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
