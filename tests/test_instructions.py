@@ -11,9 +11,11 @@ from sstruct._oracles._viterbi import instructions
 
 SETS = ["default", "x86-64-v3", "x86-64-v4"]
 TESTS = Path(__file__).parent / "oracles"
+MODELS = Path(__file__).parent / "inference"
 FILES = [
     f"{TESTS / 'test_wide_labels.py'}",
     f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
+    f"{MODELS / 'test_map_mrf.py'}::test_messages_of_tables_equal_their_definition",
 ]
 
 

@@ -14,8 +14,8 @@
 #define SSTRUCT_MIN_PLUS(TARGET, NAME)                                                       \
     /* out[k] = min_j source[j] + weight table[j, k];  table (n, m) */                       \
     TARGET SSTRUCT_KERNEL void sstruct_min_plus_rows_##NAME(                                 \
-        const double *restrict source, int64_t n, const double *restrict table,              \
-        double weight, int64_t m, double *restrict out)                                      \
+        const double *__restrict source, int64_t n, const double *__restrict table,              \
+        double weight, int64_t m, double *__restrict out)                                      \
     {                                                                                        \
         for (int64_t k = 0; k < m; k++) out[k] = INFINITY;                                   \
         for (int64_t j = 0; j < n; j++) {                                                    \
@@ -29,8 +29,8 @@
     }                                                                                        \
     /* out[k] = min_j source[j] + weight table[k, j];  table (m, n) */                       \
     TARGET SSTRUCT_KERNEL void sstruct_min_plus_columns_##NAME(                              \
-        const double *restrict source, int64_t n, const double *restrict table,              \
-        double weight, int64_t m, double *restrict out)                                      \
+        const double *__restrict source, int64_t n, const double *__restrict table,              \
+        double weight, int64_t m, double *__restrict out)                                      \
     {                                                                                        \
         for (int64_t k = 0; k < m; k++) {                                                    \
             const double *row = table + k * n;                                               \

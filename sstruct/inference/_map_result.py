@@ -8,7 +8,7 @@ import numpy as np
 from sstruct._solvers.status import Status
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MapResult:
     """A labelling of low energy, and a lower bound of all energies.
 

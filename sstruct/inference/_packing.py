@@ -27,6 +27,14 @@ def _length(items, name):
         raise ValueError(f"{name} must be an array or a list; found {items!r}") from None
 
 
+def _is_row(item):
+    """Whether an item of a list is a row of numbers, so that the list is a table."""
+    try:
+        return np.ndim(item) == 1
+    except ValueError:  # no array; named where tables are read
+        return False
+
+
 def pack_node_costs(node_costs):
     """Return the costs of all nodes, one after another, and where each node's begin."""
     n = _length(node_costs, "node_costs")
@@ -100,7 +108,7 @@ def pack_edge_costs(edge_costs, edges, n_labels):
     count = _length(edge_costs, "edge_costs")
     if isinstance(edge_costs, np.ndarray) and edge_costs.dtype != object:
         array = _as_costs(edge_costs, "edge_costs")
-    elif count and np.ndim(edge_costs[0]) == 1:  # the rows of one table
+    elif count and _is_row(edge_costs[0]):  # the rows of one table
         array = _as_costs(edge_costs, "edge_costs")
     else:
         array = None

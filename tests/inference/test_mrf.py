@@ -121,6 +121,7 @@ CUBE = np.zeros((2, 3, 1))
         ((NODES, [[0, 1], [0, 2]], np.zeros((2, 2, 3))), r"edge_costs\[1\] has shape \(2, 3\)"),
         ((NODES, [[0, 1]], [T23, T23]), "edge_costs has 2 tables, expected one for each of 1"),
         ((NODES, [], [T23]), "edge_costs has 1 tables"),
+        ((NODES, [[0, 1]], [[[0.0], [1.0, 2.0]]]), r"edge_costs\[0\] must be an array of numbers"),
         ((NODES, [[0, 1]], np.zeros((1, 2, 3, 1))), r"edge_costs must .* found \(1, 2, 3, 1\)"),
         ((NODES, [[0, 1]], [T23 + [0, 0, NAN]]), r"edge_costs\[0\]\[0, 2\] is nan"),
         ((NODES, [[0, 1]], T23 - [0, INF, 0]), r"edge_costs\[0, 1\] is -inf"),
