@@ -92,9 +92,10 @@ def toulbar2(mrf, seconds):
             capture_output=True, text=True, check=False,
         ).stdout  # fmt: skip
         spent = time.monotonic() - begin
-        if not solution.is_file():
+        labels = solution.read_text().split() if solution.is_file() else []
+        if not labels:
             return dict(energy=math.inf, bound=-math.inf, seconds=spent, status="NONE")
-        energy = mrf.energy(np.array(solution.read_text().split(), dtype=np.int32))
+        energy = mrf.energy(np.array(labels, dtype=np.int32))
     if "Optimum:" in text:
         return dict(energy=energy, bound=energy, seconds=spent, status="CONVERGED")
     gaps = re.findall(r"Optimality gap: \[(\d+), (\d+)\]", text)
@@ -165,6 +166,11 @@ def main():
     entries = json.loads((folder / "reference.json").read_text())
     wanted = tuple(arguments.instances or [""])
     results = []
+
+    def save():
+        if arguments.json:
+            Path(arguments.json).write_text(json.dumps(results))
+
     for name in sorted(name for name in entries if name.startswith(wanted)):
         mrf = load(folder, name)
         energy, is_minimum = reference_energy(entries[name])
@@ -187,8 +193,7 @@ def main():
                 flush=True,
             )
         results.append(result)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(results))
+        save()
     if arguments.plot:
         plot([result for result in results if result["histories"]], arguments.plot)
 

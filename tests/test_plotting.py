@@ -61,6 +61,7 @@ def without_dual():
 
 def test_public_names():
     assert plotting.__all__ == [
+        "BoundDisplay",
         "ConvergenceDisplay",
         "RegularizationPathDisplay",
         "SegmentationDisplay",

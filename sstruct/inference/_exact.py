@@ -3,8 +3,8 @@
 import numpy as np
 from scipy import optimize, sparse
 
+from sstruct._oracles._message_passing import MessagePassing
 from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct._oracles._tree import tree_max_sum
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
@@ -24,38 +24,43 @@ def is_forest(mrf):
 
 
 def forest(mrf, record):
-    """Find a minimum of a model without cycles; return the status."""
+    """Find a minimum of a model without cycles; return the status.
+
+    Messages from the leaves to the roots, then labels on the way back.
+    """
     model, _ = pairwise_model(mrf)
-    labels = _forest_labels(model)[: mrf.n_nodes]
+    sweeps = MessagePassing(PackedMRF(model), _parents_first(model), False)
+    labels = np.zeros(model.n_nodes, dtype=np.int32)
+    for forward in (False, True):
+        least = sweeps.sweep(forward, labels, record.deadline)
+        if least is None:
+            return Status.TIME_LIMIT
+        if least == np.inf:
+            return Status.INFEASIBLE
+    labels = labels[: mrf.n_nodes]
     record.offer(labels, mrf.energy(labels))
-    if record.energy == np.inf:
-        return Status.INFEASIBLE
     record.bound(record.energy)
     return Status.CONVERGED
 
 
-def _forest_labels(model):
-    """Labels of a minimum of a model without cycles."""
+def _parents_first(model):
+    """An order of the nodes of a forest in which each follows at most one of its neighbours."""
     neighbours = [[] for _ in range(model.n_nodes)]
-    for e, (u, v) in enumerate(model.edges.tolist()):
-        neighbours[u].append((v, e))
-        neighbours[v].append((u, e))
-    parents = np.full(model.n_nodes, -1)
-    scores, is_reached = [None] * model.n_nodes, np.zeros(model.n_nodes, dtype=bool)
+    for u, v in model.edges.tolist():
+        neighbours[u].append(v)
+        neighbours[v].append(u)
+    order, is_reached = [], [False] * model.n_nodes
     for root in range(model.n_nodes):
         waiting = [] if is_reached[root] else [root]
         is_reached[root] = True
         while waiting:
             u = waiting.pop()
-            for v, e in neighbours[u]:
+            order.append(u)
+            for v in neighbours[u]:
                 if not is_reached[v]:
                     is_reached[v] = True
-                    parents[v] = u
-                    costs = model.edge_cost(e)
-                    scores[v] = -(costs if model.edges[e, 0] == u else costs.T)
                     waiting.append(v)
-    node = [-model.node_cost(v) for v in range(model.n_nodes)]
-    return tree_max_sum(node, parents, scores)[0]
+    return np.array(order, dtype=np.int32)
 
 
 def local_polytope(model):

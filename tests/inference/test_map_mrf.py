@@ -2,7 +2,7 @@
 
 import signal
 import threading
-import time
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct.inference import MRF, alpha_expansion, map_mrf
+from sstruct.inference import MRF, alpha_expansion, map_mrf, viterbi
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
 from tests.reference import mrf as reference
@@ -171,6 +171,23 @@ def test_trees_are_exact(n_nodes, kind, seed, new_rng):
         assert result.lower_bound == pytest.approx(least, abs=1e-6 * (1 + abs(least)))
 
 
+def test_chains_do_not_copy_their_table(rng):
+    n_nodes, n_labels = 3000, 50
+    table = rng.random((n_labels, n_labels))
+    edges = np.stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)], axis=1)
+    model = MRF(rng.random((n_nodes, n_labels)), edges, table, 0.5 + rng.random(n_nodes - 1))
+    tracemalloc.start()
+    result = map_mrf(model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert result.gap == 0
+    tables = 8 * (n_nodes - 1) * n_labels**2
+    assert peak < tables / 4
+    scores = -model.weights[:, None, None] * table
+    _, value = viterbi(-model.node_costs.reshape(-1, n_labels), scores)
+    assert result.energy == pytest.approx(-value)
+
+
 def test_bounds_of_sweeps_do_not_fall(new_rng):
     from sstruct._oracles._message_passing import MessagePassing
 
@@ -313,9 +330,6 @@ def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
     for result in (late, stopped):
         assert result.energy == model.energy(result.labels)
         assert result.lower_bound <= result.energy
-    start = time.process_time()
-    map_mrf(model, method, tol=0, max_iter=10**6, max_time=0.2)
-    assert time.process_time() - start < 20
 
 
 def test_results_are_reproducible(rng):
