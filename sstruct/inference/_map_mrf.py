@@ -7,12 +7,13 @@ import numpy as np
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._solvers.status import Status
 from sstruct.inference._exact import forest, integer_program, is_forest
+from sstruct.inference._fwmap import fwmap
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
 
-METHODS = ("auto", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
+METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
 def map_mrf(mrf, method="auto", tol=1e-6, max_time=None, *, max_iter=1000, random_state=None):
@@ -114,6 +115,8 @@ def _run(mrf, method, record, max_time, max_iter, random_state):
         return Status.CONVERGED
     if method == "exact":
         return integer_program(mrf, record, max_time)
+    if method == "fwmap":
+        return fwmap(mrf, record, max_iter, random_state)
     return message_passing(mrf, record, max_iter, averaged=method == "trws")
 
 

@@ -244,7 +244,7 @@ def test_the_doors_check_what_comes_in(rng):
         problem.py_loss(0, wrong)
     wrong = code.copy()
     wrong[-1] ^= 1 << 20
-    with pytest.raises(ValueError, match="free term .* is not that of its labels"):
+    with pytest.raises(ValueError, match=r"free term .* is not that of its labels"):
         problem.py_loss(0, wrong)
     with pytest.raises(ValueError, match="losses of a positive weight, found 0"):
         problem.py_maximize(0, np.zeros(problem.n_weights), 0.0)
