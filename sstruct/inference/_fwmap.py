@@ -24,6 +24,8 @@ from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._tree_cover import tree_cover
 
+# The engine's steps. Corrective ones need true distances.
+STEPS = {"exact": "corrective", "published": "fw"}
 # Iterations between two evaluations of h, and between two moves of the centre (paper 003).
 EVALUATE_EVERY = 5
 MOVE_EVERY = 10
@@ -101,7 +103,7 @@ class Proximal(FrankWolfe):
         return free + at - bound, disagreement(self.problem.copy_start, y)
 
 
-def fwmap(mrf, record, max_iter, random_state, *, weight=None, step="corrective"):
+def fwmap(mrf, record, max_iter, random_state, weight, step):
     """Maximise the bound of a decomposition into trees; return the status.
 
     Parameters
@@ -112,13 +114,8 @@ def fwmap(mrf, record, max_iter, random_state, *, weight=None, step="corrective"
         Gets bounds, and labellings after local search.
     max_iter : int
         Iterations: an exact pass with its approximate ones each.
-    random_state : as of `map_mrf`
-        Of the order of trees.
-    weight : float, default=None
-        c, kept as it is. None: chosen and adapted.
-    step : str
-        A step of the engine, or "published": a Frank-Wolfe step whose length does not see that
-        copies move together.
+    random_state, weight, step
+        As of `map_mrf`: the last two as proximal_weight and step.
     """
     model, order = pairwise_model(mrf)
     cover = tree_cover(model.n_nodes, model.edges)
@@ -129,13 +126,17 @@ def fwmap(mrf, record, max_iter, random_state, *, weight=None, step="corrective"
     except ValueError:
         return Status.INFEASIBLE
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    engine = Proximal(problem, Options(step="fw" if step == "published" else step, seed=seed))
+    engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
     search = _Search(mrf, record, SequentialRounding(problem, order))
     best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
     record.bound(best_bound)
     search.round(best)
     is_adaptive = weight is None
-    engine.move(best, _first_weight(record, engine, best_bound) if is_adaptive else weight)
+    if is_adaptive:
+        weight = _first_weight(record, engine, best_bound)
+    elif weight == "paper":
+        weight = formula_18(problem.n_blocks)
+    engine.move(best, weight)
     for iteration in range(1, max_iter + 1):
         in_time = engine.iterate(record.deadline)
         if iteration % EVALUATE_EVERY == 0 or not in_time:
