@@ -128,6 +128,7 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
     search = _Search(mrf, record, SequentialRounding(problem, order))
+    begin = len(record.rows)
     best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
     record.bound(best_bound)
     search.round(best)
@@ -154,7 +155,7 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
         record.row()
         if not in_time or record.is_late():
             return Status.TIME_LIMIT
-        if record.has_stalled(PATIENCE):
+        if record.has_stalled(PATIENCE, begin):
             return Status.STALLED
         if iteration % MOVE_EVERY == 0:
             weight = engine.weight

@@ -48,7 +48,7 @@ def map_mrf(
         * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^19
           variables: labels of nodes and entries of tables.
         * ``"auto"``: max-sum where the model is a forest, a cut where that is exact, else
-          ``"trws"``.
+          ``"trws"`` and, where that stalls with a gap, ``"fwmap"`` after it.
     tol : float, default=1e-6
         Stop where energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
@@ -125,15 +125,17 @@ def map_mrf(
         _check_number(proximal_weight, "proximal_weight", 0, False)
     if step not in ("exact", "published"):
         raise ValueError(f"step must be 'exact' or 'published'; found {step!r}")
-    if method == "auto":
+    is_auto = method == "auto"
+    if is_auto:
         method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
     record = Record(mrf, labels, tol, max_time)
     try:
-        if method == "fwmap":
-            status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step)
-        else:
+        if method != "fwmap":
             status = _run(mrf, method, record, max_time, max_iter, random_state)
+        if method == "fwmap" or (is_auto and status == Status.STALLED):
+            method = "fwmap"
+            status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)

@@ -30,11 +30,26 @@ def test_any_model(n_nodes, density, kind, n_factors, seed, new_rng):
     check(result, plain, reference.minimum(plain))
 
 
+def frustrated_model(rng, n_nodes=6, n_labels=3):
+    """Any two nodes attract or repel each other: the linear program is seldom tight."""
+    edges = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
+    return reference.Model(
+        [0.1 * rng.normal(size=n_labels) for _ in range(n_nodes)],
+        edges,
+        [rng.normal(size=(n_labels, n_labels)) for _ in edges],
+        np.ones(len(edges)),
+    )
+
+
 @pytest.mark.parametrize("step", ["exact", "published"])
 def test_bounds_converge_to_the_linear_program(step, new_rng):
     n_open = 0
-    for seed in range(40):
-        plain = reference.random_model(new_rng(seed), 7, 0.9, KINDS[seed % 3], most_labels=3)
+    for seed in range(30):
+        plain = (
+            reference.random_model(new_rng(seed), 7, 0.9, KINDS[seed % 3], most_labels=3)
+            if seed < 20
+            else frustrated_model(new_rng(seed))
+        )
         value = reference.local_polytope(plain)
         if value == np.inf:
             continue
@@ -223,6 +238,22 @@ def test_weights_of_the_proximal_term(rng):
     )
     small, large = (map_mrf(m, "fwmap", max_iter=10) for m in (model, scaled))
     assert large.lower_bound == pytest.approx(1e6 * small.lower_bound, rel=1e-4)
+
+
+def test_auto_goes_on_where_messages_have_stalled(new_rng):
+    n_better = 0
+    for seed in range(10):
+        plain = frustrated_model(new_rng(seed))
+        model = MRF(*plain.arguments())
+        passed, result = map_mrf(model, "trws"), map_mrf(model)
+        check(result, plain, reference.minimum(plain))
+        assert result.lower_bound >= passed.lower_bound
+        assert result.energy <= passed.energy
+        assert result.method == ("fwmap" if passed.status == "STALLED" else "trws")
+        if result.method == "fwmap":
+            assert len(result.history["energy"]) > len(passed.history["energy"])
+            n_better += result.lower_bound > passed.lower_bound + 1e-4
+    assert n_better >= 2
 
 
 @pytest.mark.parametrize(
