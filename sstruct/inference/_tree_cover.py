@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._oracles._tree_cover import ForestPartition, trees_of_forests
+from sstruct._oracles._tree_cover import ForestPartition, elimination, trees_of_forests
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,14 @@ def tree_cover(n_nodes, edges):
     applications. Algorithmica 7, 1992, section 2.
     """
     edges = np.asarray(edges, dtype=np.int32).reshape(-1, 2)
-    least = least_forests(n_nodes, edges)
+    rank, least = elimination(n_nodes, edges)
+    least = max(least, least_forests(n_nodes, edges))
     forest_of = _paths(n_nodes, edges, least)
     if forest_of is None:
-        forest_of = ForestPartition(n_nodes, edges, max(least, 1)).run()
+        # Nodes come back with their edges to those that are there: few, as few were left with them.
+        order = np.argsort(-rank[edges].min(axis=1), kind="stable")
+        forest_of = np.empty(len(edges), dtype=np.int32)
+        forest_of[order] = ForestPartition(n_nodes, edges[order], least).run()
     n_forests = int(forest_of.max(initial=-1)) + 1
     return TreeCover(n_forests, *trees_of_forests(n_nodes, edges, forest_of, n_forests))
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._tree_cover import trees_of_forests
+from sstruct._oracles._tree_cover import ForestPartition, elimination, trees_of_forests
 from sstruct._problems.grid_edges import grid_edges
 from sstruct.inference._tree_cover import tree_cover
 
@@ -58,6 +58,35 @@ def test_covers_are_minimal(n_nodes, density, seed, new_rng):
     cover = tree_cover(n_nodes, edges)
     check(cover, n_nodes, edges)
     assert cover.n_forests == arboricity(n_nodes, edges)
+
+
+@settings(max_examples=40)
+@given(n_nodes=st.integers(2, 8), seed=st.integers(0, 10**6))
+def test_exchanges_alone_find_the_least_number(n_nodes, seed, new_rng):
+    # From one forest on, and in any order: edges that find no place by themselves.
+    edges = random_graph(new_rng(seed), n_nodes, 0.8)
+    least = arboricity(n_nodes, edges)
+    for first in range(1, least + 1):
+        forest_of = ForestPartition(n_nodes, edges, first).run()
+        assert set(forest_of.tolist()) <= set(range(max(least, 1)))
+        trees_of_forests(n_nodes, edges, forest_of, max(least, 1))  # raises if there is a cycle
+
+
+@settings(max_examples=60)
+@given(n_nodes=st.integers(1, 10), density=st.floats(0, 1), seed=st.integers(0, 10**6))
+def test_elimination_takes_least_degrees(n_nodes, density, seed, new_rng):
+    edges = random_graph(new_rng(seed), n_nodes, density)
+    rank, least = elimination(n_nodes, edges)
+    assert sorted(rank.tolist()) == list(range(n_nodes))
+    most, bound = 0, 0
+    for v in np.argsort(rank):
+        left = edges[(rank[edges] >= rank[v]).all(axis=1)]
+        n_left = n_nodes - rank[v]
+        degree = np.bincount(left.ravel(), minlength=n_nodes)
+        most = max(most, degree[rank >= rank[v]].min())
+        assert degree[v] <= most
+        bound = max(bound, -(-len(left) // (n_left - 1)) if n_left > 1 else 0)
+    assert least == bound <= arboricity(n_nodes, edges)
 
 
 def test_a_dense_part_of_a_sparse_graph(rng):
