@@ -32,6 +32,8 @@ cdef class MapProblem(BlockProblem):
         self, Py_ssize_t t, const double* w, double weight, const int32_t* code) noexcept nogil
     cdef void beliefs(
         self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil
+    cdef int conclude(
+        self, Py_ssize_t t, double weight, int32_t* code, double* value) except -1 nogil
     cdef int minimize(
         self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
         double* value) except -1 nogil

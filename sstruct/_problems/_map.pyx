@@ -221,10 +221,9 @@ cdef class MapProblem(BlockProblem):
         Messages go up the tree; on the way down each place takes the best label below its parent's.
         """
         cdef const MRFCosts* costs = &self.packed.costs
-        cdef Py_ssize_t p, k, s, best, n, first = self.start[t], size = self.start[t + 1] - first
+        cdef Py_ssize_t p, k, best, n, first = self.start[t], size = self.start[t + 1] - first
         cdef double* belief
         cdef double* message = &self.message[0]
-        cdef double free
         self.beliefs(t, centre, w, weight)
         for p in range(size - 1, 0, -1):
             self.packed.send(
@@ -244,7 +243,13 @@ cdef class MapProblem(BlockProblem):
                 if belief[k] < belief[best]:
                     best = k
             code[p] = <int32_t> best
-        free = self.free_term(t, code)
+        return self.conclude(t, weight, code, value)
+
+    cdef int conclude(
+            self, Py_ssize_t t, double weight, int32_t* code, double* value) except -1 nogil:
+        """Write the free term of a code's labels, and their value by the potentials of `beliefs`."""
+        cdef Py_ssize_t p, s, first = self.start[t], size = self.start[t + 1] - first
+        cdef double free = self.free_term(t, code)
         if not free < INFINITY:
             with gil:
                 raise ValueError(

@@ -76,6 +76,32 @@ cdef class SequentialRounding:
             for k in range(costs.n_labels[v]):
                 belief[k] += out[k]
 
+    cdef void send_all(self, MapProblem problem, const double* multipliers) noexcept nogil:
+        """Messages of all trees; a block of nodes without edges has none."""
+        cdef Py_ssize_t t
+        for t in range(problem.n_blocks):
+            if problem.edge[problem.start[t + 1] - 1] >= 0:
+                problem.beliefs(t, NULL, multipliers, 1.0)
+                self.send(problem, t)
+
+    def sums(self, const double[::1] multipliers):
+        """Return costs of all labels of all nodes with their messages, one after another."""
+        cdef MapProblem problem = self.problem
+        cdef const MRFCosts* costs = &problem.packed.costs
+        cdef Py_ssize_t v, i, k
+        cdef double* message
+        problem._check_weights(multipliers)
+        found = np.array(problem.model.node_costs)
+        cdef double[::1] out = found
+        with nogil:
+            self.send_all(problem, &multipliers[0])
+            for v in range(costs.n_nodes):
+                for i in range(problem.packed.arc_first[v], problem.packed.arc_first[v + 1]):
+                    message = self.message(problem.packed.arc[i], v)
+                    for k in range(costs.n_labels[v]):
+                        out[costs.node_start[v] + k] += message[k]
+        return found
+
     def run(self, const double[::1] multipliers, bint forward):
         """Return labels (V,) int32, found in the order or in its reverse.
 
@@ -83,16 +109,14 @@ cdef class SequentialRounding:
         """
         cdef MapProblem problem = self.problem
         cdef const MRFCosts* costs = &problem.packed.costs
-        cdef Py_ssize_t t, i, j, k, v, u, e, best, n = costs.n_nodes
+        cdef Py_ssize_t i, j, k, v, u, e, best, n = costs.n_nodes
         cdef double* conditional = &self.source[0]
         cdef double* message
         problem._check_weights(multipliers)
         found = np.empty(n, dtype=np.int32)
         cdef int32_t[::1] labels = found
         with nogil:
-            for t in range(problem.n_blocks):
-                problem.beliefs(t, NULL, &multipliers[0], 1.0)
-                self.send(problem, t)
+            self.send_all(problem, &multipliers[0])
             memset(&self.is_labelled[0], 0, n)
             for i in range(n):
                 v = self.order[i if forward else n - 1 - i]

@@ -63,11 +63,14 @@ def oracle_work(model, cover):
     """About what a minimisation of each tree costs, in scalar multiply-adds."""
     n_labels = model.n_labels.astype(np.int64)
     edge = cover.edge
-    is_table = model.table_form[model.edge_table[edge]] == 0
-    ends = n_labels[model.edges[edge]]
+    has_edge = edge >= 0
+    is_table = np.zeros(len(edge), dtype=bool)
+    is_table[has_edge] = model.table_form[model.edge_table[edge[has_edge]]] == 0
+    ends = np.ones((len(edge), 2), dtype=np.int64)
+    ends[has_edge] = n_labels[model.edges[edge[has_edge]]]
     longer = ends.max(axis=1)
     message = 20 + np.where(is_table, ends.prod(axis=1) / 4 + longer, 8.0 * longer)
-    work = 20 + 3 * n_labels[cover.node] + np.where(edge < 0, 0, message)
+    work = 20 + 3 * n_labels[cover.node] + np.where(has_edge, message, 0)
     return np.add.reduceat(work, cover.start[:-1])
 
 

@@ -125,13 +125,22 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
         problem = MapProblem(model, cover, step == "published")
     except ValueError:
         return Status.INFEASIBLE
+    search = _Search(mrf, record, SequentialRounding(problem, order))
+    return ascend(problem, record, search.round, max_iter, random_state, weight, step)
+
+
+def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
+    """Maximise the bound of a problem's blocks; return the status.
+
+    offer_labels : function of multipliers that offers a labelling to the record; the other
+    parameters as of `fwmap`.
+    """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
-    search = _Search(mrf, record, SequentialRounding(problem, order))
     begin = len(record.rows)
     best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
     record.bound(best_bound)
-    search.round(best)
+    offer_labels(best)
     is_adaptive = weight is None
     if is_adaptive:
         weight = _first_weight(record, engine, best_bound)
@@ -146,7 +155,7 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
             record.bound(bound)
             if bound > best_bound:
                 best, best_bound = at, bound
-                search.round(best)
+                offer_labels(best)
             promised, disagreed = engine.gap_quantities(at, bound)
             is_solved = promised <= record.tol * (1 + abs(bound)) and disagreed <= AGREEMENT
             if is_solved or record.is_closed():

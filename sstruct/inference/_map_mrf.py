@@ -116,15 +116,7 @@ def map_mrf(
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
-    _check_number(tol, "tol", 0, True)
-    if max_time is not None:
-        _check_number(max_time, "max_time", 0, False)
-    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
-        raise ValueError(f"max_iter must be an integer of at least 1; found {max_iter!r}")
-    if proximal_weight is not None and proximal_weight != "paper":
-        _check_number(proximal_weight, "proximal_weight", 0, False)
-    if step not in ("exact", "published"):
-        raise ValueError(f"step must be 'exact' or 'published'; found {step!r}")
+    check_options(tol, max_time, max_iter, proximal_weight, step)
     is_auto = method == "auto"
     if is_auto:
         method = _best_method(mrf)
@@ -163,6 +155,19 @@ def _best_method(mrf):
     if is_forest(mrf):
         return "exact"
     return "trws" if no_cut(mrf) else "graph-cut"
+
+
+def check_options(tol, max_time, max_iter, proximal_weight, step):
+    """Raise ValueError where one is out of range."""
+    _check_number(tol, "tol", 0, True)
+    if max_time is not None:
+        _check_number(max_time, "max_time", 0, False)
+    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1; found {max_iter!r}")
+    if proximal_weight is not None and proximal_weight != "paper":
+        _check_number(proximal_weight, "proximal_weight", 0, False)
+    if step not in ("exact", "published"):
+        raise ValueError(f"step must be 'exact' or 'published'; found {step!r}")
 
 
 def _check_number(value, name, least, may_equal):
