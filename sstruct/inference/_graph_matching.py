@@ -12,6 +12,7 @@ from sstruct.inference._fwmap import LOOKS, ascend
 from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._matching import matching_model
+from sstruct.inference._mrf import MRF
 from sstruct.inference._tree_cover import TreeCover, tree_cover
 
 
@@ -58,9 +59,10 @@ def graph_matching(
 
     Notes
     -----
-    Left nodes are those of a model whose labels are right nodes. Its pairwise costs go to trees;
-    that no two nodes have the same label is a term of its own, a linear assignment. Bounds are of
-    the relaxation that joins the trees' with the assignment's.
+    Left nodes are those of a model whose labels are right nodes. Its pairwise costs go to trees,
+    whose tables forbid the same right node for both; that no two nodes at all have the same is a
+    term of its own, a linear assignment. Bounds are of the relaxation that joins the trees' with
+    the assignment's.
 
     References
     ----------
@@ -79,15 +81,15 @@ def graph_matching(
     """
     check_options(tol, max_time, max_iter, proximal_weight, step)
     exclusive = matching_model(unary, pairwise)
-    free = matching_model(unary, pairwise, exclusive=False).mrf
+    model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
     n_right = np.shape(unary)[1]
     nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
     record = Record(exclusive.mrf, nothing, tol, max_time)
     columns = np.concatenate([
         np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
     ])  # fmt: skip
-    problem = MatchingProblem(free, _with_all_nodes(free), columns, step == "published")
-    rounding = SequentialRounding(problem, np.arange(free.n_nodes))
+    problem = MatchingProblem(model, _with_all_nodes(model), columns, step == "published")
+    rounding = SequentialRounding(problem, np.arange(model.n_nodes))
     search = PackedMRF(exclusive.mrf)
 
     def offer_labels(multipliers):
@@ -96,9 +98,9 @@ def graph_matching(
             problem.rows,
             columns,
             rounding.sums(multipliers),
-            free.node_start,
+            model.node_start,
         )
-        record.offer(labels, search.improve(labels, LOOKS * free.n_nodes))
+        record.offer(labels, search.improve(labels, LOOKS * model.n_nodes))
 
     try:
         status = ascend(
@@ -108,6 +110,18 @@ def graph_matching(
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")
     return replace(result, labels=exclusive.matching(result.labels))
+
+
+def _coupled(exclusive, free):
+    """The model of the pairs that have costs, whose tables forbid the same right node too."""
+    has_costs = np.isin(
+        exclusive.edges @ [exclusive.n_nodes, 1], free.edges @ [exclusive.n_nodes, 1]
+    )
+    return MRF(
+        [exclusive.node_cost(v) for v in range(exclusive.n_nodes)],
+        exclusive.edges[has_costs],
+        [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
+    )
 
 
 def _with_all_nodes(model):
