@@ -153,9 +153,9 @@ def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
             at = engine.multipliers
             bound = problem.bound(at)
             record.bound(bound)
+            offer_labels(at)
             if bound > best_bound:
                 best, best_bound = at, bound
-                offer_labels(best)
             promised, disagreed = engine.gap_quantities(at, bound)
             is_solved = promised <= record.tol * (1 + abs(bound)) and disagreed <= AGREEMENT
             if is_solved or record.is_closed():

@@ -1,5 +1,7 @@
 """FWMAP on real models: tight ones are solved, hard ones have better bounds than messages."""
 
+import functools
+
 import pytest
 
 from sstruct.inference import graph_matching, map_mrf, read_dd, read_uai
@@ -38,12 +40,18 @@ def test_bounds_of_grids_are_those_of_messages(name):
     assert result.lower_bound == pytest.approx(messages.lower_bound, rel=1e-5)
 
 
+@functools.cache
+def problems(path):
+    return read_dd(path)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("mgm_house"))
 def test_matchings_of_houses(name):
     path, _, first, second = name.split()
     energy, is_minimum = reference_energy(name)
     assert is_minimum
-    problem = read_dd(FOLDER / path)[int(first), int(second)]
-    result = graph_matching(*problem, max_iter=300)
+    problem = problems(FOLDER / path)[int(first), int(second)]
+    result = graph_matching(*problem, max_iter=5000)
     assert result.lower_bound <= energy + 1e-5
     assert energy - 1e-5 <= result.energy <= energy + 1e-3 * abs(energy)
