@@ -6,7 +6,7 @@
 #     shrinks by it too: its linear part does, and so does lam in the rest.
 # (c) The same in warm_start.py, on exported arrays, is for fits of their own; a path changes its state
 #     in place, at the cost of a look at each dual weight.
-"""Changes of lambda that a state survives."""
+"""Changes of lambda, and of losses, that a state survives."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._solvers._scratch cimport reserve
 from sstruct._solvers._state cimport DualState
-from sstruct._solvers._working_set cimport WorkingSet, find, insert
+from sstruct._solvers._working_set cimport WorkingSet, find, insert, labeling
 
 import numpy as np
 
@@ -70,6 +70,28 @@ def keep_dual_weights(DualState state not None, double lam):
     for i in range(state.problem.n_blocks):
         state.gap_estimates[i] = state.working_gaps[i] = INFINITY
     state.rebuild()
+
+
+def reload_losses(DualState state not None, double lam):
+    """Set lambda, ask the problem for all losses anew, and keep labelings and dual weights.
+
+    For a problem whose losses have changed; the truth's is still 0. w is computed anew, and no gap
+    is known.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages of iterates.
+    lam : float
+        Positive.
+    """
+    cdef Py_ssize_t i, k
+    cdef WorkingSet* working_set
+    for i in range(state.problem.n_blocks):
+        working_set = &state.working_sets[i]
+        for k in range(1, working_set.size):
+            state.problem.loss(i, labeling(working_set, k), &working_set.loss[k])
+    keep_dual_weights(state, lam)
 
 
 def start_at_largest_losses(DualState state not None):

@@ -9,6 +9,7 @@ from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
 from sstruct.inference._dd import MatchingProblem, read_dd
+from sstruct.inference._graph_matching import graph_matching
 from sstruct.inference._map_mrf import map_mrf
 from sstruct.inference._map_result import MapResult
 from sstruct.inference._mrf import MRF
@@ -21,6 +22,7 @@ __all__ = [
     "alpha_expansion",
     "distance_transform",
     "graph_cut",
+    "graph_matching",
     "map_mrf",
     "max_marginals",
     "maxflow",

@@ -97,9 +97,12 @@ class Record:
         """Whether the time is over."""
         return time.monotonic() >= self.deadline
 
-    def has_stalled(self, window):
-        """Whether neither energy nor bound moved in the last `window` rows, by the tolerance."""
-        if len(self.rows) <= window:
+    def has_stalled(self, window, begin=0):
+        """Whether neither energy nor bound moved in the last `window` rows, by the tolerance.
+
+        begin : rows that do not count
+        """
+        if len(self.rows) - begin <= window:
             return False
         _, bound, energy = self.rows[-1 - window]
         gain = self.lower_bound - bound if self.lower_bound > -np.inf else 0.0

@@ -1,0 +1,213 @@
+"""FWMAP: the engine's passes over the trees of a model, under a proximal loop.
+
+With h(lambda) the sum of the trees' minima, a proximal step maximises h(lambda) -
+|lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The engine minimises
+lam / 2 |w|^2 + sum_t H_t(w); its losses are those of another centre, because its truths' planes
+y0 stand at zero:
+
+    lam = 1 / c,    centre = mu + c P sum_t E_t y0,    lambda = centre + w = mu + c P y,
+
+y being the mean planes. Moving mu keeps y: only losses change (MapProblem).
+"""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._problems._map import MapProblem
+from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._problems.map_arguments import disagreement, project
+from sstruct._solvers._rescale import reload_losses
+from sstruct._solvers._state import DualState
+from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.status import Status
+from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._tree_cover import tree_cover
+
+# The engine's steps. Corrective ones need true distances.
+STEPS = {"exact": "corrective", "published": "fw"}
+# Iterations between two evaluations of h, and between two moves of the centre (paper 003).
+EVALUATE_EVERY = 5
+MOVE_EVERY = 10
+# Sum of disagreements that counts as none: B of eq. 10.
+AGREEMENT = 1e-3
+# Iterations without any progress after which one is not waited for.
+PATIENCE = 300
+# Local search after each rounding: at most so many looks at each node.
+LOOKS = 20
+# The proximal weight doubles where what the planes still promise, A of eq. 10, is so small a share
+# of the proximal term |lambda - mu|^2 / (2 c): steps are solved well and could be longer. It
+# halves where A is so many times the term: the planes describe h badly so far away.
+TOO_SHORT = 0.5
+TOO_LONG = 30.0
+
+
+def formula_18(n_trees):
+    """The proximal weight of paper 003: a fit to three of its instances, in their units."""
+    return 1.5e6 / (n_trees + 22) ** 2
+
+
+class Proximal(FrankWolfe):
+    """The engine over the trees of a model, with a centre that moves.
+
+    Parameters
+    ----------
+    problem : MapProblem
+    options : Options
+        With the engine's step, schedule and seed.
+
+    Attributes
+    ----------
+    mu : ndarray of shape (n_weights,)
+        The centre of the proximal term; 0 at first.
+    weight : float
+        c; 1 at first.
+    """
+
+    def __init__(self, problem, options):
+        n = problem.n_blocks
+        super().__init__(problem, DualState(problem, 1.0, np.ones(n), 0), np.ones(n), options)
+        self.mu, self.weight = np.zeros(problem.n_weights), 1.0
+        y0, _ = self.mean_planes()
+        self.y0 = project(problem.copy_start, y0)
+        self.move(self.mu, self.weight)
+
+    def move(self, mu, weight):
+        """Put the centre at mu with another weight; planes and their dual weights are kept."""
+        self.mu[:] = mu
+        self.weight = weight
+        self.problem.recentre(self.mu + weight * self.y0)
+        reload_losses(self.state, 1 / weight)
+
+    def iterate(self, deadline):
+        """Make an exact pass and its approximate ones; return whether there was time."""
+        self.deadline = deadline
+        in_time = self._passes()
+        self.n_passes += 1
+        return in_time
+
+    @property
+    def multipliers(self):
+        """lambda of the present w; copies sum to zero, to rounding."""
+        at = self.mu + self.weight * self.y0 + self.state.live_w
+        return project(self.problem.copy_start, at)
+
+    def mean_planes(self):
+        """Return y, marginals of labels with a copy for each tree, and their free term."""
+        return self.problem.mean_planes(self.state.export())
+
+    def gap_quantities(self, multipliers, bound):
+        """Return A and B of eq. 10: both are 0 at the optimum alone."""
+        y, free = self.mean_planes()
+        at = float(y @ multipliers)
+        return free + at - bound, disagreement(self.problem.copy_start, y)
+
+
+def fwmap(mrf, record, max_iter, random_state, weight, step):
+    """Maximise the bound of a decomposition into trees; return the status.
+
+    Parameters
+    ----------
+    mrf : MRF
+        Factors become nodes (`pairwise_model`).
+    record : Record
+        Gets bounds, and labellings after local search.
+    max_iter : int
+        Iterations: an exact pass with its approximate ones each.
+    random_state, weight, step
+        As of `map_mrf`: the last two as proximal_weight and step.
+    """
+    model, order = pairwise_model(mrf)
+    cover = tree_cover(model.n_nodes, model.edges)
+    if cover.n_trees == 0:
+        return _nodes_alone(record)
+    try:
+        problem = MapProblem(model, cover, step == "published")
+    except ValueError:
+        return Status.INFEASIBLE
+    search = _Search(mrf, record, SequentialRounding(problem, order))
+    return ascend(problem, record, search.round, max_iter, random_state, weight, step)
+
+
+def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
+    """Maximise the bound of a problem's blocks; return the status.
+
+    offer_labels : function of multipliers that offers a labelling to the record; the other
+    parameters as of `fwmap`.
+    """
+    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
+    begin = len(record.rows)
+    best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
+    record.bound(best_bound)
+    offer_labels(best)
+    is_adaptive = weight is None
+    if is_adaptive:
+        weight = _first_weight(record, engine, best_bound)
+    elif weight == "paper":
+        weight = formula_18(problem.n_blocks)
+    engine.move(best, weight)
+    for iteration in range(1, max_iter + 1):
+        in_time = engine.iterate(record.deadline)
+        if iteration % EVALUATE_EVERY == 0 or not in_time:
+            at = engine.multipliers
+            bound = problem.bound(at)
+            record.bound(bound)
+            offer_labels(at)
+            if bound > best_bound:
+                best, best_bound = at, bound
+            promised, disagreed = engine.gap_quantities(at, bound)
+            is_solved = promised <= record.tol * (1 + abs(bound)) and disagreed <= AGREEMENT
+            if is_solved or record.is_closed():
+                record.row()
+                return Status.CONVERGED
+        record.row()
+        if not in_time or record.is_late():
+            return Status.TIME_LIMIT
+        if record.has_stalled(PATIENCE, begin):
+            return Status.STALLED
+        if iteration % MOVE_EVERY == 0:
+            weight = engine.weight
+            if is_adaptive:
+                moved = engine.multipliers - engine.mu
+                weight = _next_weight(weight, promised, float(moved @ moved) / (2 * weight))
+            engine.move(best, weight)
+    return Status.MAX_ITER
+
+
+def _nodes_alone(record):
+    """Without edges each node's best label is best; the record has begun with them."""
+    if record.energy == np.inf:
+        return Status.INFEASIBLE
+    record.bound(record.energy)
+    return Status.CONVERGED
+
+
+def _first_weight(record, engine, bound):
+    """The weight whose first step would close the gap if h were linear: Polyak's."""
+    gap = record.energy - bound
+    length = float(engine.y0 @ engine.y0)
+    if not (0 < gap < np.inf and length > 0):
+        return formula_18(engine.problem.n_blocks)
+    return gap / length
+
+
+def _next_weight(weight, promised, proximal):
+    """The weight after a move of the centre, from A and |lambda - mu|^2 / (2 c) before it."""
+    if promised < TOO_SHORT * proximal:
+        return 2 * weight
+    return weight / 2 if promised > TOO_LONG * proximal else weight
+
+
+class _Search:
+    """Labellings from multipliers: rounding in both directions in turn, then local search."""
+
+    def __init__(self, mrf, record, rounding):
+        self.mrf, self.record, self.rounding = mrf, record, rounding
+        self.own, self.forward = PackedMRF(mrf), True
+
+    def round(self, multipliers):
+        """Offer a labelling to the record."""
+        labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
+        self.forward = not self.forward
+        self.record.offer(labels, self.own.improve(labels, LOOKS * self.mrf.n_nodes))

@@ -1,0 +1,137 @@
+"""Graph matching: trees of pairwise costs and an assignment term."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._problems._matching import MatchingProblem, assignment
+from sstruct._solvers.status import Status
+from sstruct.inference._fwmap import LOOKS, ascend
+from sstruct.inference._map_mrf import check_options
+from sstruct.inference._map_result import Record
+from sstruct.inference._matching import matching_model
+from sstruct.inference._mrf import MRF
+from sstruct.inference._tree_cover import TreeCover, tree_cover
+
+
+def graph_matching(
+    unary,
+    pairwise,
+    tol=1e-6,
+    max_time=None,
+    *,
+    max_iter=1000,
+    random_state=None,
+    proximal_weight=None,
+    step="exact",
+):
+    """Assign left nodes to different right nodes, or to none, at low cost with a bound.
+
+    The cost of a matching is the sum of the costs of its assignments and of its pairs of
+    assignments; a left node that stays unassigned costs 0.
+
+    Parameters
+    ----------
+    unary : array-like of shape (n_left, n_right)
+        Cost of each assignment, finite, or ``+inf`` where there is none.
+    pairwise : sparse or dense array of shape (n_left * n_right, n_left * n_right)
+        Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
+        finite; that of the transposed entry is added. Entries of assignments that exclude one
+        another, or that there are not, are without effect.
+    tol, max_time, max_iter, random_state, proximal_weight, step
+        As of ``"fwmap"`` in :func:`map_mrf`.
+
+    Returns
+    -------
+    result : MapResult
+        `labels` is the right node of each left node, -1 where it is unassigned.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, a cost is NaN or not as said, or a parameter is out of range.
+
+    See Also
+    --------
+    read_dd : Reads matching problems from a file.
+
+    Notes
+    -----
+    Left nodes are those of a model whose labels are right nodes. Its pairwise costs go to trees,
+    whose tables forbid the same right node for both; that no two nodes at all have the same is a
+    term of its own, a linear assignment. Bounds are of the relaxation that joins the trees' with
+    the assignment's.
+
+    References
+    ----------
+    P. Swoboda, V. Kolmogorov. MAP inference via block-coordinate Frank-Wolfe algorithm. CVPR 2019,
+    section 3.3.
+
+    Examples
+    --------
+    Both left nodes would rather have right node 0:
+
+    >>> import numpy as np
+    >>> from sstruct.inference import graph_matching
+    >>> result = graph_matching([[-3.0, -1.0], [-2.0, -1.5]], np.zeros((4, 4)))
+    >>> result.labels, result.energy, result.status
+    (array([0, 1], dtype=int32), -4.5, 'CONVERGED')
+    """
+    check_options(tol, max_time, max_iter, proximal_weight, step)
+    exclusive = matching_model(unary, pairwise)
+    model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
+    n_right = np.shape(unary)[1]
+    nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
+    record = Record(exclusive.mrf, nothing, tol, max_time)
+    columns = np.concatenate([
+        np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
+    ])  # fmt: skip
+    problem = MatchingProblem(model, _with_all_nodes(model), columns, step == "published")
+    rounding = SequentialRounding(problem, np.arange(model.n_nodes))
+    search = PackedMRF(exclusive.mrf)
+
+    def offer_labels(multipliers):
+        labels = assignment(
+            problem.assignment_costs,
+            problem.rows,
+            columns,
+            rounding.sums(multipliers),
+            model.node_start,
+        )
+        record.offer(labels, search.improve(labels, LOOKS * model.n_nodes))
+
+    try:
+        status = ascend(
+            problem, record, offer_labels, max_iter, random_state, proximal_weight, step
+        )
+    except KeyboardInterrupt:
+        status = Status.INTERRUPTED
+    result = record.result(status, "fwmap")
+    return replace(result, labels=exclusive.matching(result.labels))
+
+
+def _coupled(exclusive, free):
+    """The model of the pairs that have costs, whose tables forbid the same right node too."""
+    has_costs = np.isin(
+        exclusive.edges @ [exclusive.n_nodes, 1], free.edges @ [exclusive.n_nodes, 1]
+    )
+    return MRF(
+        [exclusive.node_cost(v) for v in range(exclusive.n_nodes)],
+        exclusive.edges[has_costs],
+        [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
+    )
+
+
+def _with_all_nodes(model):
+    """The cover of a model, and a block of all nodes without edges after the trees."""
+    cover, V = tree_cover(model.n_nodes, model.edges), model.n_nodes
+    none = np.full(V, -1, dtype=np.int32)
+    return TreeCover(
+        cover.n_forests,
+        np.append(cover.start, cover.start[-1] + V),
+        np.append(cover.node, np.arange(V, dtype=np.int32)),
+        np.append(cover.parent, none),
+        np.append(cover.edge, none),
+    )

@@ -1,0 +1,291 @@
+"""FWMAP: bounds against enumeration and linear programs, the proximal problem against its dual."""
+
+import signal
+import threading
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct._problems._map import MapProblem
+from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._solvers.frank_wolfe import Options
+from sstruct.inference import MRF, map_mrf
+from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._fwmap import Proximal, formula_18
+from sstruct.inference._tree_cover import tree_cover
+from tests.inference.test_map_mrf import ANY_MODEL, KINDS, check, grid
+from tests.problems.test_map import Terms
+from tests.reference import mrf as reference
+
+STEPS = ["fw", "pairwise", "away", "corrective", "published"]
+
+
+@settings(max_examples=100)
+@given(**ANY_MODEL)
+def test_any_model(n_nodes, density, kind, n_factors, seed, new_rng):
+    plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
+    result = map_mrf(MRF(*plain.arguments()), "fwmap", max_iter=300)
+    check(result, plain, reference.minimum(plain))
+
+
+def frustrated_model(rng, n_nodes=6, n_labels=3):
+    """Any two nodes attract or repel each other: the linear program is seldom tight."""
+    edges = np.array([(u, v) for u in range(n_nodes) for v in range(u)], dtype=np.int32)
+    return reference.Model(
+        [0.1 * rng.normal(size=n_labels) for _ in range(n_nodes)],
+        edges,
+        [rng.normal(size=(n_labels, n_labels)) for _ in edges],
+        np.ones(len(edges)),
+    )
+
+
+@pytest.mark.parametrize("step", ["exact", "published"])
+def test_bounds_converge_to_the_linear_program(step, new_rng):
+    n_open = 0
+    for seed in range(30):
+        plain = (
+            reference.random_model(new_rng(seed), 7, 0.9, KINDS[seed % 3], most_labels=3)
+            if seed < 20
+            else frustrated_model(new_rng(seed))
+        )
+        value = reference.local_polytope(plain)
+        if value == np.inf:
+            continue
+        result = map_mrf(MRF(*plain.arguments()), "fwmap", step=step, max_iter=3000)
+        assert result.status in ("CONVERGED", "STALLED")
+        assert result.lower_bound <= value + 1e-9 * (1 + abs(value))
+        assert result.lower_bound >= value - 1e-4 * (1 + abs(value))
+        n_open += result.gap > 1e-3
+    assert n_open >= 5
+
+
+def test_bounds_with_factors_converge_to_the_program_with_their_marginals(new_rng):
+    for seed in range(10):
+        plain = reference.random_model(new_rng(seed), 5, 0.5, most_labels=3, n_factors=2)
+        model = MRF(*plain.arguments())
+        pairs, _ = pairwise_model(model)
+        lifted = reference.Model(
+            [pairs.node_cost(v) for v in range(pairs.n_nodes)],
+            pairs.edges,
+            [pairs.edge_cost(e) for e in range(pairs.n_edges)],
+            np.ones(pairs.n_edges),
+        )
+        value = reference.local_polytope(lifted)
+        bound = map_mrf(model, "fwmap").lower_bound
+        assert bound == pytest.approx(value, abs=1e-4 * (1 + abs(value)))
+
+
+@settings(max_examples=40)
+@given(n_nodes=st.integers(1, 8), kind=st.sampled_from(KINDS), seed=st.integers(0, 10**6))
+def test_trees_are_exact(n_nodes, kind, seed, new_rng):
+    plain = reference.random_tree(new_rng(seed), n_nodes, kind, most_labels=3)
+    least = reference.minimum(plain)
+    result = map_mrf(MRF(*plain.arguments()), "fwmap")
+    check(result, plain, least)
+    assert result.status == ("CONVERGED" if least < np.inf else "INFEASIBLE")
+    if least < np.inf:
+        assert result.energy == pytest.approx(least, abs=1e-12)
+        assert result.gap <= 1e-12
+
+
+def make(rng, step="corrective", n_nodes=6):
+    """An engine on a random model with its terms by definition."""
+    plain = reference.random_model(rng, n_nodes, 0.8, most_labels=3)
+    model = MRF(*plain.arguments())
+    problem = MapProblem(model, tree_cover(n_nodes, model.edges), step == "published")
+    engine = Proximal(problem, Options(step="fw" if step == "published" else step, seed=1))
+    return engine, Terms(plain, problem)
+
+
+def read_planes(engine, terms):
+    """Marginals and free term of the dual weights, each code read by its definition."""
+    exported, problem = engine.state.export(), engine.problem
+    y, free, at, position = np.zeros(problem.n_weights), problem.constant, 0, 0
+    for t, size in enumerate(exported["size"]):
+        weights = exported["alpha"][at : at + size]
+        assert (weights >= 0).all()
+        assert weights.sum() == pytest.approx(1)
+        for alpha in weights:
+            code = exported["code"][position : position + terms_size(problem, t)]
+            which = terms.allowed[t].index(tuple(code[:-2].tolist()))
+            y += alpha * terms.indicator[t][which]
+            free += alpha * terms.free[t][which]
+            position += len(code)
+        at += size
+    return y, free
+
+
+def terms_size(problem, t):
+    return int(problem.cover.start[t + 1] - problem.cover.start[t]) + 2
+
+
+def dual_value(engine, terms):
+    """f(y) of paper 003, eq. 8: the proximal problem of the planes' mean, and its multipliers."""
+    y, free = read_planes(engine, terms)
+    moved = engine.weight * terms.project(y)
+    at = engine.mu + moved
+    return free + y @ at - moved @ moved / (2 * engine.weight), at
+
+
+def bound_at(engine, terms, multipliers):
+    """h by enumeration."""
+    values = [
+        (free + one @ multipliers).min()
+        for free, one in zip(terms.free, terms.indicator, strict=True)
+    ]
+    return sum(values) + engine.problem.constant
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_proximal_problems_are_solved(step, new_rng):
+    for seed in range(3):
+        rng = new_rng(seed)
+        engine, terms = make(rng, step, 5)
+        for round_ in range(2):
+            centre = terms.project(rng.standard_normal(engine.problem.n_weights))
+            engine.move(centre, 0.05 * (1 + round_))
+            value, previous = np.inf, None
+            for _ in range(30):
+                engine.iterate(np.inf)
+                previous, (value, at) = value, dual_value(engine, terms)
+                assert value <= previous + 1e-12  # every step descends
+                np.testing.assert_allclose(engine.multipliers, at, atol=1e-10)
+                np.testing.assert_allclose(terms.project(at), at, atol=1e-10)
+            moved = at - engine.mu
+            bound = bound_at(engine, terms, at)
+            assert engine.problem.bound(engine.multipliers) == pytest.approx(bound, abs=1e-10)
+            primal = bound - moved @ moved / (2 * engine.weight)
+            # No point of the proximal problem is above `value`, and this one is near it.
+            assert -1e-10 <= value - primal <= (1e-6 if step in STEPS[1:4] else 1e-2)
+            promised, disagreed = engine.gap_quantities(engine.multipliers, bound)
+            assert promised == pytest.approx(value - primal, abs=1e-10)
+            assert disagreed >= 0
+
+
+@pytest.mark.parametrize("step", ["fw", "pairwise", "corrective"])
+def test_the_engines_dual_value_is_the_proximal_problems(step, new_rng):
+    engine, terms = make(new_rng(3), step)
+    engine.move(terms.project(new_rng(4).standard_normal(engine.problem.n_weights)), 0.3)
+    values = [(dual_value(engine, terms)[0], engine.state.dual)]
+    for _ in range(10):
+        engine.iterate(np.inf)
+        values.append((dual_value(engine, terms)[0], engine.state.dual))
+    constant = np.sum(values, axis=1)
+    assert values[0][0] > values[-1][0]
+    np.testing.assert_allclose(constant, constant[0], atol=1e-10)
+
+
+def test_a_move_keeps_the_planes(new_rng):
+    engine, terms = make(new_rng(5))
+    for _ in range(5):
+        engine.iterate(np.inf)
+    y, free = engine.mean_planes()
+    expected = read_planes(engine, terms)
+    np.testing.assert_allclose(y, expected[0], atol=1e-14)
+    assert free == pytest.approx(expected[1])
+    mu = engine.multipliers
+    engine.move(mu, 2.5)
+    np.testing.assert_allclose(engine.mean_planes()[0], y, atol=1e-14)
+    np.testing.assert_allclose(engine.multipliers, mu + 2.5 * terms.project(y), atol=1e-12)
+
+
+@pytest.mark.parametrize("forward", [True, False])
+def test_rounding_of_trees_is_exact(forward, new_rng):
+    for seed in range(40):
+        plain = reference.random_tree(new_rng(seed), 2 + seed % 7, KINDS[seed % 3])
+        model = MRF(*plain.arguments())
+        least = reference.minimum(plain)
+        if least == np.inf:
+            continue
+        problem = MapProblem(model, tree_cover(model.n_nodes, model.edges))
+        rounding = SequentialRounding(problem, new_rng(seed).permutation(model.n_nodes))
+        labels = rounding.run(np.zeros(problem.n_weights), forward)
+        assert reference.energy(plain, labels) == pytest.approx(least, abs=1e-12)
+
+
+def test_rounding_at_the_optimum_of_tight_models(new_rng):
+    n_tight = 0
+    for seed in range(30):
+        plain = reference.random_model(new_rng(seed), 6, 0.5, most_labels=3)
+        value, least = reference.local_polytope(plain), reference.minimum(plain)
+        if least - value < 1e-9:
+            n_tight += 1
+            result = map_mrf(MRF(*plain.arguments()), "fwmap")
+            assert result.energy == pytest.approx(least)
+            assert result.gap <= 2e-6 * (1 + abs(least))
+    assert n_tight >= 10
+
+
+def test_weights_of_the_proximal_term(rng):
+    # Paper 003, section 4: |T| = 64 and 300.
+    assert formula_18(64) == pytest.approx(203, rel=1e-2)
+    assert formula_18(300) == pytest.approx(14.5, rel=1e-2)
+    model = grid(5, 3, rng)
+    default, small, paper = (
+        map_mrf(model, "fwmap", proximal_weight=c, tol=1e-9, max_iter=1000)
+        for c in (None, 0.1, "paper")
+    )
+    assert small.lower_bound == pytest.approx(default.lower_bound, abs=1e-5)
+    # So far beyond these costs it is slow, but never wrong.
+    assert paper.history["lower_bound"][0] < paper.lower_bound <= default.lower_bound + 1e-7
+    # The default is without a unit.
+    scaled = MRF(
+        1e6 * model.node_costs.reshape(25, 3),
+        model.edges,
+        [1e6 * model.edge_cost(e) for e in range(model.n_edges)],
+    )
+    small, large = (map_mrf(m, "fwmap", max_iter=10) for m in (model, scaled))
+    assert large.lower_bound == pytest.approx(1e6 * small.lower_bound, rel=1e-4)
+
+
+def test_auto_goes_on_where_messages_have_stalled(new_rng):
+    n_better = 0
+    for seed in range(10):
+        plain = frustrated_model(new_rng(seed))
+        model = MRF(*plain.arguments())
+        passed, result = map_mrf(model, "trws"), map_mrf(model)
+        check(result, plain, reference.minimum(plain))
+        assert result.lower_bound >= passed.lower_bound
+        assert result.energy <= passed.energy
+        assert result.method == ("fwmap" if passed.status == "STALLED" else "trws")
+        if result.method == "fwmap":
+            assert len(result.history["energy"]) > len(passed.history["energy"])
+            n_better += result.lower_bound > passed.lower_bound + 1e-4
+    assert n_better >= 2
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(proximal_weight=0.0), "proximal_weight must be a finite number above 0; found 0.0"),
+        (dict(proximal_weight=np.inf), "proximal_weight must"),
+        (dict(proximal_weight="18"), "proximal_weight must"),
+        (dict(step="long"), "step must be 'exact' or 'published'; found 'long'"),
+    ],
+)
+def test_bad_parameters_are_named(arguments, message, rng):
+    with pytest.raises(ValueError, match=message):
+        map_mrf(grid(2, 2, rng), "fwmap", **arguments)
+
+
+def test_the_clock_and_ctrl_c_leave_a_valid_result(rng):
+    model = grid(40, 10, rng)
+    late = map_mrf(model, "fwmap", tol=0, max_time=1e-9)
+    assert late.status == "TIME_LIMIT"
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    stopped = map_mrf(model, "fwmap", tol=0, max_iter=10**6, max_time=60)
+    timer.join()
+    assert stopped.status == "INTERRUPTED"
+    for result in (late, stopped):
+        assert result.energy == model.energy(result.labels)
+        assert -np.inf < result.lower_bound <= result.energy
+
+
+def test_results_are_reproducible(rng):
+    model = grid(10, 4, rng)
+    first, second = (map_mrf(model, "fwmap", max_iter=30, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])

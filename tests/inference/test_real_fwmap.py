@@ -1,0 +1,57 @@
+"""FWMAP on real models: tight ones are solved, hard ones have better bounds than messages."""
+
+import functools
+
+import pytest
+
+from sstruct.inference import graph_matching, map_mrf, read_dd, read_uai
+from tests.inference.test_real_models import FOLDER, TIGHT, parameters, reference_energy
+
+LARGE = ("segmentation_11", "segmentation_15")
+
+
+@pytest.mark.parametrize("name", parameters(TIGHT, LARGE))
+def test_tight_models_are_solved(name):
+    energy, _ = reference_energy(name)
+    result = map_mrf(read_uai(FOLDER / name), "fwmap")
+    assert result.status == "CONVERGED"
+    assert result.energy == pytest.approx(energy, rel=1e-6, abs=1e-6)
+    assert result.lower_bound <= energy + 1e-6
+    assert result.gap <= 1e-6 * (1 + abs(result.energy))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", parameters(("objdetect", "sidechain2012_pdb1fmj")))
+def test_bounds_are_above_those_of_messages(name):
+    energy, _ = reference_energy(name)
+    model = read_uai(FOLDER / name)
+    messages, result = map_mrf(model, "trws"), map_mrf(model, "fwmap", max_iter=3000)
+    assert result.energy == model.energy(result.labels)
+    assert messages.status in ("STALLED", "MAX_ITER")
+    assert result.lower_bound <= min(energy, result.energy) + 1e-6
+    assert result.lower_bound > messages.lower_bound + 5e-4 * (1 + abs(messages.lower_bound))
+
+
+@pytest.mark.parametrize("name", parameters("ising"))
+def test_bounds_of_grids_are_those_of_messages(name):
+    # Two labels: messages reach the linear relaxation's value.
+    model = read_uai(FOLDER / name)
+    messages, result = map_mrf(model, "trws"), map_mrf(model, "fwmap")
+    assert result.lower_bound == pytest.approx(messages.lower_bound, rel=1e-5)
+
+
+@functools.cache
+def problems(path):
+    return read_dd(path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", parameters("mgm_house"))
+def test_matchings_of_houses(name):
+    path, _, first, second = name.split()
+    energy, is_minimum = reference_energy(name)
+    assert is_minimum
+    problem = problems(FOLDER / path)[int(first), int(second)]
+    result = graph_matching(*problem, max_iter=5000)
+    assert result.lower_bound <= energy + 1e-5
+    assert energy - 1e-5 <= result.energy <= energy + 1e-3 * abs(energy)
