@@ -292,17 +292,17 @@ class PathSolver(FrankWolfe):
             state.rebuild()
             if not own and self._least_gap() <= target:
                 return self._best()
-            w, n_steps, side = state.w, state.n_steps, self._dual_side()
+            w, n_steps, linear = state.w, state.n_steps, state.linear
             if between and self.kept is not None:
                 w = 0.5 * (w + self.kept[0])
-            z = self.lam * state.v()
+            z, side = self.lam * state.v(), self._dual_side() if own else None
             self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
             if not (in_time and self._exact(at=w)):
                 self.status = Status.TIME_LIMIT
                 return None
             # The gaps are of scores at w and dual weights as they were: h(w) - (l - <w, z>).
             gap = self._checked(state.estimated_gap)
-            hinge, exact = max(gap + side["linear"] - w @ z, 0.0), bool(state.exact)
+            hinge, exact = max(gap + linear - w @ z, 0.0), bool(state.exact)
             if own:
                 if gap <= target:
                     return self._point(w, hinge, exact, side)
