@@ -57,6 +57,10 @@ NEVER = 10**9
 LEAST_GAP = 1e-3
 # A pass is looked at when so many times as much time has gone by as at the last one looked at.
 SPACING = 1.03
+# --domain: labels of a part that gdmm searches at a visit; what is to be reached.
+LABELS_A_PART = 1000
+ABOVE = (0.05, 0.02, 0.01)
+SHARES = (0.5, 0.8, 0.9, 0.95)
 
 
 def pos(n):
@@ -114,11 +118,17 @@ class Run:
     limit : float
     every : int
         Passes between certificates of gdmm.
+    primal : bool
+        Whether the objective of each row is computed, by a pass of the decoder; it is the solver's
+        own otherwise.
+    n_parts : int
+        Label parts of gdmm on chains.
     """
 
-    def __init__(self, estimator, parts, method, limit, every):
+    def __init__(self, estimator, parts, method, limit, every, primal=True, n_parts=1):
         X, y, self.X_test, self.y_test = parts
         self.estimator, self.method, self.limit = estimator, method, limit
+        self.primal, self.n_parts = primal, n_parts
         self.chains = isinstance(estimator, ChainSSVM)
         self.kept = training_of(estimator, X, y, None)
         self.problem, self.lam = self.kept["problem"], self.kept["lam"]
@@ -140,8 +150,8 @@ class Run:
             return LabelGDMM(*common)
         if self.method in ("gdmm", "soft-bcfw"):
             problem, *others = common
-            soft = {"rho": 10.0, "multiplier_step": 0.0} if self.method == "soft-bcfw" else {}
-            return GDMM(problem, chain_factors(problem), *others, **soft)
+            own = {"rho": 10.0, "multiplier_step": 0.0} if self.method == "soft-bcfw" else {}
+            return GDMM(problem, chain_factors(problem), *others, parts=self.n_parts, **own)
         draw = self.options.sampling == "gap"
         state = DualState(self.problem, self.lam, self.weights, 0, draw=draw)
         return FrankWolfe(self.problem, state, self.weights, self.options, None, None, self.look)
@@ -164,8 +174,10 @@ class Run:
             return False
         now = solution()
         w = np.ascontiguousarray(now.w)
-        hinge, _ = full_pass(self.crew, w, self.weights)
-        primal = 0.5 * self.lam * squared_norm(w) + hinge
+        primal = now.primal
+        if self.primal:
+            hinge, _ = full_pass(self.crew, w, self.weights)
+            primal = 0.5 * self.lam * squared_norm(w) + hinge
         dual = now.dual if np.isfinite(now.dual) else float("-inf")
         self.rows.append(
             {"seconds": seconds, "primal": primal, "dual": dual, "error": self.error(w)}
@@ -219,24 +231,30 @@ def panels(arguments):
 def domains(arguments):
     """Seconds against the number of labels."""
     report = {}
-    print(f"{'K':>6}{'method':>10}{'looks':>8}{'to error':>10}{'to bound':>10}{'error':>9}"
-          f"{'bound':>12}")  # fmt: skip
     for K in arguments.domain:
         # Sequences have 14.5 tokens in the mean.
         parts = characters(max(round(arguments.tokens / 14.5), 2), K)
         estimator = ChainSSVM(loss="hamming-count", classes=range(K))
-        curves = {
-            method: Run(estimator, parts, method, arguments.limit, arguments.every).curve()
-            for method in ("gdmm", "mp-bcfw")
-        }
-        error = max(min(row["error"] for row in rows) for rows in curves.values()) + 0.01
-        dual = 0.99 * min(max(row["dual"] for row in rows) for rows in curves.values())
-        report[K] = {"error": error, "dual": dual, "curves": curves}
+        n_parts = max(K // LABELS_A_PART, 1)
+        curves = {}
+        for method in arguments.methods:
+            run = Run(
+                estimator, parts, method, arguments.limit, arguments.every, False, n_parts
+            )  # fmt: skip
+            curves[method] = run.curve()
+        error = min(row["error"] for rows in curves.values() for row in rows)
+        dual = max(row["dual"] for rows in curves.values() for row in rows)
+        report[K] = {"error": error, "dual": dual, "parts": n_parts, "curves": curves}
+        print(f"\nK = {K}, {n_parts} label parts, least error {error:.4f}, best bound {dual:.5g}")
+        print(f"{'':10}{'seconds to error + ...':>30}{'to a share of the bound':>50}")
+        print(f"{'method':10}" + "".join(f"{level:10}" for level in (*ABOVE, *SHARES))
+              + f"{'seconds':>10}{'error':>9}{'bound':>11}")  # fmt: skip
         for method, rows in curves.items():
-            to_error = reach(rows, lambda row, error=error: row["error"] <= error)
-            to_dual = reach(rows, lambda row, dual=dual: row["dual"] >= dual)
-            print(f"{K:6}{method:>10}{len(rows):8}{shown(to_error)}{shown(to_dual)}{error:9.4f}"
-                  f"{dual:12.5g}", flush=True)  # fmt: skip
+            times = [reach(rows, lambda row, x=error + x: row["error"] <= x) for x in ABOVE]
+            times += [reach(rows, lambda row, x=dual * x: row["dual"] >= x) for x in SHARES]
+            print(f"{method:10}" + "".join(map(shown, times))
+                  + f"{rows[-1]['seconds']:10.2f}{min(row['error'] for row in rows):9.4f}"
+                  f"{rows[-1]['dual']:11.5g}", flush=True)  # fmt: skip
     return report
 
 

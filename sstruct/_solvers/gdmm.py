@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from sstruct._problems._chain_sparse import sparse_hinges, sparse_transitions
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers._gdmm_chain import ChainFactors
@@ -26,8 +27,9 @@ BALANCED = 3.0
 RHO_CHANGE = 1.5
 BALANCE_EVERY = 3
 MOST_CHANGES = 40
-# Beyond so many labels Viterbi, K^2 a node, would cost more than all else: a certificate then looks
-# at the relaxed primal, and at the exact one when that says that the fit is over.
+# Beyond so many labels Viterbi, K^2 a node, would cost more than all else: unless transitions are
+# few, a certificate then looks at the relaxed primal, and at the exact one when that says that the
+# fit is over.
 MOST_EXACT_LABELS = 300
 
 
@@ -155,20 +157,31 @@ class GDMM(Solver):
         w = aligned_zeros(self.problem.n_weights)
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
+        few = None
         if factors.transitions:
-            scores = factors.pairs.scores()
             edges = w[factors.n_node_weights :].reshape(factors.n_labels, -1)
-            edges[:, : factors.n_labels] = np.where(scores == -np.inf, 0.0, scores)
+            edges = edges[:, : factors.n_labels]
+            edges[:] = factors.pairs.scores()
+            if factors.masked:
+                edges[edges == -np.inf] = 0.0
+            else:
+                few = sparse_transitions(edges)
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
         exact = (
             exact
+            or few is not None
             or factors.n_labels <= MOST_EXACT_LABELS
             or relative(relaxed - self.dual, relaxed) <= self.options.tol
         )
         if exact:
-            primal, all_exact = self._primal_at(w)
+            if few is not None:
+                hinges = sparse_hinges(self.problem, w, few, self.crew.n_threads)
+                hinge, all_exact = float(self.block_weight @ hinges), True
+                primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+            else:
+                primal, all_exact = self._primal_at(w)
             if primal < self.primal:
                 self.w, self.primal, self.exact = w, primal, all_exact
         self.certificate_seconds += seconds() - begin
