@@ -20,7 +20,7 @@ from libc.stdlib cimport calloc, free
 from sstruct._problems._rows cimport (
     sstruct_add_row, sstruct_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers._gdmm_entries cimport Entries, append, drop_zeros
-from sstruct._solvers._gdmm_pairs cimport OrderedPairs
+from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 from sstruct._solvers._gdmm_part_scores cimport add_part_scores
 from sstruct._solvers._gdmm_simplex cimport simplex_minimum
 from sstruct._solvers._random cimport random_below, random_seed
@@ -80,7 +80,7 @@ cdef class ChainFactors:
             raise MemoryError
         self.masked, self.n_new, self.pairs = factors["edge_penalty"] is not None, n_new, None
         if self.transitions or self.masked:
-            self.pairs = OrderedPairs(K, KP, factors["edge_penalty"])
+            self.pairs = BoundedPairs(K, KP, factors["edge_penalty"])
         self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
         for b in range(self.n_blocks):
             for l in range(self.length[b]):
@@ -137,7 +137,7 @@ cdef class ChainFactors:
         """
         cdef Py_ssize_t at, b, l, n_visited = 0
         cdef Watch watch = start_watch(deadline)
-        cdef OrderedPairs pairs = self.pairs
+        cdef BoundedPairs pairs = self.pairs
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
@@ -321,7 +321,7 @@ cdef class ChainFactors:
         return 0
 
     cdef int visit_edge(
-            self, OrderedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil:
+            self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil:
         """Take a step over the bigram factor between positions l - 1 and l, a new pair included."""
         cdef Py_ssize_t r = self.start[b] + l, k, n, n_changed = 0
         cdef Entries* active = &self.active_pairs[r]
