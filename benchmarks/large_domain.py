@@ -58,7 +58,7 @@ LEAST_GAP = 1e-3
 # A pass is looked at when so many times as much time has gone by as at the last one looked at.
 SPACING = 1.03
 # --domain: labels of a part that gdmm searches at a visit; what is to be reached.
-LABELS_A_PART = 1000
+LABELS_A_PART = 3000
 ABOVE = (0.05, 0.02, 0.01)
 SHARES = (0.5, 0.8, 0.9, 0.95)
 

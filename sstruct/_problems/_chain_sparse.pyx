@@ -116,14 +116,23 @@ def decode_sparse(ChainProblem problem not None, const double[::1] w, transition
     return _decode(problem, w, transitions, n_threads, None)
 
 
-def sparse_hinges(ChainProblem problem not None, const double[::1] w, transitions, n_threads=1):
-    """Compute the hinge loss H_i(w) of every block; parameters as of `decode_sparse`.
+def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=1):
+    """Compute the hinge loss H_i(w) of every block, if few transitions have a weight.
 
     Returns
     -------
-    hinges : ndarray of shape (n_blocks,)
+    hinges : ndarray of shape (n_blocks,), or None
+        None: too many have, or there are masks; the problem's own oracle is to be taken.
     """
     problem.need_labels()
+    problem._check_weights(w)
+    if problem.masked or not problem.transitions:
+        return None
+    cdef Py_ssize_t K = problem.n_labels
+    edges = np.asarray(w)[problem.edge_at:].reshape(K, problem.KP)[:, :K]
+    transitions = sparse_transitions(edges)
+    if transitions is None:
+        return None
     hinges = np.empty(problem.n_blocks)
     _decode(problem, w, transitions, n_threads, hinges)
     return hinges

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 
-from sstruct._problems._chain_sparse import sparse_hinges, sparse_transitions
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers._gdmm_chain import ChainFactors
@@ -91,6 +90,7 @@ class GDMM(Solver):
         first = FIRST_RHO if self.adaptive else float(rho)
         self.factors = ChainFactors(factors, lam, block_weight, first, NEW_LABELS, options.seed)
         self._checked(float(np.max(self.factors.curvature)))
+        self.sparse_hinges = factors["hinges"]
         self.parts, self.multiplier_step = parts, multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.n_oracle_calls = 0
@@ -157,27 +157,24 @@ class GDMM(Solver):
         w = aligned_zeros(self.problem.n_weights)
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
-        few = None
         if factors.transitions:
             edges = w[factors.n_node_weights :].reshape(factors.n_labels, -1)
             edges = edges[:, : factors.n_labels]
             edges[:] = factors.pairs.scores()
             if factors.masked:
                 edges[edges == -np.inf] = 0.0
-            else:
-                few = sparse_transitions(edges)
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
+        hinges = self.sparse_hinges(w, self.crew.n_threads)
         exact = (
             exact
-            or few is not None
+            or hinges is not None
             or factors.n_labels <= MOST_EXACT_LABELS
             or relative(relaxed - self.dual, relaxed) <= self.options.tol
         )
         if exact:
-            if few is not None:
-                hinges = sparse_hinges(self.problem, w, few, self.crew.n_threads)
+            if hinges is not None:
                 hinge, all_exact = float(self.block_weight @ hinges), True
                 primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
             else:

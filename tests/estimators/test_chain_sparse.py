@@ -54,8 +54,10 @@ def test_hinge_losses_are_those_of_the_oracle(chains):
         expected.append(value - problem.py_scores(i, None, [problem.py_truth(i)])[0])
     assert min(expected) > 0
     for n_threads in (1, 2):
-        found = sparse_hinges(problem, w, sparse_transitions(edges), n_threads)
+        found = sparse_hinges(problem, w, n_threads)
         np.testing.assert_array_equal(found, expected)
+    edges[:30] = 1.0
+    assert sparse_hinges(problem, w) is None
 
 
 def test_changed_weights_count(chains, model):
