@@ -167,8 +167,8 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         ``"cutting-plane"`` holds the certificate of the w that its pass began at. ``"gdmm"`` adds
         relaxed_primal, feasibility (mean distance between marginals that are to agree),
         labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels, where
-        transitions are not few, primal and gap are too, until relaxed_primal meets `tol`), rho, and unigram_search_seconds,
-        bigram_search_seconds and step_seconds.
+        transitions are not few, primal and gap are too, until relaxed_primal meets `tol`), rho, and
+        unigram_search_seconds, bigram_search_seconds and step_seconds.
 
     See Also
     --------
