@@ -119,14 +119,23 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """Refuse parameters that a baseline, or GDMM, does not have; look for what it needs."""
         if self.solver == "cutting-plane":
             qp_solver()
-        own = {"ssg": OF_SUBGRADIENT, "gdmm": OF_GDMM}.get(self.solver, {})
+        for name, values in self._misfits(self.solver):
+            raise ValueError(
+                f"{name}={getattr(self, name)!r} does not go with solver={self.solver!r}: leave "
+                f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+            )
+
+    def _misfits(self, solver):
+        """Yield parameters that a solver does not have, with the values left for them."""
+        own = {"ssg": OF_SUBGRADIENT, "gdmm": OF_GDMM}.get(solver, {})
         for name, values in (NOT_FOR_BASELINES | own).items():
             value = getattr(self, name)
             if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
-                raise ValueError(
-                    f"{name}={value!r} does not go with solver={self.solver!r}: leave "
-                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
-                )
+                yield name, values
+
+    def _auto_solver(self, problem):
+        """What ``solver="auto"`` stands for."""
+        return "mp-bcfw"
 
     @with_callbacks
     def _fit_problem(self, problem, block_weight, lam, data, attributes, training):
@@ -145,7 +154,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             As given to ``fit``, for callbacks.
         """
         problem, data, attributes = with_rescaling(self, problem, data, attributes)
-        solver = "mp-bcfw" if self.solver == "auto" else self.solver
+        solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options = self._options(solver, problem)
         bounds = self._bounds(problem)
         bar = progress(self.verbose, self.tol, self.max_iter)

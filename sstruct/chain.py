@@ -11,6 +11,9 @@ from sstruct._problems._chain_marginals import max_marginals
 from sstruct._solvers.gdmm import GDMM
 from sstruct._validation import check_choice, pack_nodes
 
+# From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
+LEAST_GDMM_LABELS = 1000
+
 
 class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     r"""Structured support vector machine for sequences.
@@ -48,10 +51,11 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         needs an oracle that chains do not have.
     solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane", "gdmm"}, default="auto"
         ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"auto"`` is ``"mp-bcfw"``. ``"gdmm"``, of ChainSSVM
-        and MultilabelSSVM, trains on single nodes and edges and brings them to agree: for chains
-        of a thousand labels and more, where Viterbi's K^2 a node is too dear; margins without
-        `bounds`.
+        ``"bcfw"`` makes exact passes alone. ``"gdmm"``, of ChainSSVM and MultilabelSSVM, trains on
+        single nodes and edges and brings them to agree: for chains of a thousand labels and more,
+        where Viterbi's K^2 a node is too dear; margins without `bounds`. ``"auto"`` is
+        ``"mp-bcfw"``, but for ChainSSVM with 1,000 labels and more ``"gdmm"``, where nothing is
+        asked for that it does not have and there is no `transition_mask`.
         The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
         plane (needs clarabel).
         `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
@@ -162,9 +166,9 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
         ``"cutting-plane"`` holds the certificate of the w that its pass began at. ``"gdmm"`` adds
         relaxed_primal, feasibility (mean distance between marginals that are to agree),
-        labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels primal
-        and gap are too, until relaxed_primal meets `tol`), rho, and unigram_search_seconds,
-        bigram_search_seconds and step_seconds.
+        labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels, where
+        transitions are not few, primal and gap are too, until relaxed_primal meets `tol`), rho, and
+        unigram_search_seconds, bigram_search_seconds and step_seconds.
 
     See Also
     --------
@@ -317,6 +321,12 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
                 "_masks": data.masks,
             },
         )
+
+    def _auto_solver(self, problem):
+        """GDMM for very many labels, where nothing is asked for that it does not have."""
+        # A mask would make its certificates Viterbi's.
+        fits = not any(self._misfits("gdmm")) and self.transition_mask is None and self.transitions
+        return "gdmm" if fits and problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
 
     def _gdmm(self, problem, *arguments):
         """Return the solver on the factors of a problem."""

@@ -3,16 +3,21 @@
 #     costs, masks and the layout of the weights. They are handed over as they are, without a copy.
 """The parts of a chain problem, for solvers that work on its factors."""
 
+from functools import partial
+
 from sstruct._problems._chain cimport ChainProblem
 
 import numpy as np
+
+from sstruct._problems._chain_sparse import sparse_hinges
 
 
 def chain_factors(ChainProblem problem not None):
     """Return what the unigram and bigram factors of a problem are made of, by name.
 
     Labels are padded to ``width`` entries a row, as in the problem's weights: ``n_features`` rows,
-    then those of intercepts, start, end, as far as they exist, and of transitions.
+    then those of intercepts, start, end, as far as they exist, and of transitions. ``hinges`` is
+    `sparse_hinges` of the problem.
     """
     problem.need_labels()
     return {
@@ -31,4 +36,5 @@ def chain_factors(ChainProblem problem not None):
         "bias": bool(problem.bias),
         "boundaries": bool(problem.boundaries),
         "transitions": bool(problem.transitions),
+        "hinges": partial(sparse_hinges, problem),
     }

@@ -1,7 +1,7 @@
 # Design:
-# (a) Prediction of chains whose transition weights are mostly 0: the weights as rows of what is not
-#     0, once, and the decoder of _oracles/_sparse_viterbi for every block, in threads. Beside
-#     _chain.pyx, since training compares with dense tables.
+# (a) Prediction and hinge losses of chains whose transition weights are mostly 0: the weights as
+#     rows of what is not 0, once, and the decoder of _oracles/_sparse_viterbi for every block, in
+#     threads. Beside _chain.pyx: where weights move between blocks, the rows would be old.
 # (b) Without masks: what they forbid has no weight, but a score.
 """Decoding of chains with sparse transitions."""
 
@@ -26,19 +26,27 @@ MOST_DENSITY = 0.1
 cdef struct SparseDecoding:
     Py_ssize_t chunk            # blocks of a ticket
     const double* weights
+    double loss_weight
     const SparseTransitions* edge
     SparseScratch* scratches    # one a thread
     const Py_ssize_t* start
     int32_t* codes
+    double* hinge               # of each block, or NULL
 
 
 cdef int decode_block(
         ChainProblem problem, Py_ssize_t i, SparseDecoding* decoding,
         SparseScratch* scratch) except -1 nogil:
-    problem.potentials(i, decoding.weights, 0.0)
-    sparse_viterbi_labels(
+    cdef double value, score = 0, work = 0
+    cdef const int32_t* codes[1]
+    problem.potentials(i, decoding.weights, decoding.loss_weight)
+    value = sparse_viterbi_labels(
         &problem.theta[0], problem.length[i], problem.KP, decoding.edge, problem.n_labels,
         decoding.codes + decoding.start[i], &problem.best[0], &problem.origin[0], scratch)
+    if decoding.hinge != NULL:
+        codes[0] = &problem.labels[problem.start[i]]
+        problem.scores(i, NULL, decoding.loss_weight, codes, 1, &score, &work)
+        decoding.hinge[i] = max(value - score, 0)
     return 0
 
 
@@ -105,6 +113,34 @@ def decode_sparse(ChainProblem problem not None, const double[::1] w, transition
     codes : ndarray of int32
         The labels of all blocks, one after another.
     """
+    return _decode(problem, w, transitions, n_threads, None)
+
+
+def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=1):
+    """Compute the hinge loss H_i(w) of every block, if few transitions have a weight.
+
+    Returns
+    -------
+    hinges : ndarray of shape (n_blocks,), or None
+        None: too many have, or there are masks; the problem's own oracle is to be taken.
+    """
+    problem.need_labels()
+    problem._check_weights(w)
+    if problem.masked or not problem.transitions:
+        return None
+    cdef Py_ssize_t K = problem.n_labels
+    edges = np.asarray(w)[problem.edge_at:].reshape(K, problem.KP)[:, :K]
+    transitions = sparse_transitions(edges)
+    if transitions is None:
+        return None
+    hinges = np.empty(problem.n_blocks)
+    _decode(problem, w, transitions, n_threads, hinges)
+    return hinges
+
+
+cdef object _decode(
+        ChainProblem problem, const double[::1] w, transitions, n_threads, double[::1] hinges):
+    """The best labelling of every block: with loss where hinge losses are asked for."""
     problem._check_weights(w)
     if problem.masked:
         raise ValueError("transitions with a mask are not sparse")
@@ -134,6 +170,9 @@ def decode_sparse(ChainProblem problem not None, const double[::1] w, transition
     cdef SparseDecoding decoding
     decoding.weights, decoding.edge, decoding.scratches = &w[0], &edge, scratches
     decoding.start, decoding.codes, decoding.chunk = &start[0], &codes[0], chunk
+    decoding.loss_weight, decoding.hinge = 0, NULL
+    if hinges is not None:
+        decoding.loss_weight, decoding.hinge = 1, &hinges[0]
     try:
         crew.open(decode_chunk, &decoding, n_chunks)
         with nogil:

@@ -11,7 +11,7 @@ from libc.string cimport memset
 
 from sstruct._solvers._gdmm_chain cimport ChainFactors
 from sstruct._solvers._gdmm_entries cimport Entries
-from sstruct._solvers._gdmm_pairs cimport OrderedPairs
+from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def relaxed_hinge(ChainFactors factors not None):
         Not less than the sum, at the present weights of nodes and transitions.
     """
     cdef Py_ssize_t b, l, r, k
-    cdef OrderedPairs pairs = factors.pairs
+    cdef BoundedPairs pairs = factors.pairs
     cdef double total = 0, block, best
     cdef Entries* source
     cdef Entries* sources[2]

@@ -2,7 +2,7 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 from sstruct._solvers._gdmm_entries cimport Entries
-from sstruct._solvers._gdmm_pairs cimport OrderedPairs
+from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 from sstruct._solvers._random cimport Random
 
 
@@ -24,7 +24,7 @@ cdef class ChainFactors:
     # State. Edge r is the one between rows r - 1 and r.
     cdef readonly object w            # without transitions
     cdef double[::1] weights
-    cdef readonly OrderedPairs pairs  # with the scores of transitions; None where there are no edges
+    cdef readonly BoundedPairs pairs  # with the scores of transitions; None where there are no edges
     cdef Entries* active_labels
     cdef Entries* active_pairs
     cdef Entries* left                # messages at each edge's left end, and at its right end
@@ -57,5 +57,5 @@ cdef class ChainFactors:
     cdef int visit_node(
         self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil
     cdef int visit_edge(
-        self, OrderedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil
+        self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil
     cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil

@@ -5,8 +5,8 @@
 #     at an edge's ends hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
 # (b) A visit to a chain takes each node, then each edge, then moves the multipliers; with a search
 #     the best label or pair that is not active joins first. Nodes are minimised exactly: their
-#     block's Hessian is Q I. Edges take the same program with a safe majoriser: the largest number
-#     of active pairs in a row, and in a column, for rho (M'M).
+#     block's Hessian is Q I. Edges take steps by the same program with a safe majoriser: the largest
+#     number of active pairs in a row, and in a column, for rho (M'M).
 # (c) A label may join if its gradient is above that of one whose mass could go to it; that is the
 #     optimality condition. What ends without mass leaves.
 # (d) Messages are lists of labels that are, or were, active at the edge or at its node.
@@ -19,8 +19,9 @@ from libc.stdlib cimport calloc, free
 
 from sstruct._problems._rows cimport (
     sstruct_add_row, sstruct_potentials, sstruct_row_product, sstruct_some_potentials)
+from sstruct._solvers._gdmm_edge_steps cimport edge_steps
 from sstruct._solvers._gdmm_entries cimport Entries, append, drop_zeros
-from sstruct._solvers._gdmm_pairs cimport OrderedPairs
+from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 from sstruct._solvers._gdmm_part_scores cimport add_part_scores
 from sstruct._solvers._gdmm_simplex cimport simplex_minimum
 from sstruct._solvers._random cimport random_below, random_seed
@@ -80,7 +81,7 @@ cdef class ChainFactors:
             raise MemoryError
         self.masked, self.n_new, self.pairs = factors["edge_penalty"] is not None, n_new, None
         if self.transitions or self.masked:
-            self.pairs = OrderedPairs(K, KP, factors["edge_penalty"])
+            self.pairs = BoundedPairs(K, KP, factors["edge_penalty"])
         self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
         for b in range(self.n_blocks):
             for l in range(self.length[b]):
@@ -137,7 +138,7 @@ cdef class ChainFactors:
         """
         cdef Py_ssize_t at, b, l, n_visited = 0
         cdef Watch watch = start_watch(deadline)
-        cdef OrderedPairs pairs = self.pairs
+        cdef BoundedPairs pairs = self.pairs
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
@@ -321,12 +322,12 @@ cdef class ChainFactors:
         return 0
 
     cdef int visit_edge(
-            self, OrderedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil:
-        """Take a step over the bigram factor between positions l - 1 and l, a new pair included."""
+            self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil:
+        """Take steps over the bigram factor between positions l - 1 and l, a new pair included."""
         cdef Py_ssize_t r = self.start[b] + l, k, n, n_changed = 0
         cdef Entries* active = &self.active_pairs[r]
-        cdef double C = self.mass[b], Q, least = INFINITY, begin, difference
-        cdef int32_t row = 0, column = 0, j, i
+        cdef double C = self.mass[b], least = INFINITY, begin, difference
+        cdef int32_t j, i
         if active.size + 1 > self.gradient.shape[0]:
             with gil:
                 self.reserve(active.size + 1)
@@ -348,22 +349,17 @@ cdef class ChainFactors:
             else:
                 pairs.unmark()
             self.pair_seconds += sstruct_seconds() - begin
-        pairs.unload(&self.left[r], &self.right[r])
         n = active.size
         if n == 1:
+            pairs.unload(&self.left[r], &self.right[r])
             return 0
+        edge_steps(
+            pairs, active, self.transitions, self.rho, C, &self.row_count[0],
+            &self.column_count[0], &self.gradient[0], &self.linear[0], &self.change[0],
+            &self.step[0])
         for k in range(n):
-            j, i = active.at[k].first, active.at[k].second
-            self.row_count[j] += 1
-            self.column_count[i] += 1
-            row, column = max(row, self.row_count[j]), max(column, self.column_count[i])
-        for k in range(n):
-            self.row_count[active.at[k].first] = 0
-            self.column_count[active.at[k].second] = 0
-        Q = self.transitions + self.rho * (row + column)
-        for k in range(n):
-            self.linear[k] = self.gradient[k] - Q * active.at[k].value
-        simplex_minimum(&self.linear[0], Q, C, n, &self.step[0])
+            pairs.left[active.at[k].first] = pairs.right[active.at[k].second] = 0
+        pairs.unload(&self.left[r], &self.right[r])
         for k in range(n):
             difference = self.step[k] - active.at[k].value
             if difference != 0:

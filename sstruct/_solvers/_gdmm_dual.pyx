@@ -17,7 +17,7 @@ from libc.string cimport memset
 
 from sstruct._solvers._gdmm_chain cimport ChainFactors
 from sstruct._solvers._gdmm_entries cimport Entries, append
-from sstruct._solvers._gdmm_pairs cimport OrderedPairs
+from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 
 import numpy as np
 
@@ -64,7 +64,7 @@ cdef inline double fitting(double wanted, double present) noexcept nogil:
 
 
 cdef int couple(
-        Marginals chain, Py_ssize_t l, const Entries* pairs, double C, OrderedPairs allowed
+        Marginals chain, Py_ssize_t l, const Entries* pairs, double C, BoundedPairs allowed
         ) except -1 nogil:
     """List masses of an edge that agree with its nodes', close to its own; of `allowed` pairs.
 
@@ -185,7 +185,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
     cdef Entries* node
     cdef Entries* edge
     cdef bint some = factors.pairs is not None
-    cdef OrderedPairs allowed = factors.pairs if factors.masked else None
+    cdef BoundedPairs allowed = factors.pairs if factors.masked else None
     cdef Marginals chain = Marginals(max(factors.length), factors.n_labels)
     if w.shape[0] != at + factors.transitions * factors.n_labels * KP:
         raise ValueError("w does not fit the problem")

@@ -1,7 +1,6 @@
 from libc.stdint cimport int32_t
 
 from sstruct._solvers._gdmm_entries cimport Entries
-from sstruct._solvers._gdmm_ordered cimport Heap
 
 
 cdef struct Raised:    # a label whose message is positive
@@ -9,14 +8,20 @@ cdef struct Raised:    # a label whose message is positive
     int32_t label
 
 
-cdef class OrderedPairs:
+cdef struct Lines:
+    double* score      # K lines of `width` entries
+    double* block      # K lines of `n_blocks` bounds, each of BLOCK scores
+    double* top        # K bounds of lines
+    Py_ssize_t width, n_blocks
+
+
+cdef class BoundedPairs:
     cdef readonly Py_ssize_t n_labels, width
     cdef double[::1] score           # K x KP, -inf where forbidden
-    cdef int32_t[::1] item, place
-    cdef Heap all
-    cdef Heap* rows
-    cdef Heap* columns
-    cdef double[::1] row_top, column_top   # the highest score of each, at hand
+    cdef double[::1] turned          # the same by columns
+    cdef double[::1] bound           # what `rows` and `columns` point to
+    cdef double[::1] group           # bounds of BLOCK rows each
+    cdef Lines rows, columns
     # The messages to one factor, and its active pairs, while it is visited.
     cdef double[::1] left, right
     cdef Raised* raised_left
@@ -36,4 +41,5 @@ cdef class OrderedPairs:
     cdef int mark(self, const Entries* active) except -1 nogil
     cdef void unmark(self) noexcept nogil
     cdef void consider(self, int32_t first, int32_t second) noexcept nogil
+    cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil
     cdef bint search(self, double bound) noexcept nogil

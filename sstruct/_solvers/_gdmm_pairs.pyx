@@ -1,33 +1,52 @@
 # Design:
-# (a) The scores v of all pairs of labels, in order of size: all of them, each row and each column,
-#     three heaps over one table. Every bigram factor of a problem shares them.
-# (b) The factorwise oracle maximises v[j, k] + left[j] + right[k], where messages are nonzero for few
+# (a) The scores v of all pairs of labels, as a table and its transpose, with upper bounds: of each
+#     BLOCK entries of a row or column, of each row and column, and of each BLOCK rows. Every bigram
+#     factor of a problem shares them.
+# (b) Bounds are lazy: a score that rises lifts them, one that falls leaves them, and a search that
+#     comes by sets them right. So a change touches a few places of memory, where heaps of K^2 keys
+#     would be sifted: that, and not the search, was most of the time of a pass.
+# (c) The factorwise oracle maximises v[j, k] + left[j] + right[k], where messages are nonzero for few
 #     labels. By the signs of the messages (ALGORITHMS 1.4): both positive, pairs of raised labels,
-#     by falling message; one positive, a walk down that label's row or column, where no other
-#     message adds anything; none, a walk down all pairs. What is found in one case bounds the next.
-# (c) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
+#     by falling message; one positive, branch and bound over that label's row or column, where no
+#     other message adds anything; none, over all rows. What is found in one case bounds the next.
+# (d) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
 """The factorwise oracle of bigram factors."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc, qsort
+from libc.stdlib cimport free, malloc
 
 from sstruct._solvers._gdmm_entries cimport Entries, append
-from sstruct._solvers._gdmm_ordered cimport (
-    Heap, HeapWalk, heap_build, heap_key, heap_update, walk_begin, walk_next)
 
 import numpy as np
 
-
-cdef int by_falling_message(const void* a, const void* b) noexcept nogil:
-    cdef const Raised* x = <const Raised*> a
-    cdef const Raised* y = <const Raised*> b
-    if x.message != y.message:
-        return -1 if x.message > y.message else 1
-    return -1 if x.label < y.label else 1
+cdef enum:
+    BLOCK = 32
 
 
-cdef class OrderedPairs:
+cdef inline void fall(Raised* raised, Py_ssize_t size) noexcept nogil:
+    """Sort by falling message; there are few. Ties: as they came."""
+    cdef Py_ssize_t k, at
+    cdef Raised moved
+    for k in range(1, size):
+        moved, at = raised[k], k
+        while at > 0 and raised[at - 1].message < moved.message:
+            raised[at] = raised[at - 1]
+            at -= 1
+        raised[at] = moved
+
+
+cdef inline void lift(Lines* lines, Py_ssize_t line, Py_ssize_t place, double score) noexcept nogil:
+    """Store a score; no bound stays below it."""
+    cdef double* block = &lines.block[line * lines.n_blocks + place // BLOCK]
+    lines.score[line * lines.width + place] = score
+    if score > block[0]:
+        block[0] = score
+        if score > lines.top[line]:
+            lines.top[line] = score
+
+
+cdef class BoundedPairs:
     """Scores of pairs of labels, all zero at first.
 
     Parameters
@@ -40,54 +59,29 @@ cdef class OrderedPairs:
     """
 
     def __cinit__(self, Py_ssize_t n_labels, Py_ssize_t width, penalty):
-        cdef Py_ssize_t K = n_labels, KP = width, k, size, at = 0
-        if K * KP >= 2**31 // 3:
-            raise ValueError(f"pairs of {K} labels are too many for GDMM's ordered structures")
-        allowed = np.zeros((K, KP), dtype=bool)
-        allowed[:, :K] = True if penalty is None else penalty[:, :K] == 0
+        cdef Py_ssize_t K = n_labels, KP = width, n_blocks = (n_labels + BLOCK - 1) // BLOCK
+        if K * KP >= 2**31:
+            raise ValueError(f"pairs of {K} labels are too many for GDMM's tables")
         self.n_labels, self.width = K, KP
-        self.score = np.where(allowed, 0.0, -np.inf).reshape(-1)
-        pairs = np.flatnonzero(allowed).astype(np.int32)
-        first, second = np.nonzero(allowed)
-        row_size, column_size = allowed.sum(axis=1), allowed.sum(axis=0)
-        size = len(pairs)
-        by_column = np.argsort(second, kind="stable")
-        self.item = np.concatenate([pairs, second, first[by_column]], dtype=np.int32)
-        self.place = np.empty(3 * K * KP, dtype=np.int32)
-        del allowed, pairs, first, second, by_column
-        self.rows = <Heap*> malloc(K * sizeof(Heap))
-        self.columns = <Heap*> malloc(K * sizeof(Heap))
+        self.score, self.turned = np.zeros(K * KP), np.zeros(K * KP)
+        if penalty is not None:
+            table = np.where(np.asarray(penalty)[:, :K] == 0, 0.0, -np.inf)
+            self.scores()[...] = table
+            np.asarray(self.turned).reshape(K, KP)[:, :K] = table.T
+        # Too high for what is forbidden, until a search comes by.
+        self.bound, self.group = np.zeros(2 * K * (n_blocks + 1)), np.zeros(n_blocks)
+        self.rows = Lines(
+            &self.score[0], &self.bound[0], &self.bound[2 * K * n_blocks], KP, n_blocks)
+        self.columns = Lines(
+            &self.turned[0], &self.bound[K * n_blocks], self.rows.top + K, KP, n_blocks)
         self.raised_left = <Raised*> malloc(K * sizeof(Raised))
         self.raised_right = <Raised*> malloc(K * sizeof(Raised))
-        if not (self.rows and self.columns and self.raised_left and self.raised_right):
+        if not (self.raised_left and self.raised_right):
             raise MemoryError
-        self.all = Heap(&self.score[0], 1, size, &self.item[0], &self.place[0])
-        heap_build(&self.all)
-        at = size
-        for k in range(K):
-            self.rows[k] = Heap(
-                &self.score[k * KP], 1, row_size[k], &self.item[0] + at,
-                &self.place[K * KP + k * KP])
-            at += self.rows[k].size
-            heap_build(&self.rows[k])
-        for k in range(K):
-            self.columns[k] = Heap(
-                &self.score[k], KP, column_size[k], &self.item[0] + at,
-                &self.place[2 * K * KP + k * K])
-            at += self.columns[k].size
-            heap_build(&self.columns[k])
-        self.row_top, self.column_top = np.full((2, K), -np.inf)
-        for k in range(K):
-            if self.rows[k].size:
-                self.row_top[k] = 0
-            if self.columns[k].size:
-                self.column_top[k] = 0
         self.left, self.right = np.zeros(KP), np.zeros(KP)
         self.head, self.following = np.full(K, -1, dtype=np.int32), np.empty(64, dtype=np.int32)
 
     def __dealloc__(self):
-        free(self.rows)
-        free(self.columns)
         free(self.raised_left)
         free(self.raised_right)
 
@@ -96,14 +90,12 @@ cdef class OrderedPairs:
         return np.asarray(self.score).reshape(self.n_labels, self.width)[:, :self.n_labels]
 
     cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil:
-        """Add to the score of an allowed pair. O(log K)."""
-        cdef Py_ssize_t at = first * self.width + second
-        self.score[at] += difference
-        heap_update(&self.all, at)
-        heap_update(&self.rows[first], second)
-        heap_update(&self.columns[second], first)
-        self.row_top[first] = heap_key(&self.rows[first], 0)
-        self.column_top[second] = heap_key(&self.columns[second], 0)
+        """Add to the score of an allowed pair."""
+        cdef double score = self.score[first * self.width + second] + difference
+        lift(&self.rows, first, second, score)
+        lift(&self.columns, second, first, score)
+        if score > self.group[first // BLOCK]:
+            self.group[first // BLOCK] = score
 
     cdef void load(
             self, const Entries* left, const Entries* right, double rho, bint multipliers
@@ -167,15 +159,40 @@ cdef class OrderedPairs:
             k = self.following[k]
         self.best, self.best_first, self.best_second = value, first, second
 
+    cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil:
+        """Consider the entries of a line that may be above the best so far; set its bounds right.
+
+        message : of the line's label; those of labels across, at most 0, are left out of bounds.
+        """
+        cdef Py_ssize_t c, k
+        cdef double high, top = -INFINITY
+        cdef double* block = lines.block + line * lines.n_blocks
+        cdef const double* score = lines.score + line * lines.width
+        for c in range(lines.n_blocks):
+            if message + block[c] > self.best:
+                high = -INFINITY
+                for k in range(c * BLOCK, min((c + 1) * BLOCK, self.n_labels)):
+                    if score[k] > high:
+                        high = score[k]
+                    if message + score[k] > self.best:
+                        if turned:
+                            self.consider(<int32_t> k, line)
+                        else:
+                            self.consider(line, <int32_t> k)
+                block[c] = high
+                self.work += BLOCK
+            if block[c] > top:
+                top = block[c]
+        lines.top[line] = top
+        self.work += lines.n_blocks
+
     cdef bint search(self, double bound) noexcept nogil:
         """Find the best pair that is not marked, of value above `bound`; return whether there is one.
 
         Messages are those of `load`. The pair is `best_first`, `best_second`, its value `best`.
         """
-        cdef Py_ssize_t j, k, item, kept = 0
-        cdef double message, highest_left = 0, highest_right = 0
-        cdef Heap* heap
-        cdef HeapWalk walk
+        cdef Py_ssize_t g, j, k, kept = 0
+        cdef double message, highest_left = 0, highest_right = 0, high
         self.best, self.best_first = bound, -1
         # Most raised labels cannot lead above the bound, whatever is at the other end.
         for j in range(self.n_left):
@@ -183,54 +200,48 @@ cdef class OrderedPairs:
         for k in range(self.n_right):
             highest_right = max(highest_right, self.raised_right[k].message)
         for j in range(self.n_left):
-            message = self.raised_left[j].message + self.row_top[self.raised_left[j].label]
+            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
             if message + highest_right > bound:
                 self.raised_left[kept] = self.raised_left[j]
                 kept += 1
         self.n_left, kept = kept, 0
         for k in range(self.n_right):
-            message = self.raised_right[k].message + self.column_top[self.raised_right[k].label]
+            message = self.raised_right[k].message + self.columns.top[self.raised_right[k].label]
             if message + highest_left > bound:
                 self.raised_right[kept] = self.raised_right[k]
                 kept += 1
         self.n_right = kept
-        qsort(self.raised_left, self.n_left, sizeof(Raised), by_falling_message)
-        qsort(self.raised_right, self.n_right, sizeof(Raised), by_falling_message)
+        fall(self.raised_left, self.n_left)
+        fall(self.raised_right, self.n_right)
         # Both raised.
         for j in range(self.n_left if self.n_right else 0):
-            message = self.raised_left[j].message + self.row_top[self.raised_left[j].label]
+            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
             for k in range(self.n_right):
                 if not message + self.raised_right[k].message > self.best:
                     break
                 self.consider(self.raised_left[j].label, self.raised_right[k].label)
         # One raised; that the other one might be, too, does no harm.
         for j in range(self.n_left):
-            message, heap = self.raised_left[j].message, &self.rows[self.raised_left[j].label]
-            if not message + self.row_top[self.raised_left[j].label] > self.best:
-                continue
-            walk_begin(&walk, heap)
-            while True:
-                item = walk_next(&walk, heap, self.best - message)
-                if item < 0:
-                    break
-                self.consider(self.raised_left[j].label, <int32_t> item)
+            message = self.raised_left[j].message
+            if message + self.rows.top[self.raised_left[j].label] > self.best:
+                self.walk(&self.rows, self.raised_left[j].label, message, False)
         for k in range(self.n_right):
-            message, heap = self.raised_right[k].message, &self.columns[self.raised_right[k].label]
-            if not message + self.column_top[self.raised_right[k].label] > self.best:
-                continue
-            walk_begin(&walk, heap)
-            while True:
-                item = walk_next(&walk, heap, self.best - message)
-                if item < 0:
-                    break
-                self.consider(<int32_t> item, self.raised_right[k].label)
+            message = self.raised_right[k].message
+            if message + self.columns.top[self.raised_right[k].label] > self.best:
+                self.walk(&self.columns, self.raised_right[k].label, message, True)
         # None.
-        walk_begin(&walk, &self.all)
-        while True:
-            item = walk_next(&walk, &self.all, self.best)
-            if item < 0:
-                break
-            self.consider(<int32_t> (item // self.width), <int32_t> (item % self.width))
+        for g in range(self.rows.n_blocks):
+            if not self.group[g] > self.best:
+                continue
+            high = -INFINITY
+            for j in range(g * BLOCK, min((g + 1) * BLOCK, self.n_labels)):
+                if self.left[j] <= 0 and self.left[j] + self.rows.top[j] > self.best:
+                    self.walk(&self.rows, <int32_t> j, self.left[j], False)
+                if self.rows.top[j] > high:
+                    high = self.rows.top[j]
+            self.group[g] = high
+            self.work += BLOCK
+        self.work += self.rows.n_blocks
         return self.best_first >= 0
 
     def py_change(self, int32_t first, int32_t second, double difference):
@@ -249,7 +260,7 @@ cdef class OrderedPairs:
         pair : tuple of int, or None
         value : float
         work : int
-            Pairs looked at.
+            Pairs and bounds looked at.
         """
         cdef Entries lists[3]
         cdef Py_ssize_t k

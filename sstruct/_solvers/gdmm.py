@@ -26,8 +26,9 @@ BALANCED = 3.0
 RHO_CHANGE = 1.5
 BALANCE_EVERY = 3
 MOST_CHANGES = 40
-# Beyond so many labels Viterbi, K^2 a node, would cost more than all else: a certificate then looks
-# at the relaxed primal, and at the exact one when that says that the fit is over.
+# Beyond so many labels Viterbi, K^2 a node, would cost more than all else: unless transitions are
+# few, a certificate then looks at the relaxed primal, and at the exact one when that says that the
+# fit is over.
 MOST_EXACT_LABELS = 300
 
 
@@ -89,6 +90,7 @@ class GDMM(Solver):
         first = FIRST_RHO if self.adaptive else float(rho)
         self.factors = ChainFactors(factors, lam, block_weight, first, NEW_LABELS, options.seed)
         self._checked(float(np.max(self.factors.curvature)))
+        self.sparse_hinges = factors["hinges"]
         self.parts, self.multiplier_step = parts, multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.n_oracle_calls = 0
@@ -156,19 +158,27 @@ class GDMM(Solver):
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
         if factors.transitions:
-            scores = factors.pairs.scores()
             edges = w[factors.n_node_weights :].reshape(factors.n_labels, -1)
-            edges[:, : factors.n_labels] = np.where(scores == -np.inf, 0.0, scores)
+            edges = edges[:, : factors.n_labels]
+            edges[:] = factors.pairs.scores()
+            if factors.masked:
+                edges[edges == -np.inf] = 0.0
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
+        hinges = self.sparse_hinges(w, self.crew.n_threads)
         exact = (
             exact
+            or hinges is not None
             or factors.n_labels <= MOST_EXACT_LABELS
             or relative(relaxed - self.dual, relaxed) <= self.options.tol
         )
         if exact:
-            primal, all_exact = self._primal_at(w)
+            if hinges is not None:
+                hinge, all_exact = float(self.block_weight @ hinges), True
+                primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+            else:
+                primal, all_exact = self._primal_at(w)
             if primal < self.primal:
                 self.w, self.primal, self.exact = w, primal, all_exact
         self.certificate_seconds += seconds() - begin

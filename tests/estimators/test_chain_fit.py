@@ -346,3 +346,24 @@ def test_a_second_interruption_gives_up_the_certificate_alone(monkeypatch, rng):
 def test_average_says_which_iterates_are_averaged(rng, average, kept):
     options = ChainSSVM(average=average)._options("mp-bcfw", Small(rng).problem)
     assert (options.average, options.pass_average) == kept
+
+
+@pytest.mark.parametrize(
+    ("options", "solver"),
+    [
+        ({}, "gdmm"),
+        ({"gdmm_rho": 2.0, "sampling": "permutation", "average": False}, "gdmm"),
+        ({"classes": range(999)}, "mp-bcfw"),
+        ({"step": "pairwise"}, "mp-bcfw"),
+        ({"sampling": "gap"}, "mp-bcfw"),
+        ({"warm_start": True}, "mp-bcfw"),
+        ({"bounds": np.repeat([[-9.0], [9.0]], 1_005_000, axis=1)}, "mp-bcfw"),
+        ({"rescaling": "slack"}, "mp-bcfw"),
+        ({"transitions": False}, "mp-bcfw"),
+        ({"transition_mask": np.ones((1000, 1000), dtype=bool)}, "mp-bcfw"),
+    ],
+)
+def test_auto_is_gdmm_where_labels_are_very_many(rng, options, solver):
+    X = [rng.standard_normal((3, 2))]
+    options = {"classes": range(1000), "max_iter": 1, "tol": 1.0, **options}
+    assert ChainSSVM(**options).fit(X, [[0, 7, 3]]).solver_ == solver

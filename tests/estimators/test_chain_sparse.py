@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
+from sstruct._problems._chain_factors import chain_factors
+from sstruct._problems._chain_sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems._decode import decode
 from sstruct._validation import pack_nodes
+from sstruct.base import training_of
 from sstruct.datasets import make_large_domain_sequences
 from sstruct.inference import viterbi
 
@@ -35,6 +37,27 @@ def test_predictions_are_those_of_dense_tables(chains, model):
     node[0] += model.start_coef_
     node[-1] += model.end_coef_
     np.testing.assert_array_equal(viterbi(node, model.edge_coef_)[0], model.predict(X[:1])[0])
+
+
+def test_hinge_losses_are_those_of_the_oracle(chains):
+    X, y = chains
+    kept = training_of(ChainSSVM(classes=range(220), loss="hamming-count"), X, y, None)
+    problem, rng = kept["problem"], np.random.default_rng(0)
+    w = np.zeros(problem.n_weights)
+    K, width = problem.n_labels, chain_factors(problem)["width"]
+    edges = w[-K * width :].reshape(K, width)[:, :K]
+    edges[...] = np.where(rng.random((K, K)) < 0.05, rng.standard_normal((K, K)), 0)
+    w[: -K * width].reshape(-1, width)[:, :K] = rng.standard_normal((len(w) // width - K, K)) / 3
+    expected = []
+    for i in range(problem.n_blocks):
+        _, value, _, _ = problem.py_maximize(i, w)
+        expected.append(value - problem.py_scores(i, None, [problem.py_truth(i)])[0])
+    assert min(expected) > 0
+    for n_threads in (1, 2):
+        found = sparse_hinges(problem, w, n_threads)
+        np.testing.assert_array_equal(found, expected)
+    edges[:30] = 1.0
+    assert sparse_hinges(problem, w) is None
 
 
 def test_changed_weights_count(chains, model):

@@ -15,7 +15,7 @@ from sstruct._solvers._gdmm_chain import ChainFactors
 from sstruct._solvers._gdmm_dual import consistent_dual
 from sstruct._solvers.frank_wolfe import Options
 from sstruct.base import training_of
-from sstruct.datasets import make_sequences
+from sstruct.datasets import make_large_domain_sequences, make_sequences
 
 TOL = 3e-5
 
@@ -201,6 +201,21 @@ def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, 
     assert late.gap <= 1e-3 * late.primal
     # At the end of the passes it is computed in any case.
     assert np.isfinite(solver_of(sequences, max_iter=3, tol=0).solve().primal)
+
+
+def test_with_few_transitions_every_check_has_the_exact_primal():
+    X, y = make_large_domain_sequences(12, 310, n_features=10, random_state=0)
+    kept = training_of(ChainSSVM(lam=1.0, classes=range(310)), X, y, None)
+    problem, weight = kept["problem"], kept["block_weight"]
+    options = Options(tol=0.0, max_iter=4, certificate_every=2)
+    solution = gdmm.GDMM(problem, chain_factors(problem), 1.0, weight, options).solve()
+    assert problem.n_labels > gdmm.MOST_EXACT_LABELS
+    history = solution.history
+    np.testing.assert_array_equal(np.isfinite(history["primal"]), [False, True, False, True])
+    checks = np.isfinite(history["primal"])
+    assert (history["primal"][checks] <= history["relaxed_primal"][checks]).all()
+    dense = 0.5 * solution.w @ solution.w + weight @ hinge_losses(problem, solution.w)
+    assert abs(solution.primal - dense) <= 1e-12 * dense
 
 
 def test_the_same_bits_for_a_random_state(sequences):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._solvers._gdmm_pairs import OrderedPairs
+from sstruct._solvers._gdmm_pairs import BoundedPairs
 
 SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
 
@@ -46,7 +46,7 @@ def test_every_sign_pattern_equals_enumeration(
     if masked:
         penalty[:, :K] = np.where(rng.random((K, K)) < 0.6, 0, -np.inf)
     allowed = penalty[:, :K] == 0
-    pairs = OrderedPairs(K, K + padding, penalty if masked else None)
+    pairs = BoundedPairs(K, K + padding, penalty if masked else None)
     expected = np.where(allowed, 0.0, -np.inf)
     choices = np.argwhere(allowed)
     for _ in range(n_changes if len(choices) else 0):
@@ -72,7 +72,7 @@ def test_every_sign_pattern_equals_enumeration(
 
 def test_few_pairs_are_looked_at(rng):
     K = 300
-    pairs = OrderedPairs(K, 304, None)
+    pairs = BoundedPairs(K, 304, None)
     for j, k in itertools.product(range(0, K, 3), repeat=2):
         pairs.py_change(j, k, rng.standard_normal())
     total = 0
@@ -87,10 +87,10 @@ def test_few_pairs_are_looked_at(rng):
 
 
 def test_what_is_not_a_pair_is_refused():
-    pairs = OrderedPairs(2, 4, np.array([[0.0, 0, 0, 0], [-np.inf, 0, 0, 0]]))
+    pairs = BoundedPairs(2, 4, np.array([[0.0, 0, 0, 0], [-np.inf, 0, 0, 0]]))
     with pytest.raises(ValueError, match="1, 0 is forbidden"):
         pairs.py_change(1, 0, 1.0)
     with pytest.raises(IndexError, match="2 labels"):
         pairs.py_change(0, 2, 1.0)
     with pytest.raises(ValueError, match="too many"):
-        OrderedPairs(10**5, 10**5, None)
+        BoundedPairs(10**5, 10**5, None)
