@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._solvers._gdmm_pairs import BoundedPairs
@@ -67,6 +67,43 @@ def test_every_sign_pattern_equals_enumeration(
             assert value[pair] == best
             assert best >= value.max() - 1e-12
         elif value.max() < lowest - 1e-9:
+            assert pair is None
+
+
+@settings(max_examples=40)
+@given(
+    K=st.sampled_from([1, 31, 32, 33, 64, 70]),
+    masked=st.booleans(),
+    n_turns=st.integers(1, 25),
+    n_changes=st.integers(0, 60),
+    key=st.integers(0, 2**32 - 1),
+)
+def test_bounds_hold_between_searches(new_rng, K, masked, n_turns, n_changes, key):
+    """Scores rise and fall by turns with searches, which leave bounds of several blocks behind."""
+    rng = new_rng(key)
+    penalty = np.where(rng.random((K, K + 2)) < 0.6, 0, -np.inf) if masked else None
+    pairs = BoundedPairs(K, K + 2, penalty)
+    expected = np.zeros((K, K)) if penalty is None else penalty[:, :K].copy()
+    choices = np.argwhere(expected == 0)
+    # Few rows and columns take most changes, so that scores come back down.
+    choices = choices[rng.permutation(len(choices))[: 2 * K]]
+    for _ in range(n_turns):
+        for _ in range(n_changes if len(choices) else 0):
+            j, k = rng.choice(choices)
+            difference = rng.normal(-0.2)
+            pairs.py_change(j, k, difference)
+            expected[j, k] += difference
+        left, right = (messages(rng, K, SIGNS[rng.integers(7)], False) for _ in range(2))
+        active = [tuple(pair) for pair in choices[rng.random(len(choices)) < 0.3].tolist()]
+        value = expected + dense(left, K)[:, None] + dense(right, K)
+        for pair in active:
+            value[pair] = -np.inf
+        bound = rng.choice([-np.inf, -1.0, 0.5])
+        pair, best, _ = pairs.py_search(left, right, active, bound)
+        if value.max() > bound + 1e-9:
+            assert value[pair] == best
+            assert best >= value.max() - 1e-12
+        elif value.max() < bound - 1e-9:
             assert pair is None
 
 
