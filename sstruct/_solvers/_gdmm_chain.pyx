@@ -97,6 +97,7 @@ cdef class ChainFactors:
         self.theta, self.message = np.empty(KP), np.zeros(KP)
         self.slot = np.full(KP, -1, dtype=np.int32)
         self.row_count, self.column_count = np.zeros((2, KP), dtype=np.int32)
+        self.gradient = np.empty(0)
         self.reserve(64)
 
     def __dealloc__(self):
@@ -112,7 +113,7 @@ cdef class ChainFactors:
 
     cdef int reserve(self, Py_ssize_t size) except -1:
         """Have scratch for so many labels or pairs of a factor."""
-        if self.gradient is None or size > self.gradient.shape[0]:
+        if size > self.gradient.shape[0]:
             self.gradient, self.linear, self.step, self.change = np.empty((4, 2 * size))
             self.label = np.empty(2 * size, dtype=np.int32)
         return 0

@@ -67,7 +67,9 @@ class Piece:
 
     def share_at(self, lam):
         """The sigma with the largest D at a lambda, by the formula."""
-        return min(1.0, max(lam * self.linear / self.square, 0.0)) if self.square > 0 else 1.0
+        if self.square == 0 or lam * self.linear >= self.square:
+            return 1.0
+        return max(lam * self.linear / self.square, 0.0)
 
     def dual_at(self, lam):
         """D, or a lower bound where weights are on their bounds, at a lambda below."""

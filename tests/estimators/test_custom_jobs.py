@@ -10,7 +10,11 @@ from sstruct import StructuredSVM, ssvm_path
 from sstruct._problems import oracle_workers
 from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._problems.oracle_workers import Workers
+from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+
+# Worker processes need not find the tests.
+oracle_workers.cloudpickle.register_pickle_by_value(choices)
 
 
 def fit(X, y, oracle=None, **parameters):
