@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 
-cdef class MatchingProblem(MapProblem):
+cdef class MatchingBlocks(MapProblem):
     """The last block of the cover is the assignment term, the others are trees.
 
     Parameters
@@ -28,7 +28,7 @@ cdef class MatchingProblem(MapProblem):
     cdef readonly object columns, rows, assignment_costs
     cdef Py_ssize_t n_labels
 
-    def __init__(self, model, cover, columns, published=False, MatchingProblem of=None):
+    def __init__(self, model, cover, columns, published=False, MatchingBlocks of=None):
         self.columns = columns
         self.rows = np.repeat(np.arange(model.n_nodes), model.n_labels)
         self.n_labels = len(columns)
@@ -56,13 +56,15 @@ cdef class MatchingProblem(MapProblem):
         return 0
 
     cpdef BlockProblem fork(self):
-        return MatchingProblem(self.model, self.cover, self.columns, self.published, of=self)
+        return MatchingBlocks(self.model, self.cover, self.columns, self.published, of=self)
 
 
 def assignment(costs, rows, columns, values, start):
     """Return the labels (V,) int32 of an assignment of least sum.
 
-    costs : (V, n_columns), inf where no label is    INOUT    rows, columns, values : of all labels
+    costs : (V, n_columns), written to; inf where no label is
+    rows, columns, values : of all labels
+    start : of each node, its first label
     """
     costs[rows, columns] = values
     _, chosen = linear_sum_assignment(costs)

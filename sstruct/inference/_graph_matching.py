@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map_rounding import SequentialRounding
-from sstruct._problems._matching import MatchingProblem, assignment
+from sstruct._problems._matching import MatchingBlocks, assignment
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import LOOKS, ascend
 from sstruct.inference._map_mrf import check_options
@@ -88,7 +88,7 @@ def graph_matching(
     columns = np.concatenate([
         np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
     ])  # fmt: skip
-    problem = MatchingProblem(model, _with_all_nodes(model), columns, step == "published")
+    problem = MatchingBlocks(model, _with_all_nodes(model), columns, step == "published")
     rounding = SequentialRounding(problem, np.arange(model.n_nodes))
     search = PackedMRF(exclusive.mrf)
 
