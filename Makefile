@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 COMPILED = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
-PYTEST_ARGS ?=
+# Two processes: the tests take 12 minutes of one core.
+PYTEST_ARGS ?= -n 2
 
 .PHONY: help build demo test test-fast test-debug lint bench doc annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
-	@echo "make test       all tests (PYTEST_ARGS=... is passed on); test-fast leaves out the slow ones"
+	@echo "make test       all tests (PYTEST_ARGS=... in place of -n 2); test-fast leaves out the slow ones"
 	@echo "make test-debug the tests on a build with bounds checks"
 	@echo "make build      compile in place;  make annotate PYX=path  shows what Cython made of one file"
 	@echo "make lint doc bench clean"
