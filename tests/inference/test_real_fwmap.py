@@ -54,4 +54,4 @@ def test_matchings_of_houses(name):
     problem = problems(FOLDER / path)[int(first), int(second)]
     result = graph_matching(*problem, max_iter=5000)
     assert result.lower_bound <= energy + 1e-5
-    assert energy - 1e-5 <= result.energy <= energy + 1e-3 * abs(energy)
+    assert result.energy == pytest.approx(energy, abs=1e-5)
