@@ -146,7 +146,7 @@ def fwmap(
         problem = MapProblem(model, cover, step == "published")
     except ValueError:
         return Status.INFEASIBLE
-    search = _Search(mrf, record, SequentialRounding(problem, order))
+    search = Search(mrf, record, SequentialRounding(problem, order))
     first = None
     if sweeps is not None:
         first = multipliers_of_messages(problem, *sweeps.last_messages())
@@ -250,7 +250,7 @@ def _next_weight(weight, promised, proximal):
     return weight / 2 if promised > TOO_LONG * proximal else weight
 
 
-class _Search:
+class Search:
     """Labellings from multipliers: rounding in both directions in turn, then local search."""
 
     def __init__(self, mrf, record, rounding):
