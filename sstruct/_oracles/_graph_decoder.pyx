@@ -86,6 +86,10 @@ cdef class GraphDecoder:
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Labels and a bound by `search`, then moves if they do not meet."""
         cdef double bound, work
+        if costs.n_edges == 0:
+            self.expand(costs, labels, answer)    # exact
+            answer.bound = answer.cost
+            return 0
         with gil:
             bound, work = self.call(costs, labels)
         answer.cost, answer.work = labelling_cost(costs, labels), 0
