@@ -4,15 +4,18 @@ import numbers
 
 import numpy as np
 
+from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._solvers.status import Status
-from sstruct.inference._exact import forest, integer_program, is_forest
-from sstruct.inference._fwmap import fwmap
+from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
+from sstruct.inference._fwmap import LOOKS, fwmap
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
 
+# Entries of all tables up to which labellings are improved by two nodes at once.
+MOST_ENTRIES = 2**23
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -43,7 +46,8 @@ def map_mrf(
         * ``"bp"``: min-sum belief propagation in the same sweeps. Any model; no bound, but on
           forests exact.
         * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
-          no bound. The other iterative methods end with it too.
+          no bound. The other iterative methods end with it too, and then with moves of two
+          neighbours at once, unless there are factors or more than 2^23 entries of pairs.
         * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
           not negative, nothing forbidden, as many labels at each node. No bound.
         * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
@@ -143,9 +147,22 @@ def map_mrf(
             method = "fwmap"
             options = {"schedule": schedule, "start": start, "sweeps": sweeps}
             status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step, **options)
+        if method in ("fwmap", "trws", "bp"):
+            status = _improve_pairs(mrf, record, status)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)
+
+
+def _improve_pairs(mrf, record, status):
+    """Improve the best labelling by moves of two nodes, where they are cheap; return the status."""
+    if status is Status.INFEASIBLE or record.is_closed():
+        return status
+    if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
+        return status
+    labels = record.labels.copy()
+    record.offer(labels, JointMoves(PackedMRF(mrf)).search(labels, LOOKS))
+    return Status.CONVERGED if record.is_closed() else status
 
 
 def _run(mrf, method, record, max_iter, random_state):
