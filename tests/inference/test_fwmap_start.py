@@ -152,3 +152,16 @@ def test_an_integer_program_keeps_its_time(rng):
     assert result.status == "TIME_LIMIT"
     assert -np.inf < result.lower_bound <= result.energy < np.inf
     assert time.monotonic() - begin < 60
+
+
+@pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
+def test_no_two_neighbours_can_be_bettered_at_the_end(method, new_rng):
+    for seed in range(20):
+        plain = reference.random_model(new_rng(seed), 7, 0.9, "real", most_labels=3)
+        labels = map_mrf(MRF(*plain.arguments()), method, max_iter=1, tol=0).labels
+        energy = reference.energy(plain, labels)
+        for u, v in plain.edges:
+            for pair in product(range(len(plain.node[u])), range(len(plain.node[v]))):
+                other = labels.copy()
+                other[[u, v]] = pair
+                assert reference.energy(plain, other) >= energy - 1e-8
