@@ -9,9 +9,17 @@ problems (as models whose pairs forbid that a right node is taken twice), and tw
 the reference (with = where it is proven to be the minimum, see reference.json), the value of the
 linear program over the local polytope where it has at most --lp-entries variables (HiGHS), and for
 each method the bound, the energy, seconds of the clock and how it ended. Methods are those of
-`map_mrf` ("exact" is HiGHS on the integer program) and "toulbar2" where it is on the PATH, whose
-bound is right to about 1e-7 for each cost, as it rounds them. The plot has an axes for each model
-with bounds and energies against time.
+`map_mrf` ("exact" is HiGHS on the integer program, where it has at most --lp-entries variables),
+and
+
+fwmap-zero        "fwmap" from multipliers of 0 in place of those of messages
+fwmap-published   the same with the published step
+subgradient       subgradient ascent on the same trees, from 0, with Polyak's steps
+matching          `graph_matching`, for matching problems
+toulbar2          where it is on the PATH; its bound is right to about 1e-7 for each cost, as it
+                  rounds them, and its limit is CPU time
+
+The plot has an axes for each model with bounds and energies against time.
 """
 
 import argparse
@@ -28,30 +36,37 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from sstruct.inference import MRF, map_mrf, read_dd, read_uai, write_uai
+from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._problems._map import MapProblem
+from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._problems.map_arguments import project
+from sstruct.inference import MRF, graph_matching, map_mrf, read_dd, read_uai, write_uai
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._exact import local_polytope, n_marginals
 from sstruct.inference._map_mrf import METHODS
+from sstruct.inference._map_result import Record
 from sstruct.inference._matching import matching_model
+from sstruct.inference._tree_cover import tree_cover
 
 # Digits that toulbar2 keeps of costs.
 DIGITS = 7
 
 
 def load(folder, name):
-    """The model of an instance of reference.json."""
+    """The model of an instance of reference.json, and of a matching its unary and pairwise."""
     path, *pair = name.split()
     path = folder / path
     if name.endswith(".uai.gz"):
-        return read_uai(path)
+        return read_uai(path), None
     if name.endswith(".npz"):
         arrays = np.load(path)
         if "unary_cost" in arrays:
-            return MRF(arrays["unary_cost"], arrays["edges"], arrays["pair_cost"])
+            return MRF(arrays["unary_cost"], arrays["edges"], arrays["pair_cost"]), None
         node = -arrays["unary_tables"].astype(float)[arrays["unary_index"]]
-        return MRF(node, arrays["edges"], -arrays["pair_tables"][0].astype(float))
+        return MRF(node, arrays["edges"], -arrays["pair_tables"][0].astype(float)), None
     problem = read_dd(path)
-    return matching_model(*(problem[tuple(map(int, pair[1:]))] if pair else problem)).mrf
+    problem = problem[tuple(map(int, pair[1:]))] if pair else problem
+    return matching_model(*problem).mrf, problem
 
 
 def reference_energy(entry):
@@ -89,7 +104,7 @@ def toulbar2(mrf, seconds):
         text = subprocess.run(
             ["toulbar2", model, f"-timer={math.ceil(seconds)}", f"-precision={DIGITS}",
              f"-w={solution}"],
-            capture_output=True, text=True, check=False,
+            capture_output=True, text=True, check=False, timeout=10 * seconds + 60,
         ).stdout  # fmt: skip
         spent = time.monotonic() - begin
         labels = solution.read_text().split() if solution.is_file() else []
@@ -103,14 +118,71 @@ def toulbar2(mrf, seconds):
     return dict(energy=energy, bound=bound, seconds=spent, status="TIME_LIMIT")
 
 
-def run(mrf, method, seconds):
+def subgradient(mrf, seconds, patience=20):
+    """Ascend h along subgradients; return a MapResult.
+
+    Steps are (best energy - h) / |g|^2 times a factor of 1, halved where the bound has not risen
+    for `patience` iterations. Labels as those of "fwmap", every fifth iteration.
+    """
+    labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
+    record = Record(mrf, labels, 1e-6, seconds)
+    model, order = pairwise_model(mrf)
+    problem = MapProblem(model, tree_cover(model.n_nodes, model.edges))
+    rounding, search = SequentialRounding(problem, order), PackedMRF(mrf)
+    at, factor, last_rise, k, status = np.zeros(problem.n_weights), 1.0, 0, 0, "TIME_LIMIT"
+    ones = {"size": np.ones(problem.n_blocks, dtype=np.int64), "alpha": np.ones(problem.n_blocks)}
+    while not record.is_late():
+        problem.begin(at)
+        planes, free = problem.mean_planes({**ones, "code": problem.first_codes})
+        bound = free + float(planes @ at)
+        if k % 5 == 0:
+            found = rounding.run(at, k % 10 == 0)[: mrf.n_nodes].copy()
+            record.offer(found, search.improve(found, 20 * mrf.n_nodes))
+        if bound > record.lower_bound:
+            last_rise = k
+        elif k - last_rise >= patience:
+            factor, last_rise = factor / 2, k
+        record.bound(bound)
+        record.row()
+        direction = project(problem.copy_start, planes)
+        length = float(direction @ direction)
+        if record.is_closed() or length == 0:
+            status = "CONVERGED"
+            break
+        gap = record.energy - bound
+        at += factor * (gap / length if gap < np.inf else 1.0) * direction
+        k += 1
+    return record.result(status, "subgradient")
+
+
+OPTIONS = {
+    "fwmap-zero": dict(method="fwmap", start="zero"),
+    "fwmap-published": dict(method="fwmap", start="zero", step="published"),
+}
+
+
+def solve(mrf, problem, method, seconds):
+    """The MapResult of a method, None where the method is not for the model."""
+    limits = dict(max_time=seconds, max_iter=10**6)
+    if method == "subgradient":
+        return subgradient(mrf, seconds)
+    if method == "matching":
+        return None if problem is None else graph_matching(*problem, **limits, random_state=0)
+    try:
+        return map_mrf(mrf, **OPTIONS.get(method, {"method": method}), **limits, random_state=0)
+    except ValueError:
+        return None
+
+
+def run(mrf, problem, method, seconds, most):
     """A row and the history of one method on one model; None where the method is not for it."""
     if method == "toulbar2":
         return toulbar2(mrf, seconds), None
+    if method == "exact" and n_marginals(pairwise_model(mrf)[0]) > most:
+        return None, None
     begin, cpu = time.monotonic(), time.process_time()
-    try:
-        result = map_mrf(mrf, method, max_time=seconds, max_iter=10**6)
-    except ValueError:
+    result = solve(mrf, problem, method, seconds)
+    if result is None:
         return None, None
     row = dict(
         energy=result.energy,
@@ -155,6 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=10)
     known = [method for method in METHODS if method not in ("auto", "graph-cut", "alpha-expansion")]
+    known += ["fwmap-zero", "fwmap-published", "subgradient", "matching"]
     known += ["toulbar2"] if shutil.which("toulbar2") else []
     parser.add_argument("--methods", nargs="+", default=known)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
@@ -172,23 +245,23 @@ def main():
             Path(arguments.json).write_text(json.dumps(results))
 
     for name in sorted(name for name in entries if name.startswith(wanted)):
-        mrf = load(folder, name)
+        mrf, problem = load(folder, name)
         energy, is_minimum = reference_energy(entries[name])
         value = polytope_value(mrf, arguments.lp_entries)
         print(f"{name}: {mrf}")
-        print(f"    {'reference':12}{energy:32.5f}{' =' if is_minimum else ''}")
-        print(f"    {'polytope':12}{value:16.5f}", flush=True)
+        print(f"    {'reference':16}{energy:32.5f}{' =' if is_minimum else ''}")
+        print(f"    {'polytope':16}{value:16.5f}", flush=True)
         result = dict(instance=name, reference=energy, is_minimum=is_minimum, polytope=value,
                       rows={}, histories={})  # fmt: skip
         for method in arguments.methods:
-            row, history = run(mrf, method, arguments.seconds)
+            row, history = run(mrf, problem, method, arguments.seconds, arguments.lp_entries)
             if row is None:
                 continue
             result["rows"][method] = row
             if history is not None:
                 result["histories"][method] = thinned(history)
             print(
-                f"    {method:12}{row['bound']:16.5f}{row['energy']:16.5f}{row['seconds']:9.2f} s"
+                f"    {method:16}{row['bound']:16.5f}{row['energy']:16.5f}{row['seconds']:9.2f} s"
                 f"  {row['status']}",
                 flush=True,
             )

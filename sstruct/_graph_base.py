@@ -13,11 +13,15 @@ from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._problems._decode import decode
 from sstruct._problems._explicit import explicit_where_cheaper
 from sstruct._problems.graph_arguments import PAIRWISE, attractive_edges
+from sstruct._tree_search import TreeSearch
 from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
 
 MODELS = PAIRWISE[1:]
-INFERENCE = ("auto", "cut", "expansion", "max-sum")
+INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
+# Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
+TRAINING_ITERATIONS = 20
+PREDICTION_ITERATIONS = 200
 
 
 class GraphSSVM(GraphWeights, BaseSSVM):
@@ -115,7 +119,8 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
         method = _method(model, data.graphs, K)
-        problem = data.problem(pairwise, _decoder(method, model["seed"]), self.fit_intercept)
+        decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
+        problem = data.problem(pairwise, decoder, self.fit_intercept)
         cheaper = explicit_where_cheaper(problem)
         if cheaper is not problem:
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
@@ -182,7 +187,8 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         graphs = self._pack(X, self._model, fitted=True)
         pairwise = self._model["pairwise"], self._model["strength"]
         K = len(self.classes_)
-        decoder = _decoder(_method(self._model, graphs, K), self._model["seed"])
+        method = _method(self._model, graphs, K)
+        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS)
         problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
         return graphs.nodes, decode(problem, self._w, effective_n_jobs(self.n_jobs))
 
@@ -213,8 +219,13 @@ def _name(method, pairwise, graphs):
     if method == "expansion":
         moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
         return f"{moves} (approximate)"
-    return {"cut": "graph cut (exact)", "max-sum": "max-sum (exact)"}[method]
+    return {
+        "cut": "graph cut (exact)",
+        "max-sum": "max-sum (exact)",
+        "fwmap": "trees by Frank-Wolfe (bounded)",
+    }[method]
 
 
-def _decoder(method, seed):
-    return GraphDecoder(method, seed)
+def _decoder(method, seed, max_iter):
+    search = TreeSearch(seed, max_iter) if method == "fwmap" else None
+    return GraphDecoder(method, seed, search=search)

@@ -33,11 +33,15 @@ class GraphCRFSSVM(GraphSSVM):
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
         - a float, at least 0: the cost of neighbours with different labels, not learned.
-    inference : {"auto", "cut", "expansion", "max-sum"}, default="auto"
+    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
         The decoder. ``"cut"``: minimum cut, exact, for two labels where neighbours attract each
         other; ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: alpha-expansion, or
-        fusion moves where neighbours may repel each other, approximate. ``"auto"`` takes an exact
-        one if there is one for all the graphs given, in training as in prediction.
+        fusion moves where neighbours may repel each other, approximate; ``"fwmap"``: any labels
+        and graphs, trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`, each
+        decoding from the multipliers of the graph's last. It is slower than ``"expansion"``, finds
+        better labellings where neighbours repel each other, and bounds what it may have missed.
+        ``"auto"`` takes an exact one if there is one for all the graphs given, else
+        ``"expansion"``, in training as in prediction.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
         Cost of a wrong labelling, the sum of its nodes' costs times the nodes' sizes (1 where X has
@@ -100,9 +104,10 @@ class GraphCRFSSVM(GraphSSVM):
     inference_ : str
         The decoder of training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"alpha-expansion
         (approximate)"`` or ``"fusion moves (approximate)"``, or, where no graph has an edge,
-        ``"node by node (exact)"``. With an approximate one, ``objective_`` may lie below the
-        primal, and the certificate is approximate too; ``dual_objective_`` is a lower bound all the
-        same.
+        ``"node by node (exact)"``; ``"trees by Frank-Wolfe (bounded)"``: ``objective_`` is not
+        below the primal, so that ``dual_gap_`` holds whatever labellings were found. With an
+        approximate one ``objective_`` may lie below the primal, and the certificate is approximate
+        too; ``dual_objective_`` is a lower bound all the same.
     <history_>
 
     See Also
@@ -120,7 +125,9 @@ class GraphCRFSSVM(GraphSSVM):
     There is no ``decision_function``: the max-marginals of a graph take a decoding each.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
-    of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each.
+    of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While
+    it fits, ``"fwmap"`` keeps 8 K bytes for each node and each of the trees that have it. They are
+    not in a checkpoint: a fit that goes on from one does not end with the same bits.
 
     <References>
 

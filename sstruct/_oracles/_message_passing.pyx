@@ -40,7 +40,7 @@ cdef class MessagePassing:
     """
 
     cdef PackedMRF model
-    cdef readonly bint averaged
+    cdef readonly bint averaged, is_forward    # is_forward: the last sweep
     cdef const int32_t[::1] order, rank
     cdef double[::1] messages, belief, conditional, source
     cdef const int64_t[::1] message_start
@@ -133,6 +133,7 @@ cdef class MessagePassing:
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t i, j, s, e, V = costs.n_nodes, work = 0
+        self.is_forward = forward
         # The sum of V terms with its rounding errors kept apart.
         cdef double bound = 0, lost = 0, term, total
         with nogil:
@@ -157,3 +158,13 @@ cdef class MessagePassing:
                         with gil:
                             return None
         return bound + lost
+
+    def last_messages(self):
+        """What the last sweep sent: messages, where each edge's begins, and the nodes' rank in it.
+
+        Every message is to the edge's node of the higher rank.
+        """
+        rank = np.asarray(self.rank)
+        if not self.is_forward:
+            rank = len(rank) - 1 - rank
+        return np.asarray(self.messages), np.asarray(self.message_start), rank

@@ -61,7 +61,7 @@ cdef class ExplicitProblem(BlockProblem):
         self.problem = problem
         self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
         self.max_code_size = 2 * (problem.n_weights + 1)
-        self.batch_size = problem.batch_size
+        self.batch_size, self.bounded = problem.batch_size, problem.bounded
         self.oracle_work = problem.oracle_work + problem.n_weights
         self.difference, self.last_w = np.empty((2, problem.n_weights))
         self.labeling, self.true_labeling = np.empty((2, problem.max_code_size), dtype=np.int32)
@@ -81,7 +81,9 @@ cdef class ExplicitProblem(BlockProblem):
             OracleAnswer* answer) except -1 nogil:
         cdef double* plane = <double*> code
         cdef Py_ssize_t j
+        cdef double slack
         self.problem.maximize(i, w, loss_weight, &self.labeling[0], answer)
+        slack = answer.bound - answer.value if self.bounded else 0
         self.problem.truth(i, &self.true_labeling[0])
         memset(plane, 0, self.n_weights * sizeof(double))
         self.problem.exchange(i, &self.labeling[0], &self.true_labeling[0], 1.0, plane)
@@ -90,6 +92,7 @@ cdef class ExplicitProblem(BlockProblem):
             plane[j] += 0.0   # -0 becomes 0: equal planes are to have equal bits
         sstruct_products(plane, 1, self.n_weights, w, &answer.value)
         answer.value += loss_weight * plane[self.n_weights]
+        answer.bound = answer.value + slack
         memcpy(&self.last_w[0], w, self.n_weights * sizeof(double))
         answer.work += self.n_weights
         return 0

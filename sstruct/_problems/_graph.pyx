@@ -110,6 +110,7 @@ cdef class GraphProblem(BlockProblem):
         self.labels = arguments["labels"] if self.has_labels else np.zeros(1, dtype=np.int32)
         self.cost, self.node_weight = arguments["cost"], arguments["node_weight"]
         self.bias, self.decoder = arguments["bias"], arguments["decoder"]
+        self.bounded = self.decoder.method == "fwmap"
         n = self.n_blocks = len(length)
         self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
         self.max_code_size = int(length.max())
@@ -201,6 +202,8 @@ cdef class GraphProblem(BlockProblem):
         self.decoder.decode(&self.costs, y, &found)
         answer.exact = found.exact
         answer.work += found.work
+        if self.bounded:
+            answer.bound = -found.bound
         return labelling_cost(&self.costs, y)
 
     cdef int maximize(
@@ -216,18 +219,22 @@ cdef class GraphProblem(BlockProblem):
         if self.costs.n_edges == 0 or self.n_labels == 1:
             cost = labelling_cost(&self.costs, code)
         else:
+            self.decoder.block = i
             cost = self.descend(code, answer)
         of_truth = labelling_cost(&self.costs, truth) if self.has_labels else cost
         if of_truth < cost:
             # Only now from the truth: moves that start there find little but its neighbourhood,
             # and training would end with hinges that are too small.
             memcpy(y, truth, n_nodes * sizeof(int32_t))
-            cost = of_truth if answer.exact else self.descend(y, answer)
+            # Bounded: a bound does not depend on the start.
+            cost = of_truth if answer.exact or self.bounded else self.descend(y, answer)
             if cost > of_truth:    # by rounding
                 memcpy(y, truth, n_nodes * sizeof(int32_t))
                 cost = of_truth
             memcpy(code, y, n_nodes * sizeof(int32_t))
         answer.value = -cost
+        if self.bounded:
+            answer.bound = answer.value if answer.exact else max(answer.bound, answer.value)
         answer.work += n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
         answer.work += VECTOR_WORK * self.KP * (
             sstruct_row_start(&self.rows, first + n_nodes) - sstruct_row_start(&self.rows, first))

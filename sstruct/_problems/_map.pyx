@@ -83,16 +83,16 @@ cdef class MapProblem(BlockProblem):
                 of.centre, of.truth_cost, of.first_codes)
         self.truths = self.first_codes
         if of is None:
-            self._first()
+            self.begin(np.zeros(self.n_weights))
 
-    def _first(self):
-        """Let the truths be the first answers, at multipliers of 0."""
+    def begin(self, const double[::1] multipliers):
+        """Let the truths be the answers at given multipliers; for problems that no state has yet."""
         cdef Py_ssize_t t
         cdef double value = 0
-        cdef double[::1] zeros = np.zeros(self.n_weights)
+        self._check_weights(multipliers)
         for t in range(self.n_blocks):
-            self.minimize(t, NULL, &zeros[0], 1.0, &self.truths[self.code_start[t]], &value)
-            self.truth_cost[t] = value
+            self.minimize(t, NULL, &multipliers[0], 1.0, &self.truths[self.code_start[t]], &value)
+        self.recentre(np.array(self.centre))
 
     def recentre(self, const double[::1] centre):
         """Move mu, in forks too; losses of labelings change, codes do not."""

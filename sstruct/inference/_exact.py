@@ -1,5 +1,7 @@
 """Exact minima: max-sum on forests, and HiGHS on small models."""
 
+import time
+
 import numpy as np
 from scipy import optimize, sparse
 
@@ -10,7 +12,7 @@ from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
 
 # Variables of the integer program.
-MOST_VARIABLES = 2**19
+MOST_VARIABLES = 2**18
 
 
 def is_forest(mrf):
@@ -106,7 +108,7 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def integer_program(mrf, record, max_time):
+def integer_program(mrf, record):
     """The linear program over the local polytope, node marginals 0 or 1; return the status."""
     model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
@@ -119,8 +121,10 @@ def integer_program(mrf, record, max_time):
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
     options = {"mip_rel_gap": record.tol}
-    if max_time is not None:
-        options["time_limit"] = max_time
+    if record.deadline < np.inf:
+        options["time_limit"] = record.deadline - time.monotonic()
+        if options["time_limit"] <= 0:
+            return Status.TIME_LIMIT
     answer = optimize.milp(
         np.where(allowed, costs, 0.0),
         integrality=np.arange(n_variables) < len(model.node_costs),

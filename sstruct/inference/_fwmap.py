@@ -16,12 +16,14 @@ from sklearn.utils import check_random_state
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._problems._map_start import multipliers_of_messages
 from sstruct._problems.map_arguments import disagreement, project
 from sstruct._solvers._rescale import reload_losses
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import FrankWolfe, Options
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._message_passing import message_passing
 from sstruct.inference._tree_cover import tree_cover
 
 # The engine's steps. Corrective ones need true distances.
@@ -103,7 +105,18 @@ class Proximal(FrankWolfe):
         return free + at - bound, disagreement(self.problem.copy_start, y)
 
 
-def fwmap(mrf, record, max_iter, random_state, weight, step):
+def fwmap(
+    mrf,
+    record,
+    max_iter,
+    random_state,
+    weight,
+    step,
+    *,
+    schedule="work",
+    start="trws",
+    sweeps=None,
+):
     """Maximise the bound of a decomposition into trees; return the status.
 
     Parameters
@@ -116,7 +129,15 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
         Iterations: an exact pass with its approximate ones each.
     random_state, weight, step
         As of `map_mrf`: the last two as proximal_weight and step.
+    schedule, start
+        As of `map_mrf`.
+    sweeps : MessagePassing, optional
+        Of TRW-S on the model, to begin with. None: `start` says.
     """
+    if sweeps is None and start == "trws":
+        status, sweeps = message_passing(mrf, record, max_iter, averaged=True, is_first=True)
+        if status not in (Status.STALLED, Status.MAX_ITER):
+            return status
     model, order = pairwise_model(mrf)
     cover = tree_cover(model.n_nodes, model.edges)
     if cover.n_trees == 0:
@@ -125,20 +146,48 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
         problem = MapProblem(model, cover, step == "published")
     except ValueError:
         return Status.INFEASIBLE
-    search = _Search(mrf, record, SequentialRounding(problem, order))
-    return ascend(problem, record, search.round, max_iter, random_state, weight, step)
+    search = Search(mrf, record, SequentialRounding(problem, order))
+    first = None
+    if sweeps is not None:
+        first = multipliers_of_messages(problem, *sweeps.last_messages())
+        del sweeps  # messages are as large as the multipliers
+    return ascend(
+        problem,
+        record,
+        search.round,
+        max_iter,
+        random_state,
+        weight,
+        step,
+        schedule=schedule,
+        first=first,
+    )
 
 
-def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
+def ascend(
+    problem,
+    record,
+    offer_labels,
+    max_iter,
+    random_state,
+    weight,
+    step,
+    *,
+    schedule="work",
+    first=None,
+):
     """Maximise the bound of a problem's blocks; return the status.
 
-    offer_labels : function of multipliers that offers a labelling to the record; the other
-    parameters as of `fwmap`.
+    offer_labels : function of multipliers that offers a labelling to the record; first :
+    multipliers to begin at, None: 0; the other parameters as of `fwmap`.
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
-    engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
+    if first is not None:
+        problem.begin(first)
+    engine = Proximal(problem, Options(step=STEPS[step], schedule=schedule, seed=seed))
     begin = len(record.rows)
-    best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
+    best = engine.mu.copy() if first is None else first
+    best_bound = problem.bound(best)
     record.bound(best_bound)
     offer_labels(best)
     is_adaptive = weight is None
@@ -161,6 +210,8 @@ def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
             if is_solved or record.is_closed():
                 record.row()
                 return Status.CONVERGED
+            if record.is_infeasible():
+                return Status.INFEASIBLE
         record.row()
         if not in_time or record.is_late():
             return Status.TIME_LIMIT
@@ -199,7 +250,7 @@ def _next_weight(weight, promised, proximal):
     return weight / 2 if promised > TOO_LONG * proximal else weight
 
 
-class _Search:
+class Search:
     """Labellings from multipliers: rounding in both directions in turn, then local search."""
 
     def __init__(self, mrf, record, rounding):

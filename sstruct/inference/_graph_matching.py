@@ -4,14 +4,17 @@ from dataclasses import replace
 
 import numpy as np
 
+from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map_rounding import SequentialRounding
+from sstruct._problems._map_start import multipliers_of_messages
 from sstruct._problems._matching import MatchingBlocks, assignment
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import LOOKS, ascend
 from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._matching import matching_model
+from sstruct.inference._message_passing import message_passing
 from sstruct.inference._mrf import MRF
 from sstruct.inference._tree_cover import TreeCover, tree_cover
 
@@ -26,6 +29,8 @@ def graph_matching(
     random_state=None,
     proximal_weight=None,
     step="exact",
+    schedule="work",
+    start="trws",
 ):
     """Assign left nodes to different right nodes, or to none, at low cost with a bound.
 
@@ -40,7 +45,7 @@ def graph_matching(
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
         finite; that of the transposed entry is added. Entries of assignments that exclude one
         another, or that there are not, are without effect.
-    tol, max_time, max_iter, random_state, proximal_weight, step
+    tol, max_time, max_iter, random_state, proximal_weight, step, schedule, start
         As of ``"fwmap"`` in :func:`map_mrf`.
 
     Returns
@@ -62,7 +67,9 @@ def graph_matching(
     Left nodes are those of a model whose labels are right nodes. Its pairwise costs go to trees,
     whose tables forbid the same right node for both; that no two nodes at all have the same is a
     term of its own, a linear assignment. Bounds are of the relaxation that joins the trees' with
-    the assignment's.
+    the assignment's. Multipliers are rounded by an assignment of least cost, which is then improved
+    by moves of single nodes and of two nodes at once: exchanges, and one node put in the place of
+    another that goes elsewhere.
 
     References
     ----------
@@ -79,7 +86,7 @@ def graph_matching(
     >>> result.labels, result.energy, result.status
     (array([0, 1], dtype=int32), -4.5, 'CONVERGED')
     """
-    check_options(tol, max_time, max_iter, proximal_weight, step)
+    check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     exclusive = matching_model(unary, pairwise)
     model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
     n_right = np.shape(unary)[1]
@@ -91,6 +98,7 @@ def graph_matching(
     problem = MatchingBlocks(model, _with_all_nodes(model), columns, step == "published")
     rounding = SequentialRounding(problem, np.arange(model.n_nodes))
     search = PackedMRF(exclusive.mrf)
+    pairs = JointMoves(search)
 
     def offer_labels(multipliers):
         labels = assignment(
@@ -100,12 +108,26 @@ def graph_matching(
             rounding.sums(multipliers),
             model.node_start,
         )
-        record.offer(labels, search.improve(labels, LOOKS * model.n_nodes))
+        search.improve(labels, LOOKS * model.n_nodes)
+        record.offer(labels, pairs.search(labels, LOOKS))
 
+    first, status = None, Status.STALLED
     try:
-        status = ascend(
-            problem, record, offer_labels, max_iter, random_state, proximal_weight, step
-        )
+        if start == "trws":
+            status, sweeps = message_passing(model, record, max_iter, averaged=True, is_first=True)
+            first = multipliers_of_messages(problem, *sweeps.last_messages())
+        if status in (Status.STALLED, Status.MAX_ITER):
+            status = ascend(
+                problem,
+                record,
+                offer_labels,
+                max_iter,
+                random_state,
+                proximal_weight,
+                step,
+                schedule=schedule,
+                first=first,
+            )
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")

@@ -4,15 +4,18 @@ import numbers
 
 import numpy as np
 
+from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._solvers.status import Status
-from sstruct.inference._exact import forest, integer_program, is_forest
-from sstruct.inference._fwmap import fwmap
+from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
+from sstruct.inference._fwmap import LOOKS, fwmap
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
 
+# Entries of all tables up to which labellings are improved by two nodes at once.
+MOST_ENTRIES = 2**23
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -26,6 +29,8 @@ def map_mrf(
     random_state=None,
     proximal_weight=None,
     step="exact",
+    schedule="work",
+    start="trws",
 ):
     """Find a labelling of least energy, or of low energy with a bound.
 
@@ -41,12 +46,14 @@ def map_mrf(
         * ``"bp"``: min-sum belief propagation in the same sweeps. Any model; no bound, but on
           forests exact.
         * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
-          no bound. The other iterative methods end with it too.
+          no bound. The other iterative methods end with it too, and then with moves of two
+          neighbours at once, unless there are factors or more than 2^23 entries of pairs.
         * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
           not negative, nothing forbidden, as many labels at each node. No bound.
         * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
-        * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^19
-          variables: labels of nodes and entries of tables.
+        * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^18
+          variables: labels of nodes and entries of tables. HiGHS looks at the time only between
+          its steps, and with 10^5 variables and more may overrun `max_time` several times.
         * ``"auto"``: max-sum where the model is a forest, a cut where that is exact, else
           ``"trws"`` and, where that stalls with a gap, ``"fwmap"`` after it.
     tol : float, default=1e-6
@@ -66,6 +73,14 @@ def map_mrf(
     step : {"exact", "published"}, default="exact"
         Of ``"fwmap"``. ``"published"``: Frank-Wolfe steps as in [2], whose length leaves out that
         the trees of a node move together; half as long as the best where a node is in two.
+    schedule : {"work", "clock"}, default="work"
+        Of ``"fwmap"``: what passes over labellings found before are weighed against new
+        minimisations by. ``"work"``: counted operations, so that with an int as random_state the
+        same labels and bounds come again; ``"clock"``: seconds, as in [2].
+    start : {"trws", "zero"}, default="trws"
+        Of ``"fwmap"``, its first multipliers. ``"trws"``: sweeps of ``"trws"``, as long as ten of
+        its iterations raise the bound by more than 0.000002 (1 + abs(bound)), and then the
+        multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2].
 
     Returns
     -------
@@ -86,6 +101,9 @@ def map_mrf(
     tables' entries, of Potts and truncated linear or quadratic tables to the number of labels. It
     ends as ``STALLED`` where neither bound nor energy have moved for 50 iterations. Factors of
     three and four nodes become nodes of their own, whose labels are the tuples that are allowed.
+
+    Bounds of ``"fwmap"`` and ``"trws"`` that rise above all energies which labellings can have show
+    that none is allowed.
 
     ``"fwmap"`` covers the edges by the fewest forests, whose trees have copies of the nodes with
     multipliers, and maximises the sum of the trees' minima: an iteration takes the time of a sweep
@@ -116,37 +134,51 @@ def map_mrf(
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
-    check_options(tol, max_time, max_iter, proximal_weight, step)
+    check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     if is_auto:
         method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
-    record = Record(mrf, labels, tol, max_time)
+    record, sweeps = Record(mrf, labels, tol, max_time), None
     try:
         if method != "fwmap":
-            status = _run(mrf, method, record, max_time, max_iter, random_state)
+            status, sweeps = _run(mrf, method, record, max_iter, random_state)
         if method == "fwmap" or (is_auto and status == Status.STALLED):
             method = "fwmap"
-            status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step)
+            options = {"schedule": schedule, "start": start, "sweeps": sweeps}
+            status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step, **options)
+        if method in ("fwmap", "trws", "bp"):
+            status = _improve_pairs(mrf, record, status)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)
 
 
-def _run(mrf, method, record, max_time, max_iter, random_state):
-    """Do what a method says; return the status."""
+def _improve_pairs(mrf, record, status):
+    """Improve the best labelling by moves of two nodes, where they are cheap; return the status."""
+    if status is Status.INFEASIBLE or record.is_closed():
+        return status
+    if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
+        return status
+    labels = record.labels.copy()
+    record.offer(labels, JointMoves(PackedMRF(mrf)).search(labels, LOOKS))
+    return Status.CONVERGED if record.is_closed() else status
+
+
+def _run(mrf, method, record, max_iter, random_state):
+    """Do what a method says; return the status and, of messages, the MessagePassing."""
     if method == "graph-cut":
-        return cut(mrf, record)
+        return cut(mrf, record), None
     if method == "alpha-expansion":
-        return expansion(mrf, record, random_state)
+        return expansion(mrf, record, random_state), None
     if method in ("exact", "bp") and is_forest(mrf):
-        return forest(mrf, record)
+        return forest(mrf, record), None
     labels = record.labels.copy()
     record.offer(labels, PackedMRF(mrf).improve(labels, 2**62 if method == "icm" else mrf.n_nodes))
     if method == "icm":
-        return Status.CONVERGED
+        return Status.CONVERGED, None
     if method == "exact":
-        return integer_program(mrf, record, max_time)
+        return integer_program(mrf, record), None
     return message_passing(mrf, record, max_iter, averaged=method == "trws")
 
 
@@ -157,7 +189,7 @@ def _best_method(mrf):
     return "trws" if no_cut(mrf) else "graph-cut"
 
 
-def check_options(tol, max_time, max_iter, proximal_weight, step):
+def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
     """Raise ValueError where one is out of range."""
     _check_number(tol, "tol", 0, True)
     if max_time is not None:
@@ -168,6 +200,10 @@ def check_options(tol, max_time, max_iter, proximal_weight, step):
         _check_number(proximal_weight, "proximal_weight", 0, False)
     if step not in ("exact", "published"):
         raise ValueError(f"step must be 'exact' or 'published'; found {step!r}")
+    if schedule not in ("work", "clock"):
+        raise ValueError(f"schedule must be 'work' or 'clock'; found {schedule!r}")
+    if start not in ("trws", "zero"):
+        raise ValueError(f"start must be 'trws' or 'zero'; found {start!r}")
 
 
 def _check_number(value, name, least, may_equal):

@@ -70,7 +70,7 @@ class Record:
         self.start = time.monotonic()
         self.deadline = np.inf if max_time is None else self.start + max_time
         self.labels, self.energy, self.lower_bound = labels.copy(), mrf.energy(labels), -np.inf
-        self.rows = []
+        self.ceiling, self.rows = None, []
         self.row()
 
     def offer(self, labels, energy):
@@ -92,6 +92,14 @@ class Record:
         """Whether the gap is closed to the tolerance."""
         gap = self.energy - self.lower_bound
         return self.energy < np.inf and gap <= self.tol * (1 + abs(self.energy))
+
+    def is_infeasible(self):
+        """Whether the bound is above all energies there can be, so that nothing is allowed."""
+        if self.energy < np.inf:
+            return False
+        if self.ceiling is None:
+            self.ceiling = energy_ceiling(self.mrf)
+        return self.lower_bound > self.ceiling + 1e-9 * abs(self.ceiling)
 
     def is_late(self):
         """Whether the time is over."""
@@ -132,3 +140,21 @@ class Record:
             },
             method=method,
         )
+
+
+def energy_ceiling(mrf):
+    """The sum of all terms' largest finite costs: no labelling that is allowed has more energy."""
+
+    def largest(costs, start):
+        return np.maximum.reduceat(np.where(np.isfinite(costs), costs, -np.inf), start[:-1])
+
+    ceiling = largest(mrf.node_costs, mrf.node_start).sum()
+    if mrf.n_edges:
+        most = largest(mrf.tables, mrf.table_start)[mrf.edge_table]
+        least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
+        # A negative weight turns a table round; such tables forbid nothing.
+        negative = mrf.weights < 0
+        ceiling += (mrf.weights * np.where(negative, least, most))[mrf.weights != 0].sum()
+    if mrf.n_factors:
+        ceiling += largest(mrf.factor_tables, mrf.factor_table_start)[mrf.factor_table].sum()
+    return float(ceiling)

@@ -9,12 +9,15 @@ from sstruct.inference._auxiliary import pairwise_model
 
 # Iterations without any progress after which one is not waited for.
 _PATIENCE = 50
+# Before FWMAP sweeps are over where so many iterations have gained so little of 1 + abs(bound).
+_FIRST_ITERATIONS = 10
+_FIRST_GAIN = 2e-6
 # Local search after each sweep: at most so many looks at each node.
 _LOOKS = 20
 
 
-def message_passing(mrf, record, max_iter, *, averaged):
-    """Pass messages over a model; return the status.
+def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
+    """Pass messages over a model; return the status and the MessagePassing.
 
     Parameters
     ----------
@@ -26,6 +29,8 @@ def message_passing(mrf, record, max_iter, *, averaged):
         A sweep forward and one back each.
     averaged : bool
         TRW-S, or belief propagation.
+    is_first : bool
+        End, as STALLED, already where another method is likely to gain more.
     """
     model, order = pairwise_model(mrf)
     own = PackedMRF(mrf)
@@ -38,9 +43,9 @@ def message_passing(mrf, record, max_iter, *, averaged):
         for forward in (True, False):
             bound = sweeps.sweep(forward, labels, record.deadline)
             if bound is None:
-                return Status.TIME_LIMIT
+                return Status.TIME_LIMIT, sweeps
             if bound == np.inf:
-                return Status.INFEASIBLE
+                return Status.INFEASIBLE, sweeps
             if averaged:
                 record.bound(bound)
             found = labels[: mrf.n_nodes].copy()
@@ -49,13 +54,23 @@ def message_passing(mrf, record, max_iter, *, averaged):
                 seen[forward] = found.copy()
                 record.offer(found, own.improve(found, _LOOKS * mrf.n_nodes))
             if record.is_closed():
-                return Status.CONVERGED
+                return Status.CONVERGED, sweeps
         record.row()
         if record.is_late():
-            return Status.TIME_LIMIT
-        if record.has_stalled(_PATIENCE):
-            return Status.STALLED
-    return Status.MAX_ITER
+            return Status.TIME_LIMIT, sweeps
+        if record.is_infeasible():
+            return Status.INFEASIBLE, sweeps
+        if record.has_stalled(_PATIENCE) or (is_first and _gains_little(record)):
+            return Status.STALLED, sweeps
+    return Status.MAX_ITER, sweeps
+
+
+def _gains_little(record):
+    """Whether the bound has hardly moved in the last iterations."""
+    if len(record.rows) <= _FIRST_ITERATIONS:
+        return False
+    before = record.rows[-1 - _FIRST_ITERATIONS][1]
+    return record.lower_bound - before <= _FIRST_GAIN * (1 + abs(record.lower_bound))
 
 
 def trivial_bound(mrf):

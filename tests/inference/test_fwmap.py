@@ -53,7 +53,7 @@ def test_bounds_converge_to_the_linear_program(step, new_rng):
         value = reference.local_polytope(plain)
         if value == np.inf:
             continue
-        result = map_mrf(MRF(*plain.arguments()), "fwmap", step=step, max_iter=3000)
+        result = map_mrf(MRF(*plain.arguments()), "fwmap", step=step, max_iter=3000, start="zero")
         assert result.status in ("CONVERGED", "STALLED")
         assert result.lower_bound <= value + 1e-9 * (1 + abs(value))
         assert result.lower_bound >= value - 1e-4 * (1 + abs(value))
@@ -224,7 +224,7 @@ def test_weights_of_the_proximal_term(rng):
     assert formula_18(300) == pytest.approx(14.5, rel=1e-2)
     model = grid(5, 3, rng)
     default, small, paper = (
-        map_mrf(model, "fwmap", proximal_weight=c, tol=1e-9, max_iter=1000)
+        map_mrf(model, "fwmap", proximal_weight=c, tol=1e-9, max_iter=1000, start="zero")
         for c in (None, 0.1, "paper")
     )
     assert small.lower_bound == pytest.approx(default.lower_bound, abs=1e-5)
@@ -236,7 +236,7 @@ def test_weights_of_the_proximal_term(rng):
         model.edges,
         [1e6 * model.edge_cost(e) for e in range(model.n_edges)],
     )
-    small, large = (map_mrf(m, "fwmap", max_iter=10) for m in (model, scaled))
+    small, large = (map_mrf(m, "fwmap", max_iter=10, start="zero") for m in (model, scaled))
     assert large.lower_bound == pytest.approx(1e6 * small.lower_bound, rel=1e-4)
 
 

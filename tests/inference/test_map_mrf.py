@@ -271,7 +271,7 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
          "edges have different tables"),
         (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
         (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
-         "would take 751500 variables, more than 524288"),
+         "would take 751500 variables, more than 262144"),
         (SQUARE, "trw", "method must be one of"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 
 import functools
 
+import numpy as np
 import pytest
 
 from sstruct.inference import graph_matching, map_mrf, read_dd, read_uai
@@ -54,4 +55,31 @@ def test_matchings_of_houses(name):
     problem = problems(FOLDER / path)[int(first), int(second)]
     result = graph_matching(*problem, max_iter=5000)
     assert result.lower_bound <= energy + 1e-5
-    assert energy - 1e-5 <= result.energy <= energy + 1e-3 * abs(energy)
+    assert result.energy == pytest.approx(energy, abs=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", parameters("sidechain2012"))
+def test_energies_of_large_side_chains(name):
+    # The second needs moves of two nodes at once after messages.
+    energy, is_minimum = reference_energy(name)
+    assert is_minimum
+    result = map_mrf(read_uai(FOLDER / name), "fwmap")
+    assert energy - 1e-6 <= result.energy <= energy + 1e-3 * abs(energy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", parameters("gm_"))
+def test_large_matchings(name):
+    energy, is_minimum = reference_energy(name)
+    unary, pairwise = read_dd(FOLDER / name)
+    result = graph_matching(unary, pairwise, max_iter=50, random_state=0)
+    nodes = np.flatnonzero(result.labels >= 0)
+    places = nodes * unary.shape[1] + result.labels[nodes]
+    assert len(set(result.labels[nodes].tolist())) == len(nodes)
+    cost = unary.ravel()[places].sum() + pairwise[places][:, places].sum()
+    assert result.energy == pytest.approx(cost)
+    assert result.lower_bound <= min(energy, result.energy) + 1e-6
+    assert result.energy <= energy + 1e-5
+    if is_minimum:
+        assert result.energy >= energy - 1e-5
