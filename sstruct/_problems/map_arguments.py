@@ -75,7 +75,7 @@ def place_multipliers(model, cover):
 
 
 def oracle_work(model, cover):
-    """About what a minimisation of each tree costs, in scalar multiply-adds; of terms their nodes."""
+    """About what a minimisation of each tree costs, in multiply-adds; of terms, their nodes."""
     n_labels = model.n_labels.astype(np.int64)
     edge = cover.edge
     has_edge = edge >= 0
