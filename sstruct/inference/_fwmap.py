@@ -132,15 +132,15 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
 def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
     """Maximise the bound of a problem's blocks; return the status.
 
-    offer_labels : function of multipliers that offers a labelling to the record; the other
-    parameters as of `fwmap`.
+    offer_labels : function of multipliers and the engine that offers labellings to the record; the
+    other parameters as of `fwmap`.
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
     begin = len(record.rows)
     best, best_bound = engine.mu.copy(), problem.bound(engine.mu)
     record.bound(best_bound)
-    offer_labels(best)
+    offer_labels(best, engine)
     is_adaptive = weight is None
     if is_adaptive:
         weight = _first_weight(record, engine, best_bound)
@@ -153,7 +153,7 @@ def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
             at = engine.multipliers
             bound = problem.bound(at)
             record.bound(bound)
-            offer_labels(at)
+            offer_labels(at, engine)
             if bound > best_bound:
                 best, best_bound = at, bound
             promised, disagreed = engine.gap_quantities(at, bound)
@@ -206,7 +206,7 @@ class _Search:
         self.mrf, self.record, self.rounding = mrf, record, rounding
         self.own, self.forward = PackedMRF(mrf), True
 
-    def round(self, multipliers):
+    def round(self, multipliers, engine):
         """Offer a labelling to the record."""
         labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
         self.forward = not self.forward

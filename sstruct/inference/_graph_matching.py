@@ -95,7 +95,7 @@ def graph_matching(
     rounding = SequentialRounding(problem, np.arange(model.n_nodes))
     search = PackedMRF(exclusive.mrf)
 
-    def offer_labels(multipliers):
+    def offer_labels(multipliers, engine):
         labels = term.assignment(rounding.sums(multipliers))
         record.offer(labels, search.improve(labels, LOOKS * model.n_nodes))
 
@@ -119,4 +119,3 @@ def _coupled(exclusive, free):
         exclusive.edges[has_costs],
         [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
     )
-
