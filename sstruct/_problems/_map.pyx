@@ -25,7 +25,8 @@ from sstruct._problems._map_terms cimport MapTerms
 
 import numpy as np
 
-from sstruct._problems.map_arguments import append_terms, oracle_work, place_multipliers
+from sstruct._problems.map_arguments import (
+    NothingAllowed, append_terms, oracle_work, place_multipliers)
 
 # Entries of a code after the labels: the bytes of a double.
 cdef enum:
@@ -49,7 +50,7 @@ cdef class MapProblem(BlockProblem):
 
     Raises
     ------
-    ValueError
+    NothingAllowed
         If a tree, a term or a node in neither has no labelling that is allowed.
 
     Notes
@@ -270,7 +271,7 @@ cdef class MapProblem(BlockProblem):
         if not free < INFINITY:
             with gil:
                 kind = "tree" if t < self.n_trees else "term"
-                raise ValueError(
+                raise NothingAllowed(
                     f"block {t}: the {kind} of node {self.node[first]} has no labelling that is "
                     "allowed")
         memcpy(code + size, &free, sizeof(double))

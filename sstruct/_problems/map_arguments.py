@@ -5,6 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 
+class NothingAllowed(ValueError):
+    """Some part of a model has no labelling that is allowed."""
+
+
 def append_terms(trees, terms):
     """Return a TreeCover with a block without edges for each of MapTerms after the trees."""
     none = np.full(len(terms.node), -1, dtype=np.int32)
@@ -38,7 +42,7 @@ def place_multipliers(model, cover):
 
     Raises
     ------
-    ValueError
+    NothingAllowed
         If all labels of a node in no block are forbidden.
     """
     node, start = cover.node, cover.start
@@ -58,7 +62,7 @@ def place_multipliers(model, cover):
     alone = np.flatnonzero(copies == 0)
     constant = float(sum(model.node_cost(v).min() for v in alone))
     if constant == np.inf:
-        raise ValueError("a node without edges has no label that is allowed")
+        raise NothingAllowed("a node without edges has no label that is allowed")
     return {
         "share": 1.0 / copies[node],
         "label_at": begins - begins[start[:-1]][tree],

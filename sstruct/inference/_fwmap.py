@@ -16,12 +16,13 @@ from sklearn.utils import check_random_state
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
-from sstruct._problems.map_arguments import disagreement, project
+from sstruct._problems.map_arguments import NothingAllowed, disagreement, project
 from sstruct._solvers._rescale import reload_losses
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import FrankWolfe, Options
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._terms import TermRounding
 from sstruct.inference._tree_cover import tree_cover
 
 # The engine's steps. Corrective ones need true distances.
@@ -103,8 +104,8 @@ class Proximal(FrankWolfe):
         return free + at - bound, disagreement(self.problem.copy_start, y)
 
 
-def fwmap(mrf, record, max_iter, random_state, weight, step):
-    """Maximise the bound of a decomposition into trees; return the status.
+def fwmap(mrf, record, max_iter, random_state, weight, step, terms=None):
+    """Maximise the bound of a decomposition into trees and terms; return the status.
 
     Parameters
     ----------
@@ -116,16 +117,20 @@ def fwmap(mrf, record, max_iter, random_state, weight, step):
         Iterations: an exact pass with its approximate ones each.
     random_state, weight, step
         As of `map_mrf`: the last two as proximal_weight and step.
+    terms : UserTerms, default=None
     """
     model, order = pairwise_model(mrf)
     cover = tree_cover(model.n_nodes, model.edges)
-    if cover.n_trees == 0:
+    if cover.n_trees == 0 and terms is None:
         return _nodes_alone(record)
     try:
-        problem = MapProblem(model, cover, step == "published")
-    except ValueError:
+        problem = MapProblem(model, cover, step == "published", terms)
+    except NothingAllowed:
         return Status.INFEASIBLE
-    search = _Search(mrf, record, SequentialRounding(problem, order))
+    rounding = SequentialRounding(problem, order)
+    if terms is not None:
+        rounding = TermRounding(terms.calls, model, rounding)
+    search = _Search(mrf, record, rounding)
     return ascend(problem, record, search.round, max_iter, random_state, weight, step)
 
 
@@ -205,9 +210,16 @@ class _Search:
     def __init__(self, mrf, record, rounding):
         self.mrf, self.record, self.rounding = mrf, record, rounding
         self.own, self.forward = PackedMRF(mrf), True
+        self.has_terms = isinstance(rounding, TermRounding)
 
     def round(self, multipliers, engine):
         """Offer a labelling to the record."""
         labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
         self.forward = not self.forward
+        if self.has_terms:
+            # Local search does not know terms, and energies are without them.
+            self.record.offer(labels, -np.inf)
+            self.own.improve(labels, LOOKS * self.mrf.n_nodes)
+            self.record.offer(labels, -np.inf)
+            return
         self.record.offer(labels, self.own.improve(labels, LOOKS * self.mrf.n_nodes))
