@@ -149,7 +149,8 @@ class TermCalls:
             if other_value < value - ROUNDING * (1 + abs(own) + np.abs(costs[place, labels]).sum()):
                 raise ValueError(
                     f"terms[{t}]: minimize returned labels of value {value:g}, but "
-                    f"{_shown(other)}, an answer of before, has {other_value:g}: it must find a minimum"
+                    f"{_shown(other)}, an answer of before, has {other_value:g}: it must find "
+                    "a minimum"
                 )
         answers[key] = own
         answers.move_to_end(key)
