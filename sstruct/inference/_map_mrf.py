@@ -73,9 +73,9 @@ def map_mrf(
     terms : list of objects, default=None
         More terms of the energy, for ``"fwmap"``, which ``"auto"`` then is. Each has `nodes`, a
         list of n different nodes; ``cost(labels)``, a real number, or ``+inf`` where the term
-        forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of least
-        ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` is an
-        array (n, K), K the most labels of these nodes, ``+inf`` where a label is forbidden or
+        forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of
+        least ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` is
+        an array (n, K), K the most labels of these nodes, ``+inf`` where a label is forbidden or
         there is none.
 
     Returns
