@@ -3,9 +3,9 @@
 How many projections does it take to see a head?
 ==================================================
 
-A phantom in the manner of Shepp and Logan, in three grey levels, is known by its sums along parallel
-rays alone. From two, four and six directions an image of those very sums is sought in which
-neighbours differ little; the lower bound says how much less any such image can differ.
+A phantom in the manner of Shepp and Logan, in three grey levels, is known by its sums along
+parallel rays alone. From two, four and six directions an image of those very sums is sought in
+which neighbours differ little; the lower bound says how much less any such image can differ.
 """
 
 import matplotlib.pyplot as plt

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 from sklearn.utils import check_random_state
 
 from sstruct._oracles._ray_walk import RayWalk
@@ -21,10 +20,12 @@ from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
 from sstruct.inference._terms import ModelWithTerms
 from sstruct.inference._tree_cover import tree_cover
 
-# Steps of walks, for each pixel, and the most: at first, after each evaluation of the bound, and
-# from there to lower energies.
+# Steps of walks, for each pixel: at first, after each evaluation of the bound, and from there to
+# lower energies. A step looks at the pixels of a ray; so many looks at most.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 2, 8
-MOST_STEPS = 200_000
+MOST_LOOKS = 4_000_000
+# Gradients to prove that there is no image, where the first walk has found none.
+PROOF_STEPS = 300
 
 
 def discrete_tomography(
@@ -73,8 +74,8 @@ def discrete_tomography(
     -------
     result : MapResult
         `labels` has the shape (H, W). Where no image with all of these sums was found, `energy` is
-        ``+inf`` and `labels` is an image with other sums. ``INFEASIBLE``: there is none, not even
-        with levels between the given ones.
+        ``+inf`` and `labels` is an image with other sums. ``INFEASIBLE``: it is proven that there
+        is none, not even with levels between the given ones.
 
     Raises
     ------
@@ -167,16 +168,30 @@ def _image_model(shape, n_levels, weight, truncation):
 
 
 def _is_impossible(model, terms):
-    """Whether no image has the sums, with any levels between 0 and the last."""
-    n_rays, V = len(terms.sums), model.n_nodes
-    if n_rays == 0:
+    """Whether it is proven that no image has the sums, with any levels between 0 and the last.
+
+    With A the rays' matrix and k the last level, y proves it if y b > k sum_i max(0, (A^T y)_i): no
+    x from 0 to k has A x = b then. What is left of b at the x of least squares is such a y, if
+    anything is; accelerated projected gradients look for it (Beck and Teboulle 2009).
+    """
+    if terms.n_terms == 0:
         return False
-    matrix = sparse.csr_array(
-        (np.ones(len(terms.node)), terms.node, terms.start), shape=(n_rays, V)
-    )
-    most = int(model.n_labels[0]) - 1
-    answer = linprog(np.zeros(V), A_eq=matrix, b_eq=terms.sums, bounds=(0, most), method="highs")
-    return answer.status == 2
+    shape = (terms.n_terms, model.n_nodes)
+    A = sparse.csr_array((np.ones(len(terms.node)), terms.node, terms.start), shape=shape)
+    back, b, k = A.T.tocsr(), terms.sums.astype(np.float64), int(model.n_labels[0]) - 1
+    # At least the largest eigenvalue of A^T A.
+    steepest = float(np.diff(terms.start).max() * back.sum(axis=1).max())
+    x = ahead = np.full(model.n_nodes, k / 2)
+    momentum = 1.0
+    for _ in range(PROOF_STEPS):
+        y = b - A @ ahead
+        slope = back @ y
+        if y @ b - k * np.maximum(slope, 0).sum() > 1e-6 * (1 + np.abs(y) @ b):
+            return True
+        last, x = x, np.clip(ahead + slope / steepest, 0, k)
+        last_momentum, momentum = momentum, (1 + np.sqrt(1 + 4 * momentum**2)) / 2
+        ahead = x + (last_momentum - 1) / momentum * (x - last)
+    return False
 
 
 class _Images:
@@ -208,7 +223,8 @@ class _Images:
         record.offer(labels, self.model.energy(labels))
 
     def _at_most(self, steps):
-        return min(steps * self.model.n_nodes, MOST_STEPS)
+        looks = max(len(self.terms.node), 1) / max(self.terms.n_terms, 1)
+        return min(steps * self.model.n_nodes, int(MOST_LOOKS / looks))
 
 
 def _mean_image(problem, engine):

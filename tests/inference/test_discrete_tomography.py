@@ -96,6 +96,15 @@ def test_what_no_image_has():
     result = discrete_tomography([2, 2, 2, 1, 1, 1], rays, (3, 3), 3)
     assert result.status == "INFEASIBLE"
     assert result.energy == result.lower_bound == np.inf
+    # As much in all directions, but more than the corner and the row can have.
+    rays = [*projection_rays((2, 2), [0, 90]), [0, 3]]
+    result = discrete_tomography([2, 2, 2, 2, 3], rays, (2, 2), 3)
+    assert reference.minimum([2, 2, 2, 2, 3], rays, (2, 2), 3, 1.0, np.inf) == np.inf
+    assert result.energy == np.inf
+    # Sums of a level that is not there.
+    rays = projection_rays((2, 2), [0, 90, 45])
+    result = discrete_tomography([4, 0, 2, 2, 0, 4, 0], rays, (2, 2), 3)
+    assert result.status == "INFEASIBLE"
     # Half of each pixel would do: no image, yet not impossible for the relaxation of the sums.
     rays = [[0, 1], [1, 2], [0, 2]]
     result = discrete_tomography([1, 1, 1], rays, (1, 3), 2, max_iter=20)
