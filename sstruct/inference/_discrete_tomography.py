@@ -22,8 +22,12 @@ from sstruct.inference._tree_cover import tree_cover
 
 # Steps of walks, for each pixel: at first, after each evaluation of the bound, and from there to
 # lower energies. A step looks at the pixels of a ray; so many looks at most.
-FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 2, 8
+FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
 MOST_LOOKS = 4_000_000
+# What an error of one costs on the way to the right sums and where energies are lowered, in units of
+# the weight. Low at first, so that walks stay near where they begin; ten times as much found none of
+# the images that this finds.
+MENDING_PRICE, IMPROVING_PRICE = 0.1, 8.0
 # Gradients to prove that there is no image, where the first walk has found none.
 PROOF_STEPS = 300
 
@@ -209,18 +213,22 @@ class _Images:
         level = np.bincount(node, np.repeat(self.terms.sums / sizes, sizes), minlength=V)
         labels = level / np.maximum(np.bincount(node, minlength=V), 1)
         labels = np.rint(labels).astype(np.int32)
-        self.walk.walk(labels, self._at_most(FIRST_STEPS), self.weight)
+        self._mend(labels, FIRST_STEPS)
         return labels
 
     def offer(self, record, labels):
         """Walk from labels, and offer what has the right sums."""
-        if self.walk.walk(labels, self._at_most(STEPS), self.weight):
+        if self._mend(labels, STEPS):
             self.improve(record, labels)
 
     def improve(self, record, labels):
         """Walk from labels with the right sums to lower energies, and offer the last."""
-        self.walk.improve(labels, self._at_most(IMPROVING_STEPS), self.weight)
+        price = IMPROVING_PRICE * self.weight
+        self.walk.improve(labels, self._at_most(IMPROVING_STEPS), price)
         record.offer(labels, self.model.energy(labels))
+
+    def _mend(self, labels, steps):
+        return self.walk.walk(labels, self._at_most(steps), MENDING_PRICE * self.weight)
 
     def _at_most(self, steps):
         looks = max(len(self.terms.node), 1) / max(self.terms.n_terms, 1)
