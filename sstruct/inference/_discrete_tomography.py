@@ -24,9 +24,8 @@ from sstruct.inference._tree_cover import tree_cover
 # lower energies. A step looks at the pixels of a ray; so many looks at most.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
 MOST_LOOKS = 4_000_000
-# What an error of one costs on the way to the right sums and where energies are lowered, in units of
-# the weight. Low at first, so that walks stay near where they begin; ten times as much found none of
-# the images that this finds.
+# What an error of one costs on the way to the right sums and where energies are lowered, in units
+# of the weight. Low at first, so that walks stay near where they begin.
 MENDING_PRICE, IMPROVING_PRICE = 0.1, 8.0
 # Gradients to prove that there is no image, where the first walk has found none.
 PROOF_STEPS = 300
