@@ -57,7 +57,14 @@ def test_enumeration(shape, n_levels, angles, truncation, wrong, seed, new_rng):
     most = np.inf if truncation is None else truncation
     least = reference.minimum(sums, rays, shape, n_levels, 2.0, most)
     result = discrete_tomography(
-        sums, rays, shape, n_levels, weight=2.0, truncation=truncation, max_iter=60
+        sums,
+        rays,
+        shape,
+        n_levels,
+        weight=2.0,
+        truncation=truncation,
+        max_iter=60,
+        random_state=0,
     )
     check(result, sums, rays, shape, 2.0, most)
     assert result.lower_bound <= least + 1e-9
@@ -82,6 +89,7 @@ def test_bounds_converge_to_the_relaxation(new_rng):
         result = discrete_tomography(
             sums, rays, shape, n_levels,
             truncation=None if truncation == np.inf else truncation, tol=1e-8, max_iter=2000,
+            random_state=0,
         )  # fmt: skip
         check(result, sums, rays, shape, 1.0, truncation)
         assert result.lower_bound <= value + 1e-8
@@ -118,7 +126,7 @@ def test_images_are_found_again(new_rng):
         image = block_image(new_rng(seed), 12)
         rays = projection_rays(image.shape, [0, 45, 90, 135])
         sums = sums_of(image, rays)
-        result = discrete_tomography(sums, rays, image.shape, 3, max_iter=300)
+        result = discrete_tomography(sums, rays, image.shape, 3, max_iter=300, random_state=0)
         check(result, sums, rays, image.shape)
         energy = reference.energy(image.ravel(), image.shape, 1.0, np.inf)
         assert result.energy <= energy
