@@ -24,6 +24,8 @@ from sstruct.inference._tree_cover import tree_cover
 # lower energies. A step looks at the pixels of a ray; so many looks at most.
 FIRST_STEPS, STEPS, IMPROVING_STEPS = 20, 5, 10
 MOST_LOOKS = 4_000_000
+# The proximal weight to begin with, in units of the weight: the gap of poor images tells little.
+FIRST_WEIGHT = 2.0
 # What an error of one costs on the way to the right sums and where energies are lowered, in units
 # of the weight. Low at first, so that walks stay near where they begin.
 MENDING_PRICE, IMPROVING_PRICE = 0.1, 8.0
@@ -149,7 +151,10 @@ def discrete_tomography(
                 if record.energy < np.inf:
                     images.improve(record, record.labels.copy())
 
-            status = ascend(problem, record, offer, max_iter, random_state, proximal_weight, step)
+            first = FIRST_WEIGHT * weight
+            status = ascend(
+                problem, record, offer, max_iter, random_state, proximal_weight, step, first
+            )
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")

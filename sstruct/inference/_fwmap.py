@@ -134,11 +134,12 @@ def fwmap(mrf, record, max_iter, random_state, weight, step, terms=None):
     return ascend(problem, record, search.round, max_iter, random_state, weight, step)
 
 
-def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
+def ascend(problem, record, offer_labels, max_iter, random_state, weight, step, first=None):
     """Maximise the bound of a problem's blocks; return the status.
 
-    offer_labels : function of multipliers and the engine that offers labellings to the record; the
-    other parameters as of `fwmap`.
+    offer_labels : function of multipliers and the engine that offers labellings to the record
+    first : the weight to begin with where None adapts it; None: by the gap
+    The other parameters are as of `fwmap`.
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     engine = Proximal(problem, Options(step=STEPS[step], seed=seed))
@@ -148,7 +149,7 @@ def ascend(problem, record, offer_labels, max_iter, random_state, weight, step):
     offer_labels(best, engine)
     is_adaptive = weight is None
     if is_adaptive:
-        weight = _first_weight(record, engine, best_bound)
+        weight = _first_weight(record, engine, best_bound) if first is None else first
     elif weight == "paper":
         weight = formula_18(problem.n_blocks)
     engine.move(best, weight)
