@@ -48,9 +48,9 @@ class TreeSearch:
         kept = problem.bound(first)
         record.bound(kept)
 
-        def offer(multipliers):
+        def offer(multipliers, engine):
             nonlocal kept
-            search.round(multipliers)
+            search.round(multipliers, engine)
             if record.lower_bound > kept:
                 kept, self.multipliers[block] = record.lower_bound, multipliers.copy()
 

@@ -15,6 +15,7 @@ MODELS = Path(__file__).parent / "inference"
 FILES = [
     f"{TESTS / 'test_wide_labels.py'}",
     f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
+    f"{TESTS / 'test_sum_constraint.py'}::test_long_rays",
     f"{MODELS / 'test_map_mrf.py'}::test_messages_of_tables_equal_their_definition",
 ]
 

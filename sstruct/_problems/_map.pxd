@@ -2,15 +2,18 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles._packed_mrf cimport PackedMRF
 from sstruct._problems._block_problem cimport BlockProblem
+from sstruct._problems._map_terms cimport MapTerms
 
 
 cdef class MapProblem(BlockProblem):
     cdef PackedMRF packed
-    cdef readonly object model, cover
+    cdef readonly MapTerms terms                # or None
+    cdef readonly object model, trees, cover    # cover: the trees, then the nodes of terms
+    cdef readonly Py_ssize_t n_trees
     cdef readonly bint published
     cdef readonly Py_ssize_t n_multipliers
     cdef readonly double constant               # of the nodes without edges
-    # Of all places of all trees, tree by tree; `start` of each tree.
+    # Of all places of all blocks, one after another; `start` of each block.
     cdef const int64_t[::1] start
     cdef const int32_t[::1] node, parent, edge
     cdef const int64_t[::1] label_at            # begin of the place's labels in a tree's scratch
@@ -33,7 +36,8 @@ cdef class MapProblem(BlockProblem):
     cdef void beliefs(
         self, Py_ssize_t t, const double* centre, const double* w, double weight) noexcept nogil
     cdef int conclude(
-        self, Py_ssize_t t, double weight, int32_t* code, double* value) except -1 nogil
+        self, Py_ssize_t t, double weight, double own, int32_t* code, double* value) except -1 nogil
+    cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1
     cdef int minimize(
         self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
         double* value) except -1 nogil

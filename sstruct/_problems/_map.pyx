@@ -12,7 +12,8 @@
 # (c) A move of one label touches all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
 #     engine's line search is the exact one. `published`: distances without it, as in the paper.
 # (d) +inf forbids: it may be met in messages; no answer has it, or the tree has no labelling at all.
-"""Trees of a model, coupled by multipliers."""
+# (e) Blocks after the trees are terms of other kinds (_map_terms), whose own cost is in f_t too.
+"""Trees of a model and other terms, coupled by multipliers."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
@@ -20,10 +21,12 @@ from libc.string cimport memcpy
 
 from sstruct._oracles._packed_mrf cimport MRFCosts, PackedMRF
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems._map_terms cimport MapTerms
 
 import numpy as np
 
-from sstruct._problems.map_arguments import oracle_work, place_multipliers
+from sstruct._problems.map_arguments import (
+    NothingAllowed, append_terms, oracle_work, place_multipliers)
 
 # Entries of a code after the labels: the bytes of a double.
 cdef enum:
@@ -31,30 +34,34 @@ cdef enum:
 
 
 cdef class MapProblem(BlockProblem):
-    """The blocks are trees.
+    """The blocks are trees, then other terms.
 
     Parameters
     ----------
     model : MRF
         Without factors of three or four nodes.
-    cover : TreeCover
-        Of the model's graph, with a tree at least.
+    trees : TreeCover
+        Of the model's graph, with a tree at least if there are no terms.
     published : bool
         Whether squared distances leave out that copies move together: steps are then the
         paper's, half as long where nodes have two copies.
+    terms : MapTerms, default=None
+        Over nodes of the model.
 
     Raises
     ------
-    ValueError
-        If a tree, or a node without edges, has no labelling that is allowed.
+    NothingAllowed
+        If a tree, a term or a node in neither has no labelling that is allowed.
 
     Notes
     -----
     O(sum of the trees' tables) an oracle call, O(shared nodes) a score.
     """
 
-    def __init__(self, model, cover, published=False, MapProblem of=None):
-        self.model, self.cover, self.published = model, cover, published
+    def __init__(self, model, trees, published=False, MapTerms terms=None, MapProblem of=None):
+        self.model, self.trees, self.published, self.terms = model, trees, published, terms
+        self.n_trees = trees.n_trees
+        self.cover = cover = trees if terms is None else append_terms(trees, terms)
         self.packed = PackedMRF(model)
         self.start, self.node, self.parent, self.edge = (
             cover.start, cover.node, cover.parent, cover.edge)
@@ -71,6 +78,8 @@ cdef class MapProblem(BlockProblem):
         self.copy_start, self.n_multipliers = places["copy_start"], places["n_multipliers"]
         self.n_weights = max(self.n_multipliers, 1)
         self.tree_work = oracle_work(model, cover)
+        if terms is not None:
+            np.asarray(self.tree_work)[self.n_trees:] += terms.work
         self.oracle_work = float(np.mean(self.tree_work))
         self.constant = places["constant"]
         self.belief, self.potential = np.empty((2, places["most_labels"]))
@@ -161,7 +170,7 @@ cdef class MapProblem(BlockProblem):
         return 0
 
     cdef double free_term(self, Py_ssize_t t, const int32_t* code) noexcept nogil:
-        """f_t of the labels of a code, always summed in the same order."""
+        """f_t of the labels of a code, without a term's own cost; always summed in the same order."""
         cdef const MRFCosts* costs = &self.packed.costs
         cdef Py_ssize_t p, v, e, a, b, first = self.start[t]
         cdef double total = 0
@@ -224,7 +233,12 @@ cdef class MapProblem(BlockProblem):
         cdef Py_ssize_t p, k, best, n, first = self.start[t], size = self.start[t + 1] - first
         cdef double* belief
         cdef double* message = &self.message[0]
+        cdef double own = 0
         self.beliefs(t, centre, w, weight)
+        if t >= self.n_trees:
+            self.terms.minimize(
+                t - self.n_trees, &self.belief[0], &self.label_at[first], code, &own)
+            return self.conclude(t, weight, own, code, value)
         for p in range(size - 1, 0, -1):
             self.packed.send(
                 self.edge[first + p], self.node[first + p], &self.belief[self.label_at[first + p]],
@@ -243,17 +257,23 @@ cdef class MapProblem(BlockProblem):
                 if belief[k] < belief[best]:
                     best = k
             code[p] = <int32_t> best
-        return self.conclude(t, weight, code, value)
+        return self.conclude(t, weight, 0.0, code, value)
 
     cdef int conclude(
-            self, Py_ssize_t t, double weight, int32_t* code, double* value) except -1 nogil:
-        """Write the free term of a code's labels, and their value by the potentials of `beliefs`."""
+            self, Py_ssize_t t, double weight, double own, int32_t* code,
+            double* value) except -1 nogil:
+        """Write the free term of a code's labels, and their value by the potentials of `beliefs`.
+
+        own : the term's own cost
+        """
         cdef Py_ssize_t p, s, first = self.start[t], size = self.start[t + 1] - first
-        cdef double free = self.free_term(t, code)
+        cdef double free = self.free_term(t, code) + own
         if not free < INFINITY:
             with gil:
-                raise ValueError(
-                    f"block {t}: the tree of node {self.node[first]} has no labelling that is allowed")
+                kind = "tree" if t < self.n_trees else "term"
+                raise NothingAllowed(
+                    f"block {t}: the {kind} of node {self.node[first]} has no labelling that is "
+                    "allowed")
         memcpy(code + size, &free, sizeof(double))
         # Summed as `cost` does, to the same bits.
         free *= weight
@@ -333,6 +353,13 @@ cdef class MapProblem(BlockProblem):
                 out[own] -= coefficient[k]
         return 0
 
+    cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1:
+        """What a block costs beyond nodes and edges."""
+        cdef double own = 0
+        if i >= self.n_trees:
+            self.terms.cost(i - self.n_trees, code, &own)
+        return own
+
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         BlockProblem.check_code(self, i, code)
         cdef Py_ssize_t p, size = self.start[i + 1] - self.start[i]
@@ -344,7 +371,7 @@ cdef class MapProblem(BlockProblem):
                 raise ValueError(
                     f"block {i}: label {code[p]} at position {p}, expected 0 to {n - 1}")
         memcpy(&free, &code[size], sizeof(double))
-        if free != self.free_term(i, &code[0]) or not free < INFINITY:
+        if free != self.free_term(i, &code[0]) + self.own_cost(i, &code[0]) or not free < INFINITY:
             raise ValueError(f"block {i}: the code's free term {free} is not that of its labels")
         return 0
 
@@ -354,13 +381,14 @@ cdef class MapProblem(BlockProblem):
         code = np.zeros(self.code_size(i), dtype=np.int32)
         code[:len(code) - FREE] = labels
         cdef int32_t[::1] view = code
-        cdef double free = self.free_term(i, &view[0])
+        cdef double free = self.free_term(i, &view[0]) + self.own_cost(i, &view[0])
         memcpy(&view[len(code) - FREE], &free, sizeof(double))
         self.check_code(i, code)
         return code
 
     cpdef BlockProblem fork(self):
-        return MapProblem(self.model, self.cover, self.published, of=self)
+        terms = None if self.terms is None else self.terms.fork()
+        return MapProblem(self.model, self.trees, self.published, terms, of=self)
 
     def weight_views(self, w):
         """The multipliers, by node, label and copy."""

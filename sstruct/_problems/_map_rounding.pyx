@@ -77,12 +77,11 @@ cdef class SequentialRounding:
                 belief[k] += out[k]
 
     cdef void send_all(self, MapProblem problem, const double* multipliers) noexcept nogil:
-        """Messages of all trees; a block of nodes without edges has none."""
+        """Messages of all trees; other terms have none."""
         cdef Py_ssize_t t
-        for t in range(problem.n_blocks):
-            if problem.edge[problem.start[t + 1] - 1] >= 0:
-                problem.beliefs(t, NULL, multipliers, 1.0)
-                self.send(problem, t)
+        for t in range(problem.n_trees):
+            problem.beliefs(t, NULL, multipliers, 1.0)
+            self.send(problem, t)
 
     def sums(self, const double[::1] multipliers):
         """Return costs of all labels of all nodes with their messages, one after another."""

@@ -1,72 +1,80 @@
 # Design:
-# (a) Graph matching: the trees of a model, and one more block without edges that has all nodes and
-#     forbids two of them the same right node. Its minimum is a linear assignment, by scipy, which
-#     takes the GIL; all else is as of trees.
+# (a) Graph matching: a term that has all nodes and forbids two of them the same right node. Its
+#     minimum is a linear assignment, by scipy, which takes the GIL.
 # (b) A node has a right node of its own for its last label, to stay unassigned.
-"""Trees of a matching problem's model, with its assignment term."""
+"""The assignment term of a matching problem."""
 
-from libc.stdint cimport int32_t
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
 
-from sstruct._problems._block_problem cimport BlockProblem
-from sstruct._problems._map cimport MapProblem
+from sstruct._problems._map_terms cimport MapTerms
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 
-cdef class MatchingBlocks(MapProblem):
-    """The last block of the cover is the assignment term, the others are trees.
+cdef class AssignmentTerm(MapTerms):
+    """All nodes of a model in different columns.
 
     Parameters
     ----------
-    model, cover, published
-        As of MapProblem.
-    columns : ndarray of shape (n_labels.sum(),), dtype int64
+    label_start : ndarray of shape (n_nodes + 1,), dtype int64
+        Of each node, its first label.
+    columns : ndarray of shape (label_start[-1],), dtype int64
         Of each label of each node its column in the assignment's costs, all different at a node.
     """
 
-    cdef readonly object columns, rows, assignment_costs
-    cdef Py_ssize_t n_labels
+    cdef readonly object label_start, columns, rows, costs
+    cdef int32_t[::1] stamp                     # of a column: the node that took it last
+    cdef const int64_t[::1] first, column
 
-    def __init__(self, model, cover, columns, published=False, MatchingBlocks of=None):
-        self.columns = columns
-        self.rows = np.repeat(np.arange(model.n_nodes), model.n_labels)
-        self.n_labels = len(columns)
-        self.assignment_costs = np.full((model.n_nodes, columns.max() + 1), np.inf)
-        MapProblem.__init__(self, model, cover, published, of)
+    def __init__(self, label_start, columns):
+        n = len(label_start) - 1
+        self.n_terms, self.start = 1, np.array([0, n])
+        self.node = np.arange(n, dtype=np.int32)
+        self.label_start, self.columns = label_start, columns
+        self.first, self.column = label_start, columns
+        self.rows = np.repeat(np.arange(n), np.diff(label_start))
+        self.costs = np.full((n, columns.max() + 1), np.inf)
+        self.stamp = np.empty(columns.max() + 1, dtype=np.int32)
+        # A shortest path for each row.
+        self.work = np.array([float(n) * n * self.costs.shape[1] / 4])
 
     cdef int minimize(
-            self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
-            double* value) except -1 nogil:
-        if t < self.n_blocks - 1:
-            return MapProblem.minimize(self, t, centre, w, weight, code, value)
-        self.beliefs(t, centre, w, weight)
+            self, Py_ssize_t t, const double* costs, const int64_t* label_at, int32_t* labels,
+            double* own) except -1 nogil:
         with gil:
-            self.assign(code)
-        return self.conclude(t, weight, code, value)
-
-    cdef int assign(self, int32_t* code) except -1:
-        """Write the labels of the least sum of beliefs in which no two nodes share a column."""
-        cdef Py_ssize_t v
-        cdef int32_t[::1] label
-        beliefs = np.asarray(self.belief)[:self.n_labels]
-        label = assignment(self.assignment_costs, self.rows, self.columns, beliefs, self.model.node_start)
-        for v in range(label.shape[0]):
-            code[v] = label[v]
+            self.assign(<const double[:self.columns.shape[0]]> costs, labels)
+        own[0] = 0
         return 0
 
-    cpdef BlockProblem fork(self):
-        return MatchingBlocks(self.model, self.cover, self.columns, self.published, of=self)
+    cdef int assign(self, const double[::1] costs, int32_t* labels) except -1:
+        cdef const int32_t[::1] found = self.assignment(costs)
+        cdef Py_ssize_t v
+        for v in range(found.shape[0]):
+            labels[v] = found[v]
+        return 0
 
+    def assignment(self, costs):
+        """Return labels (n_nodes,) int32 in different columns of the least sum of costs.
 
-def assignment(costs, rows, columns, values, start):
-    """Return the labels (V,) int32 of an assignment of least sum.
+        costs : (label_start[-1],), of all labels of all nodes; inf where forbidden
+        """
+        self.costs[self.rows, self.columns] = costs
+        _, chosen = linear_sum_assignment(self.costs)
+        taken = np.flatnonzero(self.columns == chosen[self.rows])
+        return (taken - self.label_start[:len(chosen)]).astype(np.int32)
 
-    costs : (V, n_columns), written to; inf where no label is
-    rows, columns, values : of all labels
-    start : of each node, its first label
-    """
-    costs[rows, columns] = values
-    _, chosen = linear_sum_assignment(costs)
-    taken = np.flatnonzero(columns == chosen[rows])
-    return (taken - start[:len(chosen)]).astype(np.int32)
+    cdef int cost(self, Py_ssize_t t, const int32_t* labels, double* own) except -1 nogil:
+        cdef Py_ssize_t v, column
+        own[0] = 0
+        self.stamp[:] = -1
+        for v in range(self.first.shape[0] - 1):
+            column = self.column[self.first[v] + labels[v]]
+            if self.stamp[column] >= 0:
+                own[0] = INFINITY
+            self.stamp[column] = <int32_t> v
+        return 0
+
+    def fork(self):
+        return AssignmentTerm(self.label_start, self.columns)

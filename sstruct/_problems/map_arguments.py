@@ -1,30 +1,49 @@
-"""Where the multipliers of trees of a model lie."""
+"""Where the multipliers of trees and terms of a model lie."""
+
+from dataclasses import replace
 
 import numpy as np
 
 
+class NothingAllowed(ValueError):
+    """Some part of a model has no labelling that is allowed."""
+
+
+def append_terms(trees, terms):
+    """Return a TreeCover with a block without edges for each of MapTerms after the trees."""
+    none = np.full(len(terms.node), -1, dtype=np.int32)
+    return replace(
+        trees,
+        start=np.append(trees.start, trees.start[-1] + terms.start[1:]),
+        node=np.append(trees.node, terms.node),
+        parent=np.append(trees.parent, none),
+        edge=np.append(trees.edge, none),
+    )
+
+
 def place_multipliers(model, cover):
-    """Lay out the multipliers of the nodes that several trees have: by node, label and copy.
+    """Lay out the multipliers of the nodes that several blocks have: by node, label and copy.
 
     Parameters
     ----------
     model : MRF
     cover : TreeCover
+        With the terms.
 
     Returns
     -------
     dict
         share (places,): of a node's cost, one over its copies. label_at (places,): begin of a
-        place's labels among those of its tree, of which the largest has most_labels. shared
-        (n_shared,): places of the tree that have multipliers, for tree t
+        place's labels among those of its block, of which the largest has most_labels. shared
+        (n_shared,): places of the block that have multipliers, for block t
         ``shared[shared_start[t]:shared_start[t + 1]]``; label k's is at ``weight_at + k stride``;
         stride: copies of the node, number: which of them. copy_start: begin of the copies of each
-        label, and the end. n_multipliers. constant: the least costs of nodes without edges.
+        label, and the end. n_multipliers. constant: the least costs of nodes in no block.
 
     Raises
     ------
-    ValueError
-        If all labels of a node without edges are forbidden.
+    NothingAllowed
+        If all labels of a node in no block are forbidden.
     """
     node, start = cover.node, cover.start
     tree = np.repeat(np.arange(cover.n_trees), np.diff(start))
@@ -43,7 +62,7 @@ def place_multipliers(model, cover):
     alone = np.flatnonzero(copies == 0)
     constant = float(sum(model.node_cost(v).min() for v in alone))
     if constant == np.inf:
-        raise ValueError("a node without edges has no label that is allowed")
+        raise NothingAllowed("a node without edges has no label that is allowed")
     return {
         "share": 1.0 / copies[node],
         "label_at": begins - begins[start[:-1]][tree],
@@ -60,7 +79,7 @@ def place_multipliers(model, cover):
 
 
 def oracle_work(model, cover):
-    """About what a minimisation of each tree costs, in scalar multiply-adds."""
+    """About what a minimisation of each tree costs, in multiply-adds; of terms, their nodes."""
     n_labels = model.n_labels.astype(np.int64)
     edge = cover.edge
     has_edge = edge >= 0

@@ -9,10 +9,12 @@ from sstruct._oracles._viterbi import max_marginals, viterbi
 from sstruct._oracles.alpha_expansion import alpha_expansion
 from sstruct._oracles.multilabel_map import multilabel_map
 from sstruct.inference._dd import MatchingProblem, read_dd
+from sstruct.inference._discrete_tomography import discrete_tomography
 from sstruct.inference._graph_matching import graph_matching
 from sstruct.inference._map_mrf import map_mrf
 from sstruct.inference._map_result import MapResult
 from sstruct.inference._mrf import MRF
+from sstruct.inference._rays import projection_rays
 from sstruct.inference._uai import read_uai, write_uai
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "MapResult",
     "MatchingProblem",
     "alpha_expansion",
+    "discrete_tomography",
     "distance_transform",
     "graph_cut",
     "graph_matching",
@@ -27,6 +30,7 @@ __all__ = [
     "max_marginals",
     "maxflow",
     "multilabel_map",
+    "projection_rays",
     "read_dd",
     "read_uai",
     "top_k",

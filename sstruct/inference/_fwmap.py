@@ -17,13 +17,14 @@ from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._map_start import multipliers_of_messages
-from sstruct._problems.map_arguments import disagreement, project
+from sstruct._problems.map_arguments import NothingAllowed, disagreement, project
 from sstruct._solvers._rescale import reload_losses
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import FrankWolfe, Options
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import message_passing
+from sstruct.inference._terms import TermRounding
 from sstruct.inference._tree_cover import tree_cover
 
 # The engine's steps. Corrective ones need true distances.
@@ -116,8 +117,9 @@ def fwmap(
     schedule="work",
     start="trws",
     sweeps=None,
+    terms=None,
 ):
-    """Maximise the bound of a decomposition into trees; return the status.
+    """Maximise the bound of a decomposition into trees and terms; return the status.
 
     Parameters
     ----------
@@ -133,20 +135,24 @@ def fwmap(
         As of `map_mrf`.
     sweeps : MessagePassing, optional
         Of TRW-S on the model, to begin with. None: `start` says.
+    terms : UserTerms, optional
+        The multipliers then begin at 0.
     """
-    if sweeps is None and start == "trws":
+    if sweeps is None and start == "trws" and terms is None:
         status, sweeps = message_passing(mrf, record, max_iter, averaged=True, is_first=True)
         if status not in (Status.STALLED, Status.MAX_ITER):
             return status
     model, order = pairwise_model(mrf)
     cover = tree_cover(model.n_nodes, model.edges)
-    if cover.n_trees == 0:
+    if cover.n_trees == 0 and terms is None:
         return _nodes_alone(record)
     try:
-        problem = MapProblem(model, cover, step == "published")
-    except ValueError:
+        problem = MapProblem(model, cover, step == "published", terms)
+    except NothingAllowed:
         return Status.INFEASIBLE
-    search = Search(mrf, record, SequentialRounding(problem, order))
+    rounding = SequentialRounding(problem, order)
+    if terms is not None:
+        rounding = TermRounding(terms.calls, model, rounding)
     first = None
     if sweeps is not None:
         first = multipliers_of_messages(problem, *sweeps.last_messages())
@@ -154,7 +160,7 @@ def fwmap(
     return ascend(
         problem,
         record,
-        search.round,
+        Search(mrf, record, rounding).round,
         max_iter,
         random_state,
         weight,
@@ -175,11 +181,14 @@ def ascend(
     *,
     schedule="work",
     first=None,
+    first_weight=None,
 ):
     """Maximise the bound of a problem's blocks; return the status.
 
-    offer_labels : function of multipliers that offers a labelling to the record; first :
-    multipliers to begin at, None: 0; the other parameters as of `fwmap`.
+    offer_labels : function of multipliers and the engine that offers labellings to the record
+    first : multipliers to begin at; None: 0
+    first_weight : the weight to begin with where None adapts it; None: by the gap
+    The other parameters are as of `fwmap`.
     """
     seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
     if first is not None:
@@ -189,10 +198,10 @@ def ascend(
     best = engine.mu.copy() if first is None else first
     best_bound = problem.bound(best)
     record.bound(best_bound)
-    offer_labels(best)
+    offer_labels(best, engine)
     is_adaptive = weight is None
     if is_adaptive:
-        weight = _first_weight(record, engine, best_bound)
+        weight = first_weight or _first_weight(record, engine, best_bound)
     elif weight == "paper":
         weight = formula_18(problem.n_blocks)
     engine.move(best, weight)
@@ -202,7 +211,7 @@ def ascend(
             at = engine.multipliers
             bound = problem.bound(at)
             record.bound(bound)
-            offer_labels(at)
+            offer_labels(at, engine)
             if bound > best_bound:
                 best, best_bound = at, bound
             promised, disagreed = engine.gap_quantities(at, bound)
@@ -256,9 +265,16 @@ class Search:
     def __init__(self, mrf, record, rounding):
         self.mrf, self.record, self.rounding = mrf, record, rounding
         self.own, self.forward = PackedMRF(mrf), True
+        self.has_terms = isinstance(rounding, TermRounding)
 
-    def round(self, multipliers):
+    def round(self, multipliers, engine):
         """Offer a labelling to the record."""
         labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
         self.forward = not self.forward
+        if self.has_terms:
+            # Local search does not know terms, and energies are without them.
+            self.record.offer(labels, -np.inf)
+            self.own.improve(labels, LOOKS * self.mrf.n_nodes)
+            self.record.offer(labels, -np.inf)
+            return
         self.record.offer(labels, self.own.improve(labels, LOOKS * self.mrf.n_nodes))

@@ -6,9 +6,10 @@ import numpy as np
 
 from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._map_start import multipliers_of_messages
-from sstruct._problems._matching import MatchingBlocks, assignment
+from sstruct._problems._matching import AssignmentTerm
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import LOOKS, ascend
 from sstruct.inference._map_mrf import check_options
@@ -16,7 +17,7 @@ from sstruct.inference._map_result import Record
 from sstruct.inference._matching import matching_model
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._mrf import MRF
-from sstruct.inference._tree_cover import TreeCover, tree_cover
+from sstruct.inference._tree_cover import tree_cover
 
 
 def graph_matching(
@@ -95,19 +96,15 @@ def graph_matching(
     columns = np.concatenate([
         np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
     ])  # fmt: skip
-    problem = MatchingBlocks(model, _with_all_nodes(model), columns, step == "published")
+    term = AssignmentTerm(model.node_start, columns)
+    trees = tree_cover(model.n_nodes, model.edges)
+    problem = MapProblem(model, trees, step == "published", term)
     rounding = SequentialRounding(problem, np.arange(model.n_nodes))
     search = PackedMRF(exclusive.mrf)
     pairs = JointMoves(search)
 
-    def offer_labels(multipliers):
-        labels = assignment(
-            problem.assignment_costs,
-            problem.rows,
-            columns,
-            rounding.sums(multipliers),
-            model.node_start,
-        )
+    def offer_labels(multipliers, engine):
+        labels = term.assignment(rounding.sums(multipliers))
         search.improve(labels, LOOKS * model.n_nodes)
         record.offer(labels, pairs.search(labels, LOOKS))
 
@@ -143,17 +140,4 @@ def _coupled(exclusive, free):
         [exclusive.node_cost(v) for v in range(exclusive.n_nodes)],
         exclusive.edges[has_costs],
         [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
-    )
-
-
-def _with_all_nodes(model):
-    """The cover of a model, and a block of all nodes without edges after the trees."""
-    cover, V = tree_cover(model.n_nodes, model.edges), model.n_nodes
-    none = np.full(V, -1, dtype=np.int32)
-    return TreeCover(
-        cover.n_forests,
-        np.append(cover.start, cover.start[-1] + V),
-        np.append(cover.node, np.arange(V, dtype=np.int32)),
-        np.append(cover.parent, none),
-        np.append(cover.edge, none),
     )

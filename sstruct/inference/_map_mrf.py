@@ -6,6 +6,8 @@ import numpy as np
 
 from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._problems._user_terms import UserTerms
+from sstruct._problems.term_calls import TermCalls
 from sstruct._solvers.status import Status
 from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
 from sstruct.inference._fwmap import LOOKS, fwmap
@@ -13,6 +15,7 @@ from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
+from sstruct.inference._terms import ModelWithTerms
 
 # Entries of all tables up to which labellings are improved by two nodes at once.
 MOST_ENTRIES = 2**23
@@ -31,6 +34,7 @@ def map_mrf(
     step="exact",
     schedule="work",
     start="trws",
+    terms=None,
 ):
     """Find a labelling of least energy, or of low energy with a bound.
 
@@ -80,7 +84,15 @@ def map_mrf(
     start : {"trws", "zero"}, default="trws"
         Of ``"fwmap"``, its first multipliers. ``"trws"``: sweeps of ``"trws"``, as long as ten of
         its iterations raise the bound by more than 0.000002 (1 + abs(bound)), and then the
-        multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2].
+        multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2];
+        and always with `terms`.
+    terms : list of objects, default=None
+        More terms of the energy, for ``"fwmap"``, which ``"auto"`` then is. Each has `nodes`, a
+        list of n different nodes; ``cost(labels)``, a real number, or ``+inf`` where the term
+        forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of
+        least ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` is
+        an array (n, K), K the most labels of these nodes, ``+inf`` where a label is forbidden or
+        there is none.
 
     Returns
     -------
@@ -90,9 +102,11 @@ def map_mrf(
     Raises
     ------
     TypeError
-        If `mrf` is no MRF.
+        If `mrf` is no MRF, or a term lacks something or returns no number or labels.
     ValueError
-        If the model is not one that the method is for, or a parameter is out of range.
+        If the model is not one that the method is for, or a parameter is out of range. If labels of
+        a term have the wrong shape, are out of range or forbidden, cost something else than before,
+        or more than an earlier answer would: the term is named.
 
     Notes
     -----
@@ -111,6 +125,12 @@ def map_mrf(
     ``CONVERGED`` also where the bound is that of the linear relaxation and labels have more energy:
     trees agree on all labels' shares, to 0.001 in sum, and the bound lacks `tol` (1 + abs(bound))
     at most of what those shares cost.
+
+    A term of `terms` is one more block beside the trees, over nodes that they may have too. Its
+    labellings are cached as they are, four bytes a node, and what they cost at other multipliers is
+    looked up without a call. Bounds are of the relaxation that joins the convex hulls of the
+    labellings of all trees and terms; they hold if ``minimize`` does find minima. Energies are with
+    the terms' costs.
 
     References
     ----------
@@ -136,18 +156,35 @@ def map_mrf(
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
+    energies, own_terms = mrf, None
+    if terms is not None and len(terms) > 0:
+        if method not in ("auto", "fwmap"):
+            raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
+        method, is_auto = "fwmap", False
+        own_terms = UserTerms(TermCalls(terms, mrf))
+        energies = ModelWithTerms(mrf, own_terms)
     if is_auto:
         method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
-    record, sweeps = Record(mrf, labels, tol, max_time), None
+    record, sweeps = Record(energies, labels, tol, max_time), None
     try:
         if method != "fwmap":
             status, sweeps = _run(mrf, method, record, max_iter, random_state)
         if method == "fwmap" or (is_auto and status == Status.STALLED):
             method = "fwmap"
-            options = {"schedule": schedule, "start": start, "sweeps": sweeps}
-            status = fwmap(mrf, record, max_iter, random_state, proximal_weight, step, **options)
-        if method in ("fwmap", "trws", "bp"):
+            status = fwmap(
+                mrf,
+                record,
+                max_iter,
+                random_state,
+                proximal_weight,
+                step,
+                schedule=schedule,
+                start=start,
+                sweeps=sweeps,
+                terms=own_terms,
+            )
+        if method in ("fwmap", "trws", "bp") and own_terms is None:
             status = _improve_pairs(mrf, record, status)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sstruct._problems._map import MapProblem
+from sstruct._problems._rays import RayTerms
 from sstruct._problems.map_arguments import disagreement, project
 from sstruct.inference import MRF
 from sstruct.inference._tree_cover import TreeCover, tree_cover
@@ -17,9 +18,12 @@ from tests.reference import mrf as reference
 
 
 class Terms:
-    """The trees of a model by their definition: labellings that are allowed, f_t and phi_t."""
+    """The trees of a model by their definition: labellings that are allowed, f_t and phi_t.
 
-    def __init__(self, plain, problem):
+    sums : of the labels of the blocks after the trees
+    """
+
+    def __init__(self, plain, problem, sums=()):
         cover = problem.cover
         copies = np.bincount(cover.node, minlength=len(plain.node))
         self.at, n = {}, 0  # place of each multiplier: by node, label and tree
@@ -36,7 +40,8 @@ class Terms:
         self.allowed, self.free, self.indicator = [], [], []
         for t in range(cover.n_trees):
             places = slice(cover.start[t], cover.start[t + 1])
-            node, edges = cover.node[places], cover.edge[places][1:]
+            node, edges = cover.node[places], cover.edge[places]
+            edges = edges[edges >= 0]
             labellings, free, indicators = [], [], []
             for y in product(*(range(len(plain.node[v])) for v in node)):
                 label = dict(zip(node.tolist(), y, strict=True))
@@ -44,7 +49,8 @@ class Terms:
                 for e in edges:
                     u, v = plain.edges[e].tolist()
                     total += plain.weights[e] * plain.tables[e][label[u], label[v]]
-                if total < np.inf:
+                has_sum = t < problem.n_trees or sum(y) == sums[t - problem.n_trees]
+                if total < np.inf and has_sum:
                     one = np.zeros(max(n, 1))
                     for v in label:
                         if copies[v] > 1:
@@ -112,6 +118,25 @@ def test_every_method_equals_the_definition(rng, edges, n_nodes, forbidding, pub
 def test_implicit_tables_equal_the_definition(rng, form):
     _, problem, terms = make(rng, SQUARE, 4, form=form)
     check_against_definition(problem, terms, rng)
+
+
+@pytest.mark.parametrize("edges", [SQUARE, []], ids=["square", "no edges"])
+def test_sums_equal_the_definition(rng, edges):
+    # Every node is in two or four blocks.
+    edges = np.array(edges, dtype=np.int32).reshape(-1, 2)
+    start, node = np.array([0, 4, 6, 8]), np.array([3, 0, 2, 1, 0, 1, 3, 2], dtype=np.int32)
+    for sums in ([4, 2, 1], [0, 4, 3], [8, 0, 2]):
+        tables = [eighths(rng, (3, 3)) for _ in edges]
+        plain = reference.Model(
+            [eighths(rng, 3) for _ in range(4)], edges, tables, np.ones(len(edges))
+        )
+        model = MRF(*plain.arguments())
+        rays = RayTerms(start, node, np.array(sums), 3)
+        problem = MapProblem(model, tree_cover(4, edges), terms=rays)
+        check_against_definition(problem, Terms(plain, problem, sums), rng)
+        labels = rng.integers(0, 3, 4).astype(np.int32)
+        kept = [labels[node[start[t] : start[t + 1]]].sum() == sums[t] for t in range(3)]
+        assert rays.total(labels) == (0 if all(kept) else np.inf)
 
 
 def check_against_definition(problem, terms, rng):

@@ -1,0 +1,141 @@
+#!/usr/bin/env python3
+"""What bound does FWMAP reach on discrete tomography where subgradient ascent reaches which?
+
+    python benchmarks/tomography.py [--sizes 32 64] [--projections 2 4 6] [--levels 3]
+                                    [--seconds 20] [--no-ascent] [--output FILE]
+
+Sums along rays of a phantom (ellipses, as of Shepp and Logan) of a few grey levels, to be found
+again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and energy after
+--seconds of the clock, then the bound of plain subgradient ascent with Polyak's steps on the same
+blocks after the same CPU time, and the process's largest memory so far. The ascent is told the
+phantom's energy, and charged what an evaluation of the bound costs in compiled code and its own
+vector operations, not the calls from Python. --output writes a JSON file with FWMAP's history.
+"""
+
+import argparse
+import json
+import resource
+import time
+
+import numpy as np
+
+from sstruct._problems._map import MapProblem
+from sstruct._problems._rays import RayTerms
+from sstruct._problems.map_arguments import place_multipliers, project
+from sstruct.inference import discrete_tomography, projection_rays
+from sstruct.inference._discrete_tomography import _image_model
+from sstruct.inference._rays import checked_rays
+from sstruct.inference._tree_cover import tree_cover
+
+# Centre, half axes, degrees and level of ellipses, later ones over earlier ones; in [-1, 1].
+ELLIPSES = [
+    (0.0, 0.0, 0.7, 0.9, 0, 2),
+    (0.0, 0.0, 0.6, 0.8, 0, 1),
+    (0.25, -0.1, 0.15, 0.3, -18, 0),
+    (-0.25, -0.1, 0.2, 0.4, 18, 0),
+    (0.0, 0.4, 0.22, 0.2, 0, 2),
+    (0.0, -0.55, 0.12, 0.1, 0, 2),
+]
+
+
+def phantom(size, n_levels):
+    """The image, levels 0, 1 and 2 stretched to those asked for."""
+    y, x = (np.mgrid[:size, :size] + 0.5) / size * 2 - 1
+    image = np.zeros((size, size), dtype=np.int64)
+    for cx, cy, a, b, degrees, level in ELLIPSES:
+        t = np.deg2rad(degrees)
+        along = (x - cx) * np.cos(t) + (y - cy) * np.sin(t)
+        across = -(x - cx) * np.sin(t) + (y - cy) * np.cos(t)
+        image[(along / a) ** 2 + (across / b) ** 2 <= 1] = level * (n_levels - 1) // 2
+    return image
+
+
+def energy(image):
+    return int(np.abs(np.diff(image, axis=0)).sum() + np.abs(np.diff(image, axis=1)).sum())
+
+
+def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
+    """The best bound within so many CPU seconds, and the iterations."""
+    model = _image_model(shape, n_levels, 1.0, None)
+    terms = RayTerms(*checked_rays(rays, model.n_nodes), np.array(sums), n_levels)
+    problem = MapProblem(model, tree_cover(model.n_nodes, model.edges), False, terms)
+    places = place_multipliers(model, problem.cover)
+    start, shared_start = problem.cover.start, places["shared_start"]
+    multipliers = np.zeros(problem.n_weights)
+    best, factor, waited, spent, n_iterations = -np.inf, 1.0, 0, 0.0, 0
+    while spent < seconds:
+        begin = time.process_time()
+        bound = problem.bound(multipliers)
+        spent += time.process_time() - begin
+        n_iterations += 1
+        labels = np.empty(start[-1], dtype=np.int64)
+        for t in range(problem.n_blocks):
+            labels[start[t] : start[t + 1]] = problem.py_maximize(t, multipliers)[0][:-2]
+        begin = time.process_time()
+        waited = 0 if bound > best else waited + 1
+        best = max(best, bound)
+        if waited == 20:
+            factor, waited = factor / 2, 0
+        gradient = np.zeros(problem.n_weights)
+        tree = np.repeat(np.arange(problem.n_blocks), np.diff(shared_start))
+        at = places["weight_at"] + labels[start[tree] + places["shared"]] * places["stride"]
+        gradient[at] = 1
+        project(problem.copy_start, gradient)
+        length = gradient @ gradient
+        if length == 0:
+            break
+        multipliers += factor * (target - bound) / length * gradient
+        spent += time.process_time() - begin
+    return best, n_iterations
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[32, 64])
+    parser.add_argument("--projections", nargs="+", type=int, default=[2, 4, 6])
+    parser.add_argument("--levels", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--no-ascent", action="store_true")
+    parser.add_argument("--output", help="write the figures and histories there")
+    arguments = parser.parse_args()
+    results = []
+    print(f"{'size':>5}{'rays of':>9}{'phantom':>9}{'FWMAP':>10}{'energy':>8}{'passes':>8}"
+          f"{'CPU s':>8}{'ascent':>10}{'passes':>8}{'MB':>6}")  # fmt: skip
+    for size in arguments.sizes:
+        image = phantom(size, arguments.levels)
+        for n_angles in arguments.projections:
+            rays = projection_rays(image.shape, 180 / n_angles * np.arange(n_angles))
+            sums = [int(image.ravel()[ray].sum()) for ray in rays]
+            begin = time.process_time()
+            result = discrete_tomography(
+                sums, rays, image.shape, arguments.levels,
+                max_time=arguments.seconds, max_iter=10**6, random_state=0,
+            )  # fmt: skip
+            cpu = time.process_time() - begin
+            bound, n_iterations = np.nan, 0
+            if not arguments.no_ascent:
+                bound, n_iterations = subgradient_ascent(
+                    sums, rays, image.shape, arguments.levels, energy(image), cpu
+                )
+            row = dict(
+                size=size, projections=n_angles, phantom=energy(image), bound=result.lower_bound,
+                energy=result.energy, status=result.status, cpu_seconds=cpu,
+                passes=len(result.history["seconds"]) - 2, ascent=bound,
+                ascent_passes=n_iterations,
+                is_phantom=bool((result.labels == image).all()),
+                megabytes=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            )  # fmt: skip
+            print(
+                f"{size:5}{n_angles:9}{row['phantom']:9}{row['bound']:10.2f}{row['energy']:8.0f}"
+                f"{row['passes']:8}{cpu:8.1f}{bound:10.2f}{n_iterations:8}{row['megabytes']:6.0f}",
+                flush=True,
+            )
+            history = {key: values.tolist() for key, values in result.history.items()}
+            results.append(row | {"history": history})
+            if arguments.output:
+                with open(arguments.output, "w") as file:
+                    json.dump(results, file)
+
+
+if __name__ == "__main__":
+    main()

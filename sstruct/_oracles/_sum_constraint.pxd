@@ -1,0 +1,20 @@
+from libc.stdint cimport int32_t
+
+
+cdef class SumConstraint:
+    cdef Py_ssize_t most_places, most_labels, used
+    cdef double* sums
+    cdef const double** phi
+    # Of the present call
+    cdef const double* costs
+    cdef Py_ssize_t n, K, total
+    cdef int32_t* labels
+
+    cdef Py_ssize_t lowest(self, Py_ssize_t size) noexcept nogil
+    cdef Py_ssize_t highest(self, Py_ssize_t size) noexcept nogil
+    cdef void fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
+    cdef void divide(
+        self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) noexcept nogil
+    cdef void minimize(
+        self, const double* costs, Py_ssize_t n, Py_ssize_t K, Py_ssize_t total,
+        int32_t* labels) noexcept nogil

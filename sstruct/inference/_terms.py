@@ -1,0 +1,62 @@
+"""Models with terms beside their nodes and edges."""
+
+import numpy as np
+
+
+class ModelWithTerms:
+    """The energy of a model and of the terms beside it, for a Record.
+
+    Parameters
+    ----------
+    model : MRF
+    terms : MapTerms
+        Over nodes of the model.
+    """
+
+    def __init__(self, model, terms):
+        self.model, self.terms = model, terms
+
+    def energy(self, labels):
+        """Return the energy with the terms' own costs; +inf where one does not allow the labels."""
+        energy = self.model.energy(labels)
+        return energy if energy == np.inf else energy + self.terms.total(labels)
+
+
+class TermRounding:
+    """Labellings from multipliers that a user's terms have a say in, one after another.
+
+    Parameters
+    ----------
+    calls : TermCalls
+    model : MRF
+        Its first nodes are those that the terms know.
+    rounding : SequentialRounding
+    """
+
+    def __init__(self, calls, model, rounding):
+        self.calls, self.model, self.rounding = calls, model, rounding
+
+    def run(self, multipliers, forward):
+        """Return labels (V,) int32.
+
+        Each term in turn gets the minimum of the node's costs and messages, and what the terms
+        before it have chosen costs more than all these to leave. It does so where it has to.
+        """
+        labels = self.rounding.run(multipliers, forward)
+        sums = self.rounding.sums(multipliers)
+        finite = sums[np.isfinite(sums)]
+        penalty = 1.0 + len(labels) * float(np.ptp(finite)) if len(finite) else 1.0
+        is_chosen = np.zeros(len(labels), dtype=bool)
+        terms = range(len(self.calls))
+        for t in terms if forward else reversed(terms):
+            nodes = self.calls.nodes(t)
+            sizes, first = self.model.n_labels[nodes], self.model.node_start[nodes]
+            label = np.arange(sizes.max())
+            exists = label < sizes[:, None]
+            costs = np.full(exists.shape, np.inf)
+            costs[exists] = sums[(first[:, None] + label)[exists]]
+            leaves = is_chosen[nodes][:, None] & (label != labels[nodes][:, None])
+            costs[leaves] += penalty
+            labels[nodes], _ = self.calls.minimize(t, costs)
+            is_chosen[nodes] = True
+        return labels

@@ -1,0 +1,273 @@
+"""A user's terms in Python: against enumeration, against the compiled ones, and hostile ones."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linear_sum_assignment
+
+from sstruct.inference import MRF, discrete_tomography, graph_matching, map_mrf, projection_rays
+from sstruct.inference._matching import matching_model
+from tests.reference import mrf as reference
+
+
+class Table:
+    """A term by its table of costs, minimised by trying all labels."""
+
+    def __init__(self, nodes, table):
+        self.nodes, self.table = nodes, table
+
+    def cost(self, labels):
+        return self.table[tuple(labels)]
+
+    def minimize(self, costs):
+        total = self.table.copy()
+        for axis, row in enumerate(costs):
+            row = row[: self.table.shape[axis]]
+            total += row.reshape([-1 if k == axis else 1 for k in range(total.ndim)])
+        return np.unravel_index(total.argmin(), total.shape)
+
+
+class RaySum:
+    """The labels have a given sum; minimised node by node."""
+
+    def __init__(self, nodes, total):
+        self.nodes, self.total = nodes, total
+
+    def cost(self, labels):
+        return 0.0 if labels.sum() == self.total else np.inf
+
+    def minimize(self, costs):
+        least = [np.full(self.total + 1, np.inf)]
+        least[0][0] = 0
+        for row in costs:
+            sums = np.full(self.total + 1, np.inf)
+            for label, cost in enumerate(row[: self.total + 1]):
+                moved = least[-1][: self.total + 1 - label] + cost
+                sums[label:] = np.minimum(sums[label:], moved)
+            least.append(sums)
+        labels, left = np.zeros(len(costs), dtype=int), self.total
+        for i in range(len(costs) - 1, -1, -1):
+            k = np.arange(min(costs.shape[1], left + 1))
+            labels[i] = (least[i][left - k] + costs[i, k]).argmin()
+            left -= labels[i]
+        return labels
+
+
+class Different:
+    """No two nodes have the same right node."""
+
+    def __init__(self, candidates, n_right):
+        self.nodes = list(range(len(candidates)))
+        self.columns = [
+            np.append(right[:-1], n_right + i) for i, right in enumerate(candidates)
+        ]  # fmt: skip
+        self.n_columns = n_right + len(candidates)
+
+    def cost(self, labels):
+        taken = [right[k] for right, k in zip(self.columns, labels, strict=True)]
+        return 0.0 if len(set(taken)) == len(taken) else np.inf
+
+    def minimize(self, costs):
+        table = np.full((len(self.columns), self.n_columns), np.inf)
+        for i, right in enumerate(self.columns):
+            table[i, right] = costs[i, : len(right)]
+        _, chosen = linear_sum_assignment(table)
+        return np.array([
+            np.flatnonzero(right == a)[0] for right, a in zip(self.columns, chosen, strict=True)
+        ])  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(
+    n_nodes=st.integers(1, 5),
+    density=st.sampled_from([0.0, 0.5, 1.0]),
+    n_terms=st.integers(1, 3),
+    n_factors=st.integers(0, 1),
+    forbidding=st.booleans(),
+    seed=st.integers(0, 10**6),
+)
+def test_enumeration(n_nodes, density, n_terms, n_factors, forbidding, seed, new_rng):
+    rng = new_rng(seed)
+    plain = reference.random_model(rng, n_nodes, density, most_labels=3, n_factors=n_factors)
+    terms = []
+    for _ in range(n_terms):
+        nodes = rng.permutation(n_nodes)[: rng.integers(1, n_nodes + 1)]
+        table = rng.normal(size=[len(plain.node[v]) for v in nodes])
+        if forbidding:
+            table[rng.random(table.shape) < 0.3] = np.inf
+            table.flat[0] = 0
+        terms.append(Table(nodes, table))
+
+    def energy(y):
+        own = sum(float(term.table[tuple(y[v] for v in term.nodes)]) for term in terms)
+        return reference.energy(plain, y) + own
+
+    least = min(energy(y) for y in product(*(range(len(costs)) for costs in plain.node)))
+    result = map_mrf(MRF(*plain.arguments()), terms=terms, max_iter=200)
+    assert result.method == "fwmap"
+    assert result.lower_bound <= least + 1e-9
+    assert result.energy >= least - 1e-9
+    assert result.energy == pytest.approx(energy(result.labels), abs=1e-9)
+    if n_terms == 1 and density == 0 and n_factors == 0:
+        # One block: exact.
+        assert result.energy == pytest.approx(least, abs=1e-9)
+        assert result.status == "CONVERGED"
+
+
+def test_ray_sums_as_the_compiled_ones(new_rng):
+    for seed in range(3):
+        shape, n_levels = (5, 6), 3
+        image = new_rng(seed).integers(0, n_levels, shape)
+        image[1:4, 1:4] = 2
+        rays = projection_rays(shape, [0, 45, 90])
+        sums = [int(image.ravel()[ray].sum()) for ray in rays]
+        pixel = np.arange(30).reshape(shape)
+        edges = [
+            *zip(pixel[:, :-1].ravel(), pixel[:, 1:].ravel(), strict=True),
+            *zip(pixel[:-1].ravel(), pixel[1:].ravel(), strict=True),
+        ]
+        table = np.minimum(np.abs(np.subtract.outer(np.arange(3), np.arange(3))), 1.5)
+        model = MRF(np.zeros((30, n_levels)), edges, table)
+        terms = [RaySum(ray, total) for ray, total in zip(rays, sums, strict=True)]
+        compiled = discrete_tomography(
+            sums, rays, shape, n_levels, truncation=1.5, tol=1e-6, max_iter=400
+        )  # fmt: skip
+        own = map_mrf(model, terms=terms, tol=1e-6, max_iter=400)
+        tolerance = 1e-3 * (1 + compiled.lower_bound)
+        assert own.lower_bound == pytest.approx(compiled.lower_bound, abs=tolerance)
+        if own.energy < np.inf:
+            np.testing.assert_array_equal([own.labels[ray].sum() for ray in rays], sums)
+
+
+def test_assignments_as_the_compiled_one(new_rng):
+    for seed in range(4):
+        rng = new_rng(seed)
+        unary = rng.normal(size=(4, 4))
+        pairwise = rng.normal(size=(16, 16))
+        compiled = graph_matching(unary, pairwise, tol=1e-8)
+        # All pairs have costs, so that the tables of `graph_matching` are these.
+        model = matching_model(unary, pairwise)
+        own = map_mrf(model.mrf, terms=[Different(model.candidates, 4)], tol=1e-8)
+        assert own.lower_bound == pytest.approx(compiled.lower_bound, abs=1e-4)
+        taken = [a for a in model.matching(own.labels) if a >= 0]
+        assert len(set(taken)) == len(taken)
+        assert own.energy == model.mrf.energy(own.labels)
+
+
+def chain():
+    return MRF([[0.0, 1.0], [0.5, 0.0], [1.0, 0.0, 2.0]], [[0, 1], [1, 2]],
+               [np.ones((2, 2)), np.ones((2, 3))])  # fmt: skip
+
+
+class Any:
+    """Allows everything, and can be told to do otherwise."""
+
+    def __init__(self, **methods):
+        self.nodes = methods.pop("nodes", [0, 2])
+        self.__dict__.update(methods)
+
+    def cost(self, labels):
+        return 0.0
+
+    def minimize(self, costs):
+        return costs.argmin(axis=1)
+
+
+class Falling:
+    """Costs less each time."""
+
+    nodes = (0,)
+
+    def __init__(self):
+        self.n = 0
+
+    def cost(self, labels):
+        self.n += 1
+        return -float(self.n)
+
+    def minimize(self, costs):
+        return [0]
+
+
+class Maximum(Any):
+    """Knows a better answer than it gives."""
+
+    def __init__(self):
+        super().__init__()
+        self.n = 0
+
+    def minimize(self, costs):
+        self.n += 1
+        finite = np.where(np.isfinite(costs), costs, -np.inf)
+        return costs.argmin(axis=1) if self.n == 1 else finite.argmax(axis=1)
+
+
+def raises(_):
+    raise RuntimeError("from inside")
+
+
+def spoils(costs):
+    labels = costs.argmin(axis=1)
+    costs[:] = -1e9
+    return labels
+
+
+@pytest.mark.parametrize(
+    "term, error, message",
+    [
+        (object(), TypeError, r"terms\[0\] has no nodes: expected an object with nodes, minim"),
+        (Any(minimize=3), TypeError, r"terms\[0\] has no method minimize"),
+        (Any(nodes=[]), ValueError, r"terms\[0\].nodes must be a list of nodes, one at least"),
+        (Any(nodes=[0.0]), ValueError, r"terms\[0\].nodes must be a list"),
+        (Any(nodes=[1, 3]), ValueError, r"terms\[0\].nodes has node 3, expected 0 to 2"),
+        (Any(nodes=[-1]), ValueError, r"terms\[0\].nodes has node -1"),
+        (Any(nodes=[1, 1]), ValueError, r"terms\[0\].nodes has node 1 twice"),
+        (Any(minimize=lambda c: None), ValueError, r"terms\[0\]: minimize returned dtype object"),
+        (Any(minimize=lambda c: [0]), ValueError, r"shape \(1,\), expected integer labels of"),
+        (Any(minimize=lambda c: [[0], [0, 1]]), TypeError, "returned no vector of labels"),
+        (Any(minimize=lambda c: [0.0, 1.0]), ValueError, "returned dtype float64 and shape"),
+        (Any(minimize=lambda c: [2, 0]), ValueError, "label 2 at position 0, expected 0 to 1"),
+        (Any(minimize=lambda c: [0, -1]), ValueError, "label -1 at position 1, expected 0 to 2"),
+        (Any(cost=lambda y: "free"), TypeError, "cost returned str, expected a real number"),
+        (Any(cost=lambda y: None), TypeError, "cost returned NoneType"),
+        (Any(cost=lambda y: np.nan), ValueError, "cost returned nan, expected finite"),
+        (Any(cost=lambda y: -np.inf), ValueError, "cost returned -inf, expected finite"),
+        (Any(cost=lambda y: np.inf), ValueError, r"labels that its cost forbids, \[0, 1\]"),
+        (Falling(), ValueError, "cost returned -.* for labels that cost -.* before"),
+        (Maximum(), ValueError, "an answer of before, has .*: it must find a minimum"),
+        (Any(minimize=raises), RuntimeError, "from inside"),
+        (Any(cost=raises), RuntimeError, "from inside"),
+    ],
+)
+def test_hostile_terms_are_named(term, error, message):
+    with pytest.raises(error, match=message) as caught:
+        map_mrf(chain(), terms=[term])
+    if error is RuntimeError:
+        assert any("of terms[0]" in note for note in caught.value.__notes__)
+
+
+def test_costs_may_be_written_to():
+    expected, found = (
+        map_mrf(chain(), terms=[Any(**methods)]) for methods in ({}, {"minimize": spoils})
+    )
+    assert found.lower_bound == expected.lower_bound
+
+
+def test_forbidden_labels_are_told_and_refused():
+    model = MRF([[0.0, np.inf], [0.0, 1.0]], [], [])
+    seen = []
+    term = Any(nodes=[1, 0], minimize=lambda c: (seen.append(c), c.argmin(axis=1))[1])
+    result = map_mrf(model, terms=[term])
+    assert result.energy == result.lower_bound == 0
+    assert seen[0][1, 1] == np.inf
+    with pytest.raises(ValueError, match="label 1 at position 1, which is forbidden there"):
+        map_mrf(model, terms=[Any(nodes=[1, 0], minimize=lambda c: [0, 1])])
+
+
+def test_other_methods_take_no_terms():
+    with pytest.raises(ValueError, match="method 'trws' takes no terms"):
+        map_mrf(chain(), "trws", terms=[Any()])
+    assert map_mrf(chain(), "trws", terms=[]).method == "trws"
