@@ -5,7 +5,8 @@ How many projections does it take to see a head?
 
 A phantom in the manner of Shepp and Logan, in three grey levels, is known by its sums along
 parallel rays alone. From two, four and six directions an image of those very sums is sought in
-which neighbours differ little; the lower bound says how much less any such image can differ.
+which neighbours differ little; the lower bound says how much less any such image can differ. Where
+the energy is inf the search met no image with all of the sums, and what is shown has others.
 """
 
 import matplotlib.pyplot as plt
