@@ -184,6 +184,13 @@ def test_soft_bcfw_does_not_agree(sequences):
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
 
+def test_the_exhaustive_search_goes_the_same_way(sequences):
+    options = dict(max_iter=30, tol=0, rho=1.0)
+    solutions = [solver_of(sequences, exhaustive=all_, **options).solve() for all_ in (False, True)]
+    np.testing.assert_allclose(solutions[0].w, solutions[1].w, atol=1e-9)
+    assert solutions[0].dual == pytest.approx(solutions[1].dual, rel=1e-9)
+
+
 def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, monkeypatch):
     eager = solver_of(sequences).solve()
     monkeypatch.setattr(gdmm, "MOST_EXACT_LABELS", 3)
