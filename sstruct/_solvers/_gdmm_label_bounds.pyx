@@ -6,8 +6,8 @@
 #     maximum of the dual given alpha, whatever the residuals of the running beta; it tends to the
 #     optimum as alpha does. The best multiple of the point, from 0 (the truth) to 1, is taken.
 #     Weights and value are computed from scratch.
-# (b) Upper bound: the primal of the relaxation at those weights, one call of the problem's max-oracle a
-#     sample, exact over the local polytope. Primal minus dual is thus the gap of one dual point.
+# (b) Upper bound: the primal of the relaxation at any weights, one call of the problem's max-oracle a
+#     sample, exact over the local polytope.
 # (c) Of the labels that an oracle's answer has on, wholly or half, and that were not let in, the one
 #     with the highest score is: a sample whose answers stay within its admitted labels is at the
 #     optimum as soon as these are. One at a time, since early answers have many labels on: all of
@@ -170,6 +170,42 @@ def measures(LabelFactors factors not None):
             active += factors.blocks[i].alpha[at] != 0
     cdef double n = factors.n_blocks
     return labels / n, active / n, edges / n
+
+
+def search(
+        LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
+    """Search a sample's factors as a visit does, and move nothing; for tests.
+
+    Parameters
+    ----------
+    i, part : int
+    w : ndarray of shape (n_weights,), optional
+        Weights to take the place of the running ones, for good.
+    slack : ndarray of shape (K,), optional
+        Slacks of the admitted labels, at most 0; None: 0.
+
+    Returns
+    -------
+    label, top, edge, joint : as of `_best_label` and `_best_edge`
+    """
+    if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
+        raise IndexError(f"there is no block {i}, or no part {part}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef double top, joint = 0
+    cdef int32_t at, label
+    cdef Py_ssize_t edge
+    if w is not None:
+        np.asarray(factors.weights)[:factors.problem.n_weights] = w
+        np.asarray(factors.bound)[:] = np.inf
+    factors._score(i, block, part)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = at
+        factors.slack[at] = 0 if slack is None else slack[block.label[at]]
+    label = factors._best_label(&top)
+    edge = factors._best_edge(block, top, &joint)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = -1
+    return label, top, edge, joint
 
 
 def snapshot(LabelFactors factors not None, Py_ssize_t i):

@@ -7,7 +7,7 @@ import numpy as np
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._gdmm_label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers._gdmm_labels import LabelFactors
-from sstruct._solvers._state import squared_norm
+from sstruct._solvers._state import aligned_zeros, squared_norm
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
@@ -15,6 +15,7 @@ from sstruct._solvers.status import Status
 # once in so many passes.
 RHO_STEP, IMBALANCE, PASSES_A_RHO = 2.0, 10.0, 5
 MOST_RHO = 1e4
+FIRST_RHO = 0.1
 # Updates of a sample's factors a visit: they cost less than its scores, and halve the passes.
 SWEEPS = 5
 MEASURES = (
@@ -30,9 +31,10 @@ MEASURES = (
 class LabelGDMM(Solver):
     """Greedy direction method of multipliers over the factors of label sets.
 
-    Solves the relaxation over the local polytope. Every certificate is that of one consistent dual
-    point: ``w`` is the best of their weights, ``dual`` the best of their values. A pass is a visit
-    to every sample; the oracle calls counted are those of certificates, which also let labels in.
+    Solves the relaxation over the local polytope. A pass is a visit to every sample. A
+    certificate takes the value of a consistent dual point and the primal at the running weights;
+    ``dual`` is the best of the former, ``w`` the best of the latter. The oracle calls counted are
+    those of certificates, which also let labels in.
 
     Parameters
     ----------
@@ -40,11 +42,15 @@ class LabelGDMM(Solver):
         With a decoder that is exact over the local polytope.
     lam, block_weight, options, progress, callback : as for Solver
     rho : float, optional
-        Penalty; None: by residual balancing, from 1.
+        Penalty; None: by residual balancing.
     n_parts : int
         Parts of the labels, of which one is searched a visit.
     n_sweeps : int
         Updates of a sample's factors and multipliers a visit.
+    multiplier_step : float
+        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
+    exhaustive : bool
+        Searches for edges look at all of them: what the sublinear oracle is compared with.
     """
 
     measures = MEASURES
@@ -61,11 +67,21 @@ class LabelGDMM(Solver):
         rho=None,
         n_parts=1,
         n_sweeps=SWEEPS,
+        multiplier_step=1.0,
+        exhaustive=False,
     ):
         super().__init__(problem, lam, block_weight, options, progress, callback)
         self.adapts = rho is None
         self.factors = LabelFactors(
-            problem, lam, block_weight, 1.0 if rho is None else rho, n_parts, options.seed, n_sweeps
+            problem,
+            lam,
+            block_weight,
+            FIRST_RHO if rho is None else rho,
+            n_parts,
+            options.seed,
+            n_sweeps,
+            multiplier_step,
+            exhaustive,
         )
         self.n_oracle_calls, self.changed_at = 0, 0
         self.w, self.dual = np.zeros(problem.n_weights), 0.0
@@ -106,7 +122,11 @@ class LabelGDMM(Solver):
 
     def _certify(self):
         begin = seconds()
-        w, dual = consistent_point(self.factors)
+        _, dual = consistent_point(self.factors)
+        # Of the weights that a state has, its own are the better ones: those of the consistent
+        # point lack what edges learn apart from labels.
+        w = aligned_zeros(self.problem.n_weights)
+        w[:] = self.factors.running_weights
         # Weights that leave the range of float64 are an error before an oracle sees them.
         half = self._checked(0.5 * self.lam * squared_norm(w))
         hinge, exact, _ = hinge_losses(self.factors, self.crew, w)

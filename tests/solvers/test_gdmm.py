@@ -251,6 +251,25 @@ def test_a_fit_ends_early_with_a_valid_model(sequences):
     assert model.dual_objective_ <= best <= model.objective_
 
 
+def test_a_callback_ends_a_fit_with_its_certificate(sequences):
+    X, y = sequences
+    best = ChainSSVM(lam=0.1, tol=TOL, random_state=0).fit(X, y).objective_
+    rows = []
+
+    def fourth(info):
+        rows.append(info)
+        return len(rows) == 4
+
+    model = ChainSSVM(lam=0.1, solver="gdmm", tol=0, random_state=0).set_callbacks(fourth)
+    model.fit(X, y)
+    assert model.status_ == "STOPPED_BY_CALLBACK"
+    assert model.n_iter_ == len(rows) == 4
+    assert np.isnan([row["primal"] for row in rows]).all()
+    assert 0 < model.dual_objective_ <= best <= model.objective_ < np.inf
+    assert model.history_["primal"][-1] == model.objective_
+    assert len(model.predict(X)) == len(X)
+
+
 def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):
     solver = solver_of(sequences, tol=0)
     run, left = solver._run, [25]

@@ -1,83 +1,10 @@
-"""What GDMM's factors are made of: ordered structures, and the quadratic program of a factor."""
+"""The quadratic program of a factor of GDMM."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._solvers._gdmm_ordered import OrderedKeys
 from sstruct._solvers._gdmm_simplex import minimum
-
-KEYS = st.integers(-4, 4).map(float) | st.floats(-5, 5)
-
-
-@st.composite
-def heaps(draw):
-    """A heap over some entries, and a sequence of changes of their keys."""
-    stride = draw(st.integers(1, 3))
-    items = draw(st.lists(st.integers(0, 30), min_size=1, max_size=20, unique=True))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    key = rng.uniform(-4, 4, 31 * stride)
-    if draw(st.booleans()):  # ties
-        key = key.round()
-    changes = draw(st.lists(st.tuples(st.sampled_from(items), KEYS), max_size=15))
-    return key, items, stride, changes
-
-
-@given(heaps())
-def test_changes_keep_the_order(case):
-    key, items, stride, changes = case
-    heap = OrderedKeys(key, items, stride)
-    for change in [None, *changes]:
-        if change is not None:
-            heap.change(*change)
-            assert key[change[0] * stride] == change[1]
-        order, place = heap.order()
-        assert sorted(order) == sorted(items)
-        assert (place[order] == np.arange(len(items))).all()
-        values = key[order * stride]
-        at = np.arange(1, len(items))
-        assert (values[(at - 1) // 2] >= values[at]).all()
-
-
-@given(heaps(), st.data())
-def test_a_walk_finds_the_best_item_that_is_not_skipped(case, data):
-    key, items, stride, changes = case
-    heap = OrderedKeys(key, items, stride)
-    for change in changes:
-        heap.change(*change)
-    addend = np.zeros(31)
-    addend[items] = data.draw(st.lists(KEYS, min_size=len(items), max_size=len(items)))
-    addend = -np.abs(addend)
-    skip = np.zeros(31, dtype=np.uint8)
-    skip[data.draw(st.lists(st.sampled_from(items)))] = 1
-    allowed = [item for item in items if not skip[item]]
-    found, n_visited = heap.best(addend, skip)
-    assert n_visited <= len(items)
-    if not allowed:
-        assert found == -1
-        return
-    assert found in allowed
-    values = key[np.array(allowed) * stride] + addend[allowed]
-    assert key[found * stride] + addend[found] == values.max()
-
-
-def test_a_walk_visits_few_items_where_the_bound_prunes():
-    key = np.arange(4000.0)
-    heap = OrderedKeys(key, np.arange(4000))
-    skip = np.zeros(4000, dtype=np.uint8)
-    skip[-3:] = 1
-    found, n_visited = heap.best(np.zeros(4000), skip)
-    assert found == 3996
-    assert n_visited < 20
-
-
-def test_items_of_another_heap_are_refused():
-    heap = OrderedKeys(np.zeros(4), [1, 2])
-    with pytest.raises(IndexError, match="3 is not an item"):
-        heap.change(3, 1.0)
-    with pytest.raises(ValueError, match="entries of key"):
-        OrderedKeys(np.zeros(4), [4])
 
 
 def projected(c, Q, C):
