@@ -160,16 +160,21 @@ def consistent_point(LabelFactors factors not None):
 
 
 def measures(LabelFactors factors not None):
-    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample."""
+    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample, and
+    the sum of the squares of labels' alpha over all edges' ends.
+    """
     cdef Py_ssize_t i, labels = 0, edges = 0, active = 0
     cdef int32_t at
+    cdef double square = 0
     for i in range(factors.n_blocks):
+        for at in range(2 * factors.blocks[i].n_pairs):
+            square += factors.blocks[i].alpha[factors.blocks[i].end[at]] ** 2
         labels += factors.blocks[i].n_labels
         edges += factors.blocks[i].n_pairs
         for at in range(factors.blocks[i].n_labels):
             active += factors.blocks[i].alpha[at] != 0
     cdef double n = factors.n_blocks
-    return labels / n, active / n, edges / n
+    return labels / n, active / n, edges / n, square
 
 
 def search(

@@ -172,7 +172,8 @@ def test_history_and_fixed_penalty(sets):
     assert history["passes"].tolist() == list(range(1, model.n_iter_ + 1))
     certified = np.flatnonzero(~np.isnan(history["primal"])) + 1
     assert (certified == np.arange(7, model.n_iter_ + 1, 7)).all()
-    assert model.n_oracle_calls_ == len(X) * len(certified)
+    calls = model.n_oracle_calls_ / len(X)
+    assert len(certified) < calls <= 2 * len(certified)
 
 
 def test_time_limit_callback_and_interrupt(sets):

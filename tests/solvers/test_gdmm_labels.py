@@ -182,11 +182,13 @@ def test_bounds_from_scratch(new_rng, key):
         truth = gains @ on + v @ (on[case.edges[:, 0]] * on[case.edges[:, 1]])
         assert hinge[i] == pytest.approx(best - truth, abs=1e-7)
     assert dual <= case.lam / 2 * norm + case.weights @ hinge + 1e-9
-    labels, active, edges = measures(case.factors)
+    labels, active, edges, square = measures(case.factors)
     states = [snapshot(case.factors, i) for i in range(len(case.X))]
     assert labels == pytest.approx(np.mean([len(state["label"]) for state in states]))
     assert edges == pytest.approx(np.mean([len(state["edge"]) for state in states]))
     assert active <= labels
+    ends = [(state["alpha"][state["end"]] ** 2).sum() for state in states]
+    assert square == pytest.approx(sum(ends))
     assert (case.alphas(0) == alphas[0]).all()
     assert n_admitted >= 0
 
