@@ -65,7 +65,7 @@ NEVER = 10**9
 LEAST_GAP = 1e-3
 # A pass is looked at when so many times as much time has gone by as at the last one looked at: the
 # objective of label sets, a pass of the decoder, may take longer than a hundred passes of the fit.
-SPACING = {"chains": 1.03, "sets": 1.15}
+SPACING = {"chains": 1.03, "sets": 1.4}
 # --domain: what is to be reached, errors above the least one and shares of the best bound.
 ABOVE = (0.05, 0.02, 0.01)
 SHARES = (0.5, 0.65, 0.8, 0.9, 0.95)
