@@ -14,7 +14,7 @@
 #     them would be 90 of bibtex's 159 by the tenth pass.
 """Bounds of GDMM on label sets, from scratch."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._crew cimport Crew, blocks_a_ticket
@@ -29,6 +29,15 @@ from sstruct._solvers._state import aligned_zeros
 
 cdef extern from "_kernels.h":
     double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
+
+
+cdef extern from "_solvers/_gdmm_outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
 
 
 cdef struct OracleCalls:
@@ -234,3 +243,21 @@ def snapshot(LabelFactors factors not None, Py_ssize_t i):
             [[block.message[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
         ).reshape(-1, 2),
     }
+
+
+def outcome_steps(double[:, ::1] table, double rho, double C, double step):
+    """Step over the edges of a table (see _gdmm_outcomes.h), in place: a door for tests.
+
+    Returns
+    -------
+    residual, change : float
+        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
+    """
+    cdef double[2] sums
+    if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
+        raise ValueError(
+            f"expected {SSTRUCT_EDGE_ROWS} rows and a multiple of {SSTRUCT_EDGE_LANES} edges")
+    sums[0] = sums[1] = 0
+    if table.shape[1]:
+        sstruct_outcome_steps(&table[0, 0], table.shape[1], table.shape[1], rho, C, step, sums)
+    return sums[0], sums[1]
