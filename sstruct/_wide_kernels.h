@@ -87,9 +87,9 @@ SSTRUCT_ROW_POTENTIALS(float)
 SSTRUCT_ROW_POTENTIALS(double)
 SSTRUCT_ROW_POTENTIALS(sstruct_ones)
 
-/* out[0:n] += X[r] @ w[:, 0:n]; n a multiple of the vectors' lanes, at most KP. One call each:
+/* out[0:n] += X[r] @ w[:, 0:n]; n a multiple of the vectors' lanes, at most KP. One loop each:
  * whether there are indices is not asked again for every feature. */
-SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
+SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
     const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
@@ -122,8 +122,14 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_potentials)(
         for (int64_t k = 0; k < KP; k++) out[k] = bias ? bias[k] : 0;
         if (row)
             for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
-        SSTRUCT_OF(sstruct_add_potentials)(rows, first + l, w, KP, KP, out);
+        SSTRUCT_OF(sstruct_add_row_potentials)(rows, first + l, w, KP, KP, out);
     }
+}
+
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
+{
+    SSTRUCT_OF(sstruct_add_row_potentials)(rows, r, w, KP, n, out);
 }
 
 /* out[q] = X[r] @ w[:, label[q]]: the potentials of M labels. Every label has two partial sums, and
