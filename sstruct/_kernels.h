@@ -179,6 +179,16 @@ SSTRUCT_INLINE void sstruct_potentials(
                (rows, first, count, w, KP, bias, cost, truth, scale, theta));
 }
 
+/* out[low:high] += X[r] @ w[:, low:high], and entries about them, as far as vectors reach. */
+SSTRUCT_INLINE void sstruct_range_potentials(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t low, int64_t high,
+    double *out)
+{
+    const int64_t first = low / 8 * 8, end = (high + 7) / 8 * 8;
+    SSTRUCT_ON(sstruct_path_of(KP), sstruct_add_potentials,
+               (rows, r, w + first, KP, (end < KP ? end : KP) - first, out + first));
+}
+
 SSTRUCT_INLINE void sstruct_some_potentials(
     const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, const int32_t *label,
     int64_t count, double *out)

@@ -66,26 +66,49 @@ typedef double SSTRUCT_OF(sstruct_vector)
     SSTRUCT_ACCUMULATE(TYPE, 1, 8)                                                           \
     SSTRUCT_INLINE void SSTRUCT_OF(sstruct_row_potentials_##TYPE)(                           \
         const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
-        double *out)                                                                         \
+        int64_t n, double *out)                                                              \
     {                                                                                        \
         int64_t k = 0;                                                                       \
-        for (; KP - k >= 8 * SSTRUCT_LANES; k += 8 * SSTRUCT_LANES)                          \
+        for (; n - k >= 8 * SSTRUCT_LANES; k += 8 * SSTRUCT_LANES)                           \
             SSTRUCT_OF(sstruct_accumulate_##TYPE##_8)(x, index, size, w + k, KP, out + k);   \
-        if (KP - k >= 4 * SSTRUCT_LANES) {                                                   \
+        if (n - k >= 4 * SSTRUCT_LANES) {                                                    \
             SSTRUCT_OF(sstruct_accumulate_##TYPE##_4)(x, index, size, w + k, KP, out + k);   \
             k += 4 * SSTRUCT_LANES;                                                          \
         }                                                                                    \
-        if (KP - k >= 2 * SSTRUCT_LANES) {                                                   \
+        if (n - k >= 2 * SSTRUCT_LANES) {                                                    \
             SSTRUCT_OF(sstruct_accumulate_##TYPE##_2)(x, index, size, w + k, KP, out + k);   \
             k += 2 * SSTRUCT_LANES;                                                          \
         }                                                                                    \
-        if (KP - k >= SSTRUCT_LANES)                                                         \
+        if (n - k >= SSTRUCT_LANES)                                                          \
             SSTRUCT_OF(sstruct_accumulate_##TYPE##_1)(x, index, size, w + k, KP, out + k);   \
     }
 
 SSTRUCT_ROW_POTENTIALS(float)
 SSTRUCT_ROW_POTENTIALS(double)
 SSTRUCT_ROW_POTENTIALS(sstruct_ones)
+
+/* out[0:n] += X[r] @ w[:, 0:n]; n a multiple of the vectors' lanes, at most KP. One loop each:
+ * whether there are indices is not asked again for every feature. */
+SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
+{
+    const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
+    const int32_t *index = rows->indices ? rows->indices + start : NULL;
+    if (rows->kind == SSTRUCT_ONES)
+        SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, n, out);
+    else if (index && rows->kind == SSTRUCT_SINGLE)
+        SSTRUCT_OF(sstruct_row_potentials_float)(
+            (const float *)rows->values + start, index, size, w, KP, n, out);
+    else if (index)
+        SSTRUCT_OF(sstruct_row_potentials_double)(
+            (const double *)rows->values + start, index, size, w, KP, n, out);
+    else if (rows->kind == SSTRUCT_SINGLE)
+        SSTRUCT_OF(sstruct_row_potentials_float)(
+            (const float *)rows->values + start, NULL, size, w, KP, n, out);
+    else
+        SSTRUCT_OF(sstruct_row_potentials_double)(
+            (const double *)rows->values + start, NULL, size, w, KP, n, out);
+}
 
 /* theta[0:count, :] = bias + X[first:first + count] @ W + scale * cost[truth]
  * bias (KP) or NULL; cost (K x KP) or NULL: then without the last term. */
@@ -95,29 +118,18 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_potentials)(
 {
     for (int64_t l = 0; l < count; l++) {
         double *out = theta + l * KP;
-        const int64_t start = sstruct_row_start(rows, first + l);
-        const int64_t size = sstruct_row_size(rows, first + l);
-        const int32_t *index = rows->indices ? rows->indices + start : NULL;
         const double *row = cost ? cost + (int64_t)truth[l] * KP : NULL;
         for (int64_t k = 0; k < KP; k++) out[k] = bias ? bias[k] : 0;
         if (row)
             for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
-        /* One loop each: whether there are indices is not asked again for every feature. */
-        if (rows->kind == SSTRUCT_ONES)
-            SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, out);
-        else if (index && rows->kind == SSTRUCT_SINGLE)
-            SSTRUCT_OF(sstruct_row_potentials_float)(
-                (const float *)rows->values + start, index, size, w, KP, out);
-        else if (index)
-            SSTRUCT_OF(sstruct_row_potentials_double)(
-                (const double *)rows->values + start, index, size, w, KP, out);
-        else if (rows->kind == SSTRUCT_SINGLE)
-            SSTRUCT_OF(sstruct_row_potentials_float)(
-                (const float *)rows->values + start, NULL, size, w, KP, out);
-        else
-            SSTRUCT_OF(sstruct_row_potentials_double)(
-                (const double *)rows->values + start, NULL, size, w, KP, out);
+        SSTRUCT_OF(sstruct_add_row_potentials)(rows, first + l, w, KP, KP, out);
     }
+}
+
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
+{
+    SSTRUCT_OF(sstruct_add_row_potentials)(rows, r, w, KP, n, out);
 }
 
 /* out[q] = X[r] @ w[:, label[q]]: the potentials of M labels. Every label has two partial sums, and

@@ -11,11 +11,13 @@ from sstruct._oracles._viterbi import instructions
 
 SETS = ["default", "x86-64-v3", "x86-64-v4"]
 TESTS = Path(__file__).parent / "oracles"
+FACTORS = Path(__file__).parent / "solvers"
 MODELS = Path(__file__).parent / "inference"
 FILES = [
     f"{TESTS / 'test_wide_labels.py'}",
     f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
     f"{TESTS / 'test_sum_constraint.py'}::test_long_rays",
+    f"{FACTORS / 'test_gdmm_kernels.py'}::test_steps_of_many_edges",
     f"{MODELS / 'test_map_mrf.py'}::test_messages_of_tables_equal_their_definition",
 ]
 

@@ -20,6 +20,9 @@ cdef extern from "_kernels.h":
         const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
         const double* bias, const double* cost, const int32_t* truth, double scale,
         double* theta) noexcept nogil
+    void sstruct_range_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
+        double* out) noexcept nogil
     void sstruct_some_potentials(
         const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
         int64_t count, double* out) noexcept nogil

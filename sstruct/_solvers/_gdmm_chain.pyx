@@ -18,11 +18,10 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
 from sstruct._problems._rows cimport (
-    sstruct_add_row, sstruct_potentials, sstruct_row_product, sstruct_some_potentials)
+    sstruct_add_row, sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers._gdmm_edge_steps cimport edge_steps
 from sstruct._solvers._gdmm_entries cimport Entries, append, drop_zeros
 from sstruct._solvers._gdmm_pairs cimport BoundedPairs
-from sstruct._solvers._gdmm_part_scores cimport add_part_scores
 from sstruct._solvers._gdmm_simplex cimport simplex_minimum
 from sstruct._solvers._random cimport random_below, random_seed
 from sstruct._solvers._watch cimport Watch, look, sstruct_seconds, start_watch
@@ -48,9 +47,13 @@ cdef class ChainFactors:
         Labels that a search adds to a node, at most.
     seed : int
         Of the draws of label parts.
+    exhaustive : bool
+        Whether searches for pairs look at all of them.
     """
 
-    def __cinit__(self, dict factors, double lam, block_weight, double rho, Py_ssize_t n_new, seed):
+    def __cinit__(
+            self, dict factors, double lam, block_weight, double rho, Py_ssize_t n_new, seed,
+            bint exhaustive=False):
         cdef Py_ssize_t b, l, r, n, K, KP
         self.start, self.length, self.labels = [
             factors[name] for name in ("start", "length", "labels")]
@@ -81,7 +84,7 @@ cdef class ChainFactors:
             raise MemoryError
         self.masked, self.n_new, self.pairs = factors["edge_penalty"] is not None, n_new, None
         if self.transitions or self.masked:
-            self.pairs = BoundedPairs(K, KP, factors["edge_penalty"])
+            self.pairs = BoundedPairs(K, KP, factors["edge_penalty"], exhaustive)
         self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
         for b in range(self.n_blocks):
             for l in range(self.length[b]):
@@ -183,14 +186,12 @@ cdef class ChainFactors:
         cdef const double* w = &self.weights[0]
         cdef const double* cost = &self.cost[self.labels[r], 0]
         cdef const double* bias = w + self.bias_at if self.bias else NULL
-        if high - low == self.n_labels:
-            sstruct_potentials(
-                &self.rows, r, 1, w, KP, bias, &self.cost[0, 0], &self.labels[r],
-                self.loss_scale[b], theta)
-        else:
+        for k in range(low, high):
+            theta[k] = self.loss_scale[b] * cost[k]
+        if bias != NULL:
             for k in range(low, high):
-                theta[k] = (bias[k] if bias != NULL else 0) + self.loss_scale[b] * cost[k]
-            add_part_scores(&self.rows, r, w, KP, low, high, theta)
+                theta[k] += bias[k]
+        sstruct_range_potentials(&self.rows, r, w, KP, low, high, theta)
         if self.starts_here[b] and l == 0:
             for k in range(low, high):
                 theta[k] += self.boundary_penalty[0, k] + (

@@ -97,42 +97,6 @@ cdef inline bint is_admitted(const LabelBlock* block, int32_t label) noexcept no
     return False
 
 
-cdef inline void outcome_minimum(
-        const double* c, double Q, double C, double* a) noexcept nogil:
-    """Minimise sum_o c_o a_o + Q/2 a_o^2 over an edge's outcomes: sum_o a_o = 0, a_0 <= C, others <= 0.
-
-    c, a : 4, the truth first. Q, C > 0. With D = c + Q u, u the bounds, the masses u - a are
-    (D - b)_+ / Q; b from D in descending order, in four steps at most.
-    """
-    cdef double[4] sorted_
-    cdef double b, total, value
-    cdef int o, at, size
-    for o in range(4):
-        value = c[o] + Q * C if o == 0 else c[o]
-        at = o
-        while at > 0 and sorted_[at - 1] < value:
-            sorted_[at] = sorted_[at - 1]
-            at -= 1
-        sorted_[at] = value
-    # Relative to the largest: of differences alone the answer is made.
-    total, b, size = 0, -Q * C, 1
-    while size < 4 and sorted_[size] - sorted_[0] > b:
-        total += sorted_[size] - sorted_[0]
-        size += 1
-        b = (total - Q * C) / size
-    total = 0
-    for o in range(4):
-        value = (c[o] + Q * C if o == 0 else c[o]) - sorted_[0]
-        a[o] = value - b if value > b else 0
-        total += a[o]
-    # Normalised, so that rounding in b does not leave the simplex.
-    value = 0
-    for o in range(1, 4):
-        a[o] = -C * a[o] / total if a[o] > 0 else 0
-        value -= a[o]
-    a[0] = min(value, C)
-
-
 cdef inline void free_block(LabelBlock* block) noexcept nogil:
     free(block.label)
     free(block.alpha)

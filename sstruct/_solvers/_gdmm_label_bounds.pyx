@@ -6,15 +6,15 @@
 #     maximum of the dual given alpha, whatever the residuals of the running beta; it tends to the
 #     optimum as alpha does. The best multiple of the point, from 0 (the truth) to 1, is taken.
 #     Weights and value are computed from scratch.
-# (b) Upper bound: the primal of the relaxation at those weights, one call of the problem's max-oracle a
-#     sample, exact over the local polytope. Primal minus dual is thus the gap of one dual point.
+# (b) Upper bound: the primal of the relaxation at any weights, one call of the problem's max-oracle a
+#     sample, exact over the local polytope.
 # (c) Of the labels that an oracle's answer has on, wholly or half, and that were not let in, the one
 #     with the highest score is: a sample whose answers stay within its admitted labels is at the
 #     optimum as soon as these are. One at a time, since early answers have many labels on: all of
 #     them would be 90 of bibtex's 159 by the tenth pass.
 """Bounds of GDMM on label sets, from scratch."""
 
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._crew cimport Crew, blocks_a_ticket
@@ -29,6 +29,15 @@ from sstruct._solvers._state import aligned_zeros
 
 cdef extern from "_kernels.h":
     double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
+
+
+cdef extern from "_solvers/_gdmm_outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
 
 
 cdef struct OracleCalls:
@@ -160,16 +169,57 @@ def consistent_point(LabelFactors factors not None):
 
 
 def measures(LabelFactors factors not None):
-    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample."""
+    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample, and
+    the sum of the squares of labels' alpha over all edges' ends.
+    """
     cdef Py_ssize_t i, labels = 0, edges = 0, active = 0
     cdef int32_t at
+    cdef double square = 0
     for i in range(factors.n_blocks):
+        for at in range(2 * factors.blocks[i].n_pairs):
+            square += factors.blocks[i].alpha[factors.blocks[i].end[at]] ** 2
         labels += factors.blocks[i].n_labels
         edges += factors.blocks[i].n_pairs
         for at in range(factors.blocks[i].n_labels):
             active += factors.blocks[i].alpha[at] != 0
     cdef double n = factors.n_blocks
-    return labels / n, active / n, edges / n
+    return labels / n, active / n, edges / n, square
+
+
+def search(
+        LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
+    """Search a sample's factors as a visit does, and move nothing; for tests.
+
+    Parameters
+    ----------
+    i, part : int
+    w : ndarray of shape (n_weights,), optional
+        Weights to take the place of the running ones, for good.
+    slack : ndarray of shape (K,), optional
+        Slacks of the admitted labels, at most 0; None: 0.
+
+    Returns
+    -------
+    label, top, edge, joint : as of `_best_label` and `_best_edge`
+    """
+    if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
+        raise IndexError(f"there is no block {i}, or no part {part}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef double top, joint = 0
+    cdef int32_t at, label
+    cdef Py_ssize_t edge
+    if w is not None:
+        np.asarray(factors.weights)[:factors.problem.n_weights] = w
+        np.asarray(factors.bound)[:] = np.inf
+    factors._score(i, block, part)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = at
+        factors.slack[at] = 0 if slack is None else slack[block.label[at]]
+    label = factors._best_label(&top)
+    edge = factors._best_edge(block, top, &joint)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = -1
+    return label, top, edge, joint
 
 
 def snapshot(LabelFactors factors not None, Py_ssize_t i):
@@ -193,3 +243,21 @@ def snapshot(LabelFactors factors not None, Py_ssize_t i):
             [[block.message[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
         ).reshape(-1, 2),
     }
+
+
+def outcome_steps(double[:, ::1] table, double rho, double C, double step):
+    """Step over the edges of a table (see _gdmm_outcomes.h), in place: a door for tests.
+
+    Returns
+    -------
+    residual, change : float
+        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
+    """
+    cdef double[2] sums
+    if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
+        raise ValueError(
+            f"expected {SSTRUCT_EDGE_ROWS} rows and a multiple of {SSTRUCT_EDGE_LANES} edges")
+    sums[0] = sums[1] = 0
+    if table.shape[1]:
+        sstruct_outcome_steps(&table[0, 0], table.shape[1], table.shape[1], rho, C, step, sums)
+    return sums[0], sums[1]

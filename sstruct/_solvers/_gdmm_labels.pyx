@@ -7,33 +7,50 @@
 #     in no term, so each is a clip), minimise over each edge between them (4 outcomes, majorised by
 #     1 + 2 rho on the diagonal) and move the multipliers; look for an edge that would let labels in.
 # (c) Labels are searched by their scores, whole or one part of them drawn a visit. A label not
-#     admitted has no messages, so it enters when its score and cost are positive.
+#     admitted has no messages, so it enters when its score and cost are positive. Parts are ranges:
+#     one is drawn at random, so each label's chance is the same, and its products vectorize.
 # (d) Of edges that have no variables the outcome (1, 1) alone has a score, its weight v. Messages may
 #     be put on such an edge freely as far as its ends' slack allows, the distance of a label that is
 #     off from entering: what is then left, v + slack_u + slack_v, slacks <= 0, is the gain of turning
-#     both on. The greatest is found in one heap over v by branch and bound, the bound being v plus
-#     the least slack of a label that is not admitted.
+#     both on. The greatest is found by branch and bound over v, with upper bounds of BLOCK edges
+#     each, lifted where v rises and set right by searches. A label that is not admitted has the
+#     least slack there. An exhaustive search, to compare with, looks at every edge.
 # (e) What such searches miss (labels that pay only three at a time) the certificate's oracles find
 #     (_gdmm_label_bounds).
+# (f) A visit works on a copy of the sample's edges, laid out for _gdmm_outcomes.h, and adds to what
+#     samples share once, at its end: the scores of its labels follow the steps by |x|^2.
 # [Yen et al., NIPS 2016, Algorithm 3 and Appendix C-2]
 """GDMM's factors of label sets: their state, and one pass."""
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 
 from sstruct._problems._multilabel cimport MultilabelProblem
-from sstruct._problems._rows cimport sstruct_add_row, sstruct_row_size, sstruct_some_potentials
-from sstruct._solvers._gdmm_label_block cimport (
-    LabelBlock, admit, free_block, outcome_minimum)
-from sstruct._solvers._gdmm_ordered cimport (
-    HeapWalk, heap_build, heap_update, walk_begin, walk_next)
+from sstruct._problems._rows cimport (
+    sstruct_add_row, sstruct_range_potentials, sstruct_row_size, sstruct_some_potentials)
+from sstruct._solvers._gdmm_label_block cimport LabelBlock, admit, free_block
 from sstruct._solvers._random cimport random_below, random_seed, random_shuffle
 from sstruct._solvers._watch cimport Watch, look, start_watch
 
 import numpy as np
 
 from sstruct._solvers._state import aligned_zeros
+
+cdef extern from "_solvers/_gdmm_outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_MASS
+        SSTRUCT_MESSAGE
+        SSTRUCT_WEIGHT
+        SSTRUCT_ON
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
+
+cdef enum:
+    BLOCK = 32      # edges of a bound
 
 cdef extern from "_clock.h":
     double sstruct_seconds() noexcept nogil
@@ -57,6 +74,10 @@ cdef class LabelFactors:
     seed : int
     n_sweeps : int
         Updates of the admitted variables a visit, at least 1.
+    multiplier_step : float
+        0 leaves the multipliers alone: a quadratic penalty.
+    exhaustive : bool
+        Whether searches for edges look at all of them.
 
     Attributes
     ----------
@@ -82,11 +103,15 @@ cdef class LabelFactors:
 
     def __init__(
             self, MultilabelProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1):
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, double multiplier_step=1.0,
+            bint exhaustive=False):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
             raise ValueError("the problem must have labels, and one weight an edge")
+        if not 1 <= n_parts <= K:
+            raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
         self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
+        self.multiplier_step, self.exhaustive, self.n_parts = multiplier_step, exhaustive, n_parts
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
             raise ValueError("block_weight must be positive, one for each block")
@@ -95,31 +120,14 @@ cdef class LabelFactors:
         self.first = problem.decoder.first
         self.index.edges, self.index.first = problem.model.edges, &self.first[0]
         random_seed(&self.random, seed)
-        self.item = np.arange(max(problem.n_edges, 1), dtype=np.int32)
-        self.where = np.zeros(max(problem.n_edges, 1), dtype=np.int32)
-        self.heap.key, self.heap.stride = &self.weights[problem.edge_at], 1
-        self.heap.size, self.heap.item = problem.n_edges, &self.item[0]
-        self.heap.place = &self.where[0]
-        heap_build(&self.heap)
-        self._set_parts(n_parts)
+        self.bound = np.zeros((problem.n_edges + BLOCK - 1) // BLOCK)
         self.theta = np.zeros(max(problem.KP, K))
-        self.found, self.total, self.degree, self.step, self.slack = np.zeros((5, K))
-        self.wanted, self.place, self.scored = np.full((3, K), -1, dtype=np.int32)
+        self.found, self.total, self.degree, self.slack, self.begin = np.zeros((5, K))
+        self.wanted, self.place = np.full((2, K), -1, dtype=np.int32)
         for i in range(self.n_blocks):
             for at in range(problem.first_on[i], problem.first_on[i + 1]):
                 admit(&self.blocks[i], problem.on[at], &self.index)
             self.blocks[i].n_true = self.blocks[i].n_labels
-
-    def _set_parts(self, Py_ssize_t n_parts):
-        """Cut the labels, in random order, into parts whose sizes differ by at most 1."""
-        cdef Py_ssize_t K = self.problem.n_labels
-        if not 1 <= n_parts <= K:
-            raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
-        cdef Py_ssize_t[::1] order = np.arange(K)
-        if n_parts > 1:
-            random_shuffle(&self.random, &order[0], K)
-        self.part_label = np.asarray(order).astype(np.int32)
-        self.part_first = np.arange(n_parts + 1) * K // n_parts
 
     def run(self, double deadline):
         """Visit every sample once, in random order.
@@ -160,132 +168,139 @@ cdef class LabelFactors:
                         block.message[2 * p + side] - residual)
         self.rho = rho
 
-    cdef Py_ssize_t _score(self, Py_ssize_t i, LabelBlock* block, Py_ssize_t part) noexcept nogil:
-        """Set `theta` of admitted labels and those of a part, and mark which."""
-        cdef Py_ssize_t j, k, count, n_part
-        cdef Py_ssize_t begin = self.part_first[part], end = self.part_first[part + 1]
+    cdef void _score(self, Py_ssize_t i, LabelBlock* block, Py_ssize_t part) noexcept nogil:
+        """Set `theta` of admitted labels and those of a part, from `low` to `high`."""
+        cdef Py_ssize_t j, k, count = 0, K = self.problem.n_labels
         cdef const double* w = &self.weights[0]
-        self.visit += 1
-        if end - begin == self.problem.n_labels:
-            self.problem.node_scores(i, w, &self.theta[0])
-            for k in range(self.problem.n_labels):
-                self.scored[k] = self.visit
-            return 0
-        count = n_part = end - begin
-        for j in range(n_part):
-            self.wanted[j] = self.part_label[begin + j]
-            self.scored[self.wanted[j]] = self.visit
+        cdef const double* bias = w + self.problem.bias_at if self.problem.bias else NULL
+        self.low, self.high = part * K // self.n_parts, (part + 1) * K // self.n_parts
+        for k in range(self.low, self.high):
+            self.theta[k] = bias[k] if bias != NULL else 0
+        sstruct_range_potentials(
+            &self.problem.rows, i, w, self.problem.KP, self.low, self.high, &self.theta[0])
         for j in range(block.n_labels):
             k = block.label[j]
-            if self.scored[k] != self.visit:
+            if not self.low <= k < self.high:
                 self.wanted[count] = <int32_t> k
-                self.scored[k] = self.visit
                 count += 1
         sstruct_some_potentials(
             &self.problem.rows, i, w, self.problem.KP, &self.wanted[0], count, &self.found[0])
         for j in range(count):
             k = self.wanted[j]
-            self.theta[k] = self.found[j] + (w[self.problem.bias_at + k] if self.problem.bias else 0)
-        return 0
+            self.theta[k] = self.found[j] + (bias[k] if bias != NULL else 0)
 
-    cdef int32_t _best_label(self, LabelBlock* block, Py_ssize_t part, double* top) noexcept nogil:
-        """The label of a part, not admitted, with the highest score and cost, `top`; or -1."""
-        cdef Py_ssize_t j
-        cdef int32_t k, best = -1
+    cdef int32_t _best_label(self, double* top) noexcept nogil:
+        """The label of the part, not admitted, with the highest score and cost, `top`; or -1."""
+        cdef Py_ssize_t k
+        cdef int32_t best = -1
         cdef double value
         top[0] = -INFINITY
-        for j in range(self.part_first[part], self.part_first[part + 1]):
-            k = self.part_label[j]
+        for k in range(self.low, self.high):
             value = self.theta[k] + self.problem.cost[0, k]
             if value > top[0] and self.place[k] < 0:
-                top[0], best = value, k
+                top[0], best = value, <int32_t> k
         return best
+
+    cdef int _lay_out(self, Py_ssize_t i, LabelBlock* block) except -1 nogil:
+        """Copy the sample's edges to `table`, by kinds."""
+        cdef Py_ssize_t o, p, truth, n = block.n_pairs, room = self.room
+        cdef double mass, C = self.factor[i]
+        cdef double* table
+        for p in range(block.n_labels):
+            self.begin[p], self.degree[p] = block.alpha[p], 0
+        if n + SSTRUCT_EDGE_LANES > room:
+            with gil:
+                room = self.room = (n + n // 4) // SSTRUCT_EDGE_LANES * SSTRUCT_EDGE_LANES + 32
+                self.table = aligned_zeros(SSTRUCT_EDGE_ROWS * room)
+        table = &self.table[0]
+        for p in range(n):
+            truth = 2 * (block.end[2 * p] < block.n_true) + (block.end[2 * p + 1] < block.n_true)
+            mass = C
+            for o in range(1, 4):
+                table[o * room + p] = (C if o == truth else 0) - block.beta[3 * p + o - 1]
+                mass -= table[o * room + p]
+            table[p] = max(mass, 0)
+            for o in range(2):
+                table[(SSTRUCT_MESSAGE + o) * room + p] = block.message[2 * p + o]
+                self.degree[block.end[2 * p + o]] += 1
+            table[SSTRUCT_WEIGHT * room + p] = self.weights[self.problem.edge_at + block.edge[p]]
+        # Edges beside the last one stay where they are.
+        for p in range(n, n + SSTRUCT_EDGE_LANES):
+            for o in range(SSTRUCT_EDGE_ROWS):
+                table[o * room + p] = 0
+            table[p] = C
+        return 0
+
+    cdef void _write_back(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
+        """Take the sample's edges from `table`; add its changes to the weights."""
+        cdef Py_ssize_t o, p, truth, e, count = 0, room = self.room
+        cdef double old, C = self.factor[i]
+        cdef const double* table = &self.table[0]
+        cdef double* v = &self.weights[self.problem.edge_at]
+        for p in range(block.n_pairs):
+            truth = 2 * (block.end[2 * p] < block.n_true) + (block.end[2 * p + 1] < block.n_true)
+            e, old = block.edge[p], block.beta[3 * p + 2]
+            for o in range(1, 4):
+                block.beta[3 * p + o - 1] = (C if o == truth else 0) - table[o * room + p]
+            for o in range(2):
+                block.message[2 * p + o] = table[(SSTRUCT_MESSAGE + o) * room + p]
+            if block.beta[3 * p + 2] != old:
+                v[e] += block.beta[3 * p + 2] - old
+                if v[e] > self.bound[e // BLOCK]:
+                    self.bound[e // BLOCK] = v[e]
+        for p in range(block.n_labels):
+            if block.alpha[p] == self.begin[p]:
+                continue
+            self.wanted[count] = block.label[p]
+            self.found[count] = block.alpha[p] - self.begin[p]
+            if self.problem.bias:
+                self.weights[self.problem.bias_at + block.label[p]] += self.found[count]
+            count += 1
+        sstruct_add_row(
+            &self.problem.rows, i, &self.wanted[0], &self.found[0], count, &self.weights[0],
+            self.problem.KP)
 
     cdef void _update_labels(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
         """Minimise over the admitted labels' alpha."""
-        cdef int32_t at, p, k, n_moved = 0
+        cdef Py_ssize_t at, p, k, room = self.room
         cdef double low, high, gradient, curvature, alpha, C = self.factor[i]
+        cdef double norm = self.problem.squared_norm[i]
+        cdef double* message = &self.table[SSTRUCT_MESSAGE * room]
+        cdef double* on = &self.table[SSTRUCT_ON * room]
+        cdef double* total = &self.total[0]
         for at in range(block.n_labels):
-            self.total[at] = self.degree[at] = 0
+            total[at] = 0
         for p in range(block.n_pairs):
-            for at in range(2):
-                self.total[block.end[2 * p + at]] += block.message[2 * p + at]
-                self.degree[block.end[2 * p + at]] += 1
+            total[block.end[2 * p]] += message[p]
+            total[block.end[2 * p + 1]] += message[room + p]
         for at in range(block.n_labels):
             k = block.label[at]
             low, high = (0.0 if at < block.n_true else -C), (C if at < block.n_true else 0.0)
-            gradient = self.theta[k] - self.rho * self.total[at] + (
+            gradient = self.theta[k] - self.rho * total[at] + (
                 -self.problem.cost[1, k] if at < block.n_true else self.problem.cost[0, k])
-            curvature = self.problem.squared_norm[i] + self.rho * self.degree[at]
+            curvature = norm + self.rho * self.degree[at]
             if curvature > 0:
                 alpha = min(max(block.alpha[at] - gradient / curvature, low), high)
             else:
                 alpha = low if gradient > 0 else high
-            self.step[at] = alpha - block.alpha[at]
             # How far a label that is off is from entering; where it is partly on it costs nothing.
             self.slack[at] = min(gradient, 0) if at >= block.n_true and alpha == 0 else 0
+            # From here on `total` is the step.
+            total[at] = alpha - block.alpha[at]
+            self.theta[k] += norm * total[at]
             block.alpha[at] = alpha
-            if self.step[at] != 0:
-                self.wanted[n_moved], self.found[n_moved] = k, self.step[at]
-                n_moved += 1
-                self.theta[k] += self.problem.squared_norm[i] * self.step[at]
-                if self.problem.bias:
-                    self.weights[self.problem.bias_at + k] += self.step[at]
-        sstruct_add_row(
-            &self.problem.rows, i, &self.wanted[0], &self.found[0], n_moved, &self.weights[0],
-            self.problem.KP)
         for p in range(block.n_pairs):
-            for at in range(2):
-                block.message[2 * p + at] -= self.step[block.end[2 * p + at]]
-
-    cdef void _update_edges(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
-        """Minimise a majoriser over each edge's beta; then move the multipliers."""
-        cdef int32_t p, o, truth
-        cdef Py_ssize_t e
-        cdef double Q = 1 + 2 * self.rho, C = self.factor[i], move, residual, left, right
-        cdef double[4] gradient, c, solved, beta
-        cdef double* v = &self.weights[self.problem.edge_at]
-        cdef double* message
-        gradient[0] = 0
-        for p in range(block.n_pairs):
-            e, message = block.edge[p], &block.message[2 * p]
-            gradient[1], gradient[2] = self.rho * message[1], self.rho * message[0]
-            gradient[3] = v[e] + gradient[1] + gradient[2]
-            beta[0] = 0
-            for o in range(1, 4):
-                beta[o] = block.beta[3 * p + o - 1]
-                beta[0] -= beta[o]
-            truth = 2 * (block.end[2 * p] < block.n_true) + (block.end[2 * p + 1] < block.n_true)
-            # The truth comes first in the program.
-            c[0] = gradient[truth] - Q * beta[truth]
-            for o in range(1, 4):
-                c[o] = gradient[o ^ truth] - Q * beta[o ^ truth]
-            if beta[truth] == 0 and c[1] <= c[0] and c[2] <= c[0] and c[3] <= c[0]:
-                solved[0] = solved[1] = solved[2] = solved[3] = 0
-            else:
-                outcome_minimum(c, Q, C, solved)
-            left = solved[2 ^ truth] + solved[3 ^ truth] - beta[2] - beta[3]
-            right = solved[1 ^ truth] + solved[3 ^ truth] - beta[1] - beta[3]
-            self.change += left * left + right * right
-            message[0] += left
-            message[1] += right
-            move = solved[3 ^ truth] - beta[3]
-            for o in range(1, 4):
-                block.beta[3 * p + o - 1] = solved[o ^ truth]
-            if move != 0:
-                v[e] += move
-                heap_update(&self.heap, e)
-            for o in range(2):
-                residual = block.beta[3 * p + 2] + block.beta[3 * p + 1 - o] - (
-                    block.alpha[block.end[2 * p + o]])
-                self.residual += residual * residual
-                message[o] += residual
+            at, k = block.end[2 * p], block.end[2 * p + 1]
+            message[p] -= total[at]
+            message[room + p] -= total[k]
+            on[p] = (C if at < block.n_true else 0) - block.alpha[at]
+            on[room + p] = (C if k < block.n_true else 0) - block.alpha[k]
 
     cdef double _slack_of(self, const LabelBlock* block, int32_t k) noexcept nogil:
         """How far a label is from entering, at most 0; -inf where it was not scored."""
         if self.place[k] >= 0:
             return self.slack[self.place[k]]
-        if self.scored[k] != self.visit:
+        if not self.low <= k < self.high:
             return -INFINITY
         return min(self.theta[k] + self.problem.cost[0, k], 0)
 
@@ -294,48 +309,62 @@ cdef class LabelFactors:
 
         top : the highest score and cost of a label that is not admitted.
         """
-        cdef HeapWalk walk
-        cdef Py_ssize_t e, best = -1
+        cdef Py_ssize_t c, e, best = -1
         cdef int32_t u, v
-        cdef double value
+        cdef double value, high
+        cdef const double* weight = &self.weights[self.problem.edge_at]
         joint[0], top = 0, min(top, 0)
-        walk_begin(&walk, &self.heap)
-        while True:
-            e = walk_next(&walk, &self.heap, joint[0] - top)
-            if e < 0:
-                return best
-            u, v = self.index.edges[2 * e], self.index.edges[2 * e + 1]
-            if self.place[u] >= 0 and self.place[v] >= 0:
+        for c in range(self.bound.shape[0]):
+            if not (self.bound[c] + top > joint[0] or self.exhaustive):
                 continue
-            value = self.heap.key[e] + self._slack_of(block, u) + self._slack_of(block, v)
-            if value > joint[0]:
-                joint[0], best = value, e
+            high = -INFINITY
+            for e in range(c * BLOCK, min((c + 1) * BLOCK, self.problem.n_edges)):
+                high = max(high, weight[e])
+                if not (weight[e] + top > joint[0] or self.exhaustive):
+                    continue
+                u, v = self.index.edges[2 * e], self.index.edges[2 * e + 1]
+                if self.place[u] >= 0 and self.place[v] >= 0:
+                    continue
+                value = weight[e] + self._slack_of(block, u) + self._slack_of(block, v)
+                if value > joint[0]:
+                    joint[0], best = value, e
+            self.bound[c] = high
+        return best
 
     cdef int _visit(self, Py_ssize_t i) except -1 nogil:
         """One visit to a sample; see (b)."""
         cdef LabelBlock* block = &self.blocks[i]
         cdef Py_ssize_t e, part = 0
-        cdef Py_ssize_t _sweep
+        cdef Py_ssize_t _sweep, lanes
+        cdef double[2] sums
         cdef int32_t at, k
         cdef double top, joint, begin = sstruct_seconds(), middle
-        if self.part_first.shape[0] > 2:
-            part = random_below(&self.random, self.part_first.shape[0] - 1)
+        if self.n_parts > 1:
+            part = random_below(&self.random, self.n_parts)
+        sums[0] = sums[1] = 0
         self._score(i, block, part)
         for at in range(block.n_labels):
             self.place[block.label[at]] = at
-        k = self._best_label(block, part, &top)
+        k = self._best_label(&top)
         if k >= 0 and top > 0:
             self.place[k] = block.n_labels
             admit(block, k, &self.index)
             # The next one is not looked for: what it scores depends on what this one takes.
         middle = sstruct_seconds()
         self.search_seconds += middle - begin
+        lanes = (block.n_pairs + SSTRUCT_EDGE_LANES - 1) // SSTRUCT_EDGE_LANES * SSTRUCT_EDGE_LANES
+        self._lay_out(i, block)
         for _sweep in range(self.n_sweeps):
             self._update_labels(i, block)
-            self._update_edges(i, block)
+            sstruct_outcome_steps(
+                &self.table[0], self.room, lanes, self.rho, self.factor[i], self.multiplier_step,
+                sums)
+        self.residual += sums[0]
+        self.change += sums[1]
+        self._write_back(i, block)
         begin = sstruct_seconds()
         self.update_seconds += begin - middle
-        if self.heap.size > 0 and k >= 0 and not top > 0:
+        if k >= 0 and not top > 0:
             e = self._best_edge(block, top, &joint)
             if e >= 0:
                 for at in range(2):
@@ -348,44 +377,11 @@ cdef class LabelFactors:
         self.search_seconds += sstruct_seconds() - begin
         return 0
 
-    def search(self, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
-        """Search a sample's factors as a visit does, and move nothing; for tests.
-
-        Parameters
-        ----------
-        i, part : int
-        w : ndarray of shape (n_weights,), optional
-            Weights to take the place of the running ones, for good.
-        slack : ndarray of shape (K,), optional
-            Slacks of the admitted labels, at most 0; None: 0.
-
-        Returns
-        -------
-        label, top, edge, joint : as of `_best_label` and `_best_edge`
-        """
-        cdef LabelBlock* block = &self.blocks[i]
-        cdef double top, joint = 0
-        cdef int32_t at, label
-        cdef Py_ssize_t edge
-        if not 0 <= i < self.n_blocks or not 0 <= part < self.part_first.shape[0] - 1:
-            raise IndexError(f"there is no block {i}, or no part {part}")
-        if w is not None:
-            np.asarray(self.weights)[:self.problem.n_weights] = w
-            heap_build(&self.heap)
-        self._score(i, block, part)
-        for at in range(block.n_labels):
-            self.place[block.label[at]] = at
-            self.slack[at] = 0 if slack is None else slack[block.label[at]]
-        label = self._best_label(block, part, &top)
-        edge = self._best_edge(block, top, &joint) if self.heap.size > 0 else -1
-        for at in range(block.n_labels):
-            self.place[block.label[at]] = -1
-        return label, top, edge, joint
-
     @property
     def parts(self):
         """Labels of each part: a list of arrays."""
-        return np.split(np.asarray(self.part_label), list(self.part_first)[1:self.part_first.shape[0] - 1])
+        K, n_parts = self.problem.n_labels, self.n_parts
+        return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]
 
     @property
     def running_weights(self):

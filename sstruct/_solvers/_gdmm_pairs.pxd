@@ -17,6 +17,7 @@ cdef struct Lines:
 
 cdef class BoundedPairs:
     cdef readonly Py_ssize_t n_labels, width
+    cdef readonly bint exhaustive
     cdef double[::1] score           # K x KP, -inf where forbidden
     cdef double[::1] turned          # the same by columns
     cdef double[::1] bound           # what `rows` and `columns` point to
@@ -42,4 +43,5 @@ cdef class BoundedPairs:
     cdef void unmark(self) noexcept nogil
     cdef void consider(self, int32_t first, int32_t second) noexcept nogil
     cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil
+    cdef bint search_all(self) noexcept nogil
     cdef bint search(self, double bound) noexcept nogil

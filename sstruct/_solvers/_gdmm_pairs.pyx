@@ -9,7 +9,8 @@
 #     labels. By the signs of the messages (ALGORITHMS 1.4): both positive, pairs of raised labels,
 #     by falling message; one positive, branch and bound over that label's row or column, where no
 #     other message adds anything; none, over all rows. What is found in one case bounds the next.
-# (d) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
+# (d) To compare with, an exhaustive search looks at the whole table, and keeps no bounds.
+# (e) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
 """The factorwise oracle of bigram factors."""
 
 from libc.math cimport INFINITY
@@ -56,13 +57,15 @@ cdef class BoundedPairs:
         Entries of a row of scores, at least `n_labels`.
     penalty : ndarray of shape (n_labels, width) or None
         -inf for pairs that are never found, 0 for others.
+    exhaustive : bool
+        Whether a search looks at every pair.
     """
 
-    def __cinit__(self, Py_ssize_t n_labels, Py_ssize_t width, penalty):
+    def __cinit__(self, Py_ssize_t n_labels, Py_ssize_t width, penalty, bint exhaustive=False):
         cdef Py_ssize_t K = n_labels, KP = width, n_blocks = (n_labels + BLOCK - 1) // BLOCK
         if K * KP >= 2**31:
             raise ValueError(f"pairs of {K} labels are too many for GDMM's tables")
-        self.n_labels, self.width = K, KP
+        self.n_labels, self.width, self.exhaustive = K, KP, exhaustive
         self.score, self.turned = np.zeros(K * KP), np.zeros(K * KP)
         if penalty is not None:
             table = np.where(np.asarray(penalty)[:, :K] == 0, 0.0, -np.inf)
@@ -92,6 +95,9 @@ cdef class BoundedPairs:
     cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil:
         """Add to the score of an allowed pair."""
         cdef double score = self.score[first * self.width + second] + difference
+        if self.exhaustive:
+            self.score[first * self.width + second] = score
+            return
         lift(&self.rows, first, second, score)
         lift(&self.columns, second, first, score)
         if score > self.group[first // BLOCK]:
@@ -186,6 +192,24 @@ cdef class BoundedPairs:
         lines.top[line] = top
         self.work += lines.n_blocks
 
+    cdef bint search_all(self) noexcept nogil:
+        """`search` over the whole table, K^2."""
+        cdef Py_ssize_t j, k
+        cdef bint above
+        cdef double message, best
+        cdef const double* score = &self.score[0]
+        cdef const double* right = &self.right[0]
+        for j in range(self.n_labels):
+            # A loop that vectorizes: in few rows is there a better pair.
+            above, message, best = False, self.left[j], self.best
+            for k in range(self.n_labels):
+                above |= score[k] + message + right[k] > best
+            if above:
+                for k in range(self.n_labels):
+                    self.consider(<int32_t> j, <int32_t> k)
+            score += self.width
+        return self.best_first >= 0
+
     cdef bint search(self, double bound) noexcept nogil:
         """Find the best pair that is not marked, of value above `bound`; return whether there is one.
 
@@ -194,6 +218,8 @@ cdef class BoundedPairs:
         cdef Py_ssize_t g, j, k, kept = 0
         cdef double message, highest_left = 0, highest_right = 0, high
         self.best, self.best_first = bound, -1
+        if self.exhaustive:
+            return self.search_all()
         # Most raised labels cannot lead above the bound, whatever is at the other end.
         for j in range(self.n_left):
             highest_left = max(highest_left, self.raised_left[j].message)

@@ -52,6 +52,8 @@ class GDMM(Solver):
         Of how many label parts one, drawn at random, is searched when a node is visited.
     multiplier_step : float
         0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
+    exhaustive : bool
+        Searches for pairs look at all K^2: what the sublinear oracle is compared with.
 
     References
     ----------
@@ -84,11 +86,14 @@ class GDMM(Solver):
         rho="auto",
         parts=1,
         multiplier_step=1.0,
+        exhaustive=False,
     ):
         super().__init__(problem, lam, block_weight, options, progress, callback)
         self.adaptive, self.n_changes = rho == "auto", 0
         first = FIRST_RHO if self.adaptive else float(rho)
-        self.factors = ChainFactors(factors, lam, block_weight, first, NEW_LABELS, options.seed)
+        self.factors = ChainFactors(
+            factors, lam, block_weight, first, NEW_LABELS, options.seed, exhaustive
+        )
         self._checked(float(np.max(self.factors.curvature)))
         self.sparse_hinges = factors["hinges"]
         self.parts, self.multiplier_step = parts, multiplier_step

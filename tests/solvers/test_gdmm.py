@@ -184,6 +184,13 @@ def test_soft_bcfw_does_not_agree(sequences):
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
 
+def test_the_exhaustive_search_goes_the_same_way(sequences):
+    options = dict(max_iter=30, tol=0, rho=1.0)
+    solutions = [solver_of(sequences, exhaustive=all_, **options).solve() for all_ in (False, True)]
+    np.testing.assert_allclose(solutions[0].w, solutions[1].w, atol=1e-9)
+    assert solutions[0].dual == pytest.approx(solutions[1].dual, rel=1e-9)
+
+
 def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, monkeypatch):
     eager = solver_of(sequences).solve()
     monkeypatch.setattr(gdmm, "MOST_EXACT_LABELS", 3)
@@ -242,6 +249,25 @@ def test_a_fit_ends_early_with_a_valid_model(sequences):
         model.fit(X, y)
     assert (model.status_, model.n_iter_, model.n_oracle_calls_) == ("MAX_ITER", 3, 60)
     assert model.dual_objective_ <= best <= model.objective_
+
+
+def test_a_callback_ends_a_fit_with_its_certificate(sequences):
+    X, y = sequences
+    best = ChainSSVM(lam=0.1, tol=TOL, random_state=0).fit(X, y).objective_
+    rows = []
+
+    def fourth(info):
+        rows.append(info)
+        return len(rows) == 4
+
+    model = ChainSSVM(lam=0.1, solver="gdmm", tol=0, random_state=0).set_callbacks(fourth)
+    model.fit(X, y)
+    assert model.status_ == "STOPPED_BY_CALLBACK"
+    assert model.n_iter_ == len(rows) == 4
+    assert np.isnan([row["primal"] for row in rows]).all()
+    assert 0 < model.dual_objective_ <= best <= model.objective_ < np.inf
+    assert model.history_["primal"][-1] == model.objective_
+    assert len(model.predict(X)) == len(X)
 
 
 def test_ctrl_c_leaves_a_certified_model(sequences, monkeypatch):

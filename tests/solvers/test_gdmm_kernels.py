@@ -1,83 +1,12 @@
-"""What GDMM's factors are made of: ordered structures, and the quadratic program of a factor."""
+"""The quadratic programs of GDMM's factors."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._solvers._gdmm_ordered import OrderedKeys
+from sstruct._solvers._gdmm_label_bounds import outcome_steps
 from sstruct._solvers._gdmm_simplex import minimum
-
-KEYS = st.integers(-4, 4).map(float) | st.floats(-5, 5)
-
-
-@st.composite
-def heaps(draw):
-    """A heap over some entries, and a sequence of changes of their keys."""
-    stride = draw(st.integers(1, 3))
-    items = draw(st.lists(st.integers(0, 30), min_size=1, max_size=20, unique=True))
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    key = rng.uniform(-4, 4, 31 * stride)
-    if draw(st.booleans()):  # ties
-        key = key.round()
-    changes = draw(st.lists(st.tuples(st.sampled_from(items), KEYS), max_size=15))
-    return key, items, stride, changes
-
-
-@given(heaps())
-def test_changes_keep_the_order(case):
-    key, items, stride, changes = case
-    heap = OrderedKeys(key, items, stride)
-    for change in [None, *changes]:
-        if change is not None:
-            heap.change(*change)
-            assert key[change[0] * stride] == change[1]
-        order, place = heap.order()
-        assert sorted(order) == sorted(items)
-        assert (place[order] == np.arange(len(items))).all()
-        values = key[order * stride]
-        at = np.arange(1, len(items))
-        assert (values[(at - 1) // 2] >= values[at]).all()
-
-
-@given(heaps(), st.data())
-def test_a_walk_finds_the_best_item_that_is_not_skipped(case, data):
-    key, items, stride, changes = case
-    heap = OrderedKeys(key, items, stride)
-    for change in changes:
-        heap.change(*change)
-    addend = np.zeros(31)
-    addend[items] = data.draw(st.lists(KEYS, min_size=len(items), max_size=len(items)))
-    addend = -np.abs(addend)
-    skip = np.zeros(31, dtype=np.uint8)
-    skip[data.draw(st.lists(st.sampled_from(items)))] = 1
-    allowed = [item for item in items if not skip[item]]
-    found, n_visited = heap.best(addend, skip)
-    assert n_visited <= len(items)
-    if not allowed:
-        assert found == -1
-        return
-    assert found in allowed
-    values = key[np.array(allowed) * stride] + addend[allowed]
-    assert key[found * stride] + addend[found] == values.max()
-
-
-def test_a_walk_visits_few_items_where_the_bound_prunes():
-    key = np.arange(4000.0)
-    heap = OrderedKeys(key, np.arange(4000))
-    skip = np.zeros(4000, dtype=np.uint8)
-    skip[-3:] = 1
-    found, n_visited = heap.best(np.zeros(4000), skip)
-    assert found == 3996
-    assert n_visited < 20
-
-
-def test_items_of_another_heap_are_refused():
-    heap = OrderedKeys(np.zeros(4), [1, 2])
-    with pytest.raises(IndexError, match="3 is not an item"):
-        heap.change(3, 1.0)
-    with pytest.raises(ValueError, match="entries of key"):
-        OrderedKeys(np.zeros(4), [4])
 
 
 def projected(c, Q, C):
@@ -133,3 +62,54 @@ def test_the_program_next_to_its_rounding():
     a, _ = minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
     assert a[0] == -a[1:].sum()
     assert 0 <= a[0] <= 1e-3 * (1 + 1e-12)
+
+
+@given(
+    n=st.integers(1, 20),
+    rho=st.floats(0.01, 30),
+    C=st.floats(0.01, 20),
+    step=st.sampled_from([0.0, 1.0]),
+    scale=st.sampled_from([0.0, 0.1, 1.0, 100.0]),
+    key=st.integers(0, 2**32 - 1),
+)
+def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
+    """Each edge's masses go to the minimum of its program, and all else follows."""
+    rng = new_rng(key)
+    table = np.zeros((9, -(-n // 8) * 8))
+    table[0] = C
+    table[:4, :n] = C * rng.dirichlet(np.ones(4), n).T
+    corners = rng.random(n) < 0.3
+    table[:4, :n][:, corners] = C * np.eye(4)[rng.integers(4, size=corners.sum())].T
+    table[4:7, :n] = scale * rng.normal(size=(3, n))
+    table[7:, :n] = C * rng.random((2, n))
+    before = table.copy()
+    residual, change = outcome_steps(table, rho, C, step)
+    Q, left, right = 1 + 2 * rho, [0, 0, 1, 1], [0, 1, 0, 1]
+    moved = table[:4] - before[:4]
+    gradient = rho * (np.outer(left, before[4]) + np.outer(right, before[5]))
+    gradient[3] += before[6]
+    tolerance = 1e-12 * (C + scale)
+    assert (table[:4] >= 0).all()
+    np.testing.assert_allclose(table[:4].sum(axis=0), C, rtol=1e-14)
+    # Where mass is, the gradient of the program is the highest.
+    slope = gradient - Q * moved
+    for edge in range(n):
+        positive = slope[:, edge][table[:4, edge] > 1e-12 * C]
+        np.testing.assert_allclose(positive, slope[:, edge].max(), atol=1e-11 * Q * (C + scale))
+    np.testing.assert_allclose(table[6], before[6] - moved[3], atol=tolerance)
+    for side, ends in enumerate((left, right)):
+        marginal = np.dot(ends, moved)
+        off = table[7 + side] - np.dot(ends, table[:4])
+        expected = before[4 + side] - marginal + step * off
+        np.testing.assert_allclose(table[4 + side], expected, atol=tolerance)
+        residual -= (off**2).sum()
+        change -= (marginal**2).sum()
+    assert abs(residual) <= 1e-9 * n * C**2
+    assert abs(change) <= 1e-9 * n * C**2
+    # What a table is filled up with stays where it is.
+    np.testing.assert_array_equal(table[:, n:], before[:, n:])
+
+
+def test_a_table_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="9 rows and a multiple of 8 edges"):
+        outcome_steps(np.zeros((9, 7)), 1.0, 1.0, 1.0)

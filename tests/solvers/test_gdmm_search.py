@@ -36,17 +36,18 @@ def dense(entries, K):
     n_changes=st.integers(0, 60),
     share_active=st.sampled_from([0.0, 0.1, 0.5, 1.0]),
     bound=st.none() | st.floats(-3, 3),
+    exhaustive=st.booleans(),
     key=st.integers(0, 2**32 - 1),
 )
 def test_every_sign_pattern_equals_enumeration(
-    new_rng, K, padding, signs, masked, ties, n_changes, share_active, bound, key
+    new_rng, K, padding, signs, masked, ties, n_changes, share_active, bound, exhaustive, key
 ):
     rng = new_rng(key)
     penalty = np.zeros((K, K + padding))
     if masked:
         penalty[:, :K] = np.where(rng.random((K, K)) < 0.6, 0, -np.inf)
     allowed = penalty[:, :K] == 0
-    pairs = BoundedPairs(K, K + padding, penalty if masked else None)
+    pairs = BoundedPairs(K, K + padding, penalty if masked else None, exhaustive)
     expected = np.where(allowed, 0.0, -np.inf)
     choices = np.argwhere(allowed)
     for _ in range(n_changes if len(choices) else 0):
