@@ -54,15 +54,15 @@ class Workers:
             self.path = _write(calls, self.token)
             weakref.finalize(self, _remove, self.path)
 
-    def ask(self, blocks, w, loss_weight):
-        """Return what ``OracleCalls.ask`` returns for each of the blocks."""
+    def start(self, blocks, w, loss_weight, known=None):
+        """Ask, and return a function that returns what ``OracleCalls.ask`` does for each block."""
         n_tasks = min(TASKS * self.n_workers, len(blocks))
         ends = np.linspace(0, len(blocks), n_tasks + 1).round().astype(int)
         found = self.parallel(
             delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight)
             for a, b in pairwise(ends.tolist())
         )
-        return [answer for answers in found for answer in answers]
+        return lambda: [answer for answers in found for answer in answers]
 
 
 def _ask(token, path, blocks, w, loss_weight):
