@@ -9,6 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._custom_data import fingerprint_of, oracle_calls, samples_of, workers_for
 from sstruct._documentation import shares_documentation
 from sstruct._problems._callable import CallableProblem
+from sstruct._problems._slack import SlackProblem
 from sstruct._problems.oracle_calls import METHODS, frozen
 from sstruct._validation import check_number, check_weights
 from sstruct.base import BaseSSVM
@@ -253,8 +254,11 @@ class StructuredSVM(BaseSSVM):
 
     def _options(self, solver, problem):
         options = super()._options(solver, problem)
-        # Oracles are Python's: they run in joblib's workers, not in threads of the solver.
-        options.n_jobs = 1
+        # Oracles are Python's: they run in workers, not in threads of the solver; but threads may
+        # wait for a cluster, each for the searches of a block of its own.
+        cluster = getattr(problem.calls, "cluster", None)
+        waits = cluster is not None and isinstance(problem, SlackProblem)
+        options.n_jobs = cluster.n_workers if waits else 1
         return options
 
     def _look_back(self, problem, solution, attributes):
