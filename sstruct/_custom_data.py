@@ -34,7 +34,7 @@ def workers_for(n_jobs):
     return effective_n_jobs(n_jobs)
 
 
-def oracle_calls(oracle, X, y, sample_weight, n_jobs):
+def oracle_calls(oracle, X, y, sample_weight, n_jobs, overlap):
     """Look at the samples.
 
     Returns
@@ -75,7 +75,7 @@ def oracle_calls(oracle, X, y, sample_weight, n_jobs):
         workers = Cluster(client, oracle, choose(parts, lengths, weights))
         return ClusterCalls(workers, oracle), workers, weights[rows], total
     calls = OracleCalls(oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
-    workers = Workers(calls, n_jobs) if workers_for(n_jobs) > 1 else None
+    workers = Workers(calls, n_jobs, overlap) if workers_for(n_jobs) > 1 else None
     return calls, workers, weights[rows], total
 
 

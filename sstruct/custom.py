@@ -11,7 +11,7 @@ from sstruct._documentation import shares_documentation
 from sstruct._problems._callable import CallableProblem
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.oracle_calls import METHODS, frozen
-from sstruct._validation import check_number, check_weights
+from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
 
@@ -86,6 +86,10 @@ class StructuredSVM(BaseSSVM):
         Workers for oracle calls, through joblib and whichever of its backends is active (by
         default processes). The results do not depend on it. Searches of slack rescaling call
         their oracles one after another, whatever it is.
+    overlap : bool, default=False
+        Whether cached labelings are visited while workers call the oracle, so that its answers are
+        those for weights of up to a batch earlier. The results, other ones then, do not depend on
+        `n_jobs` either. Only with ``solver="mp-bcfw"``.
     <random_state>
     <verbose>
 
@@ -178,6 +182,7 @@ class StructuredSVM(BaseSSVM):
         warm_start=False,
         checkpoint=None,
         n_jobs=None,
+        overlap=False,
         random_state=None,
         verbose=0,
     ):
@@ -199,6 +204,7 @@ class StructuredSVM(BaseSSVM):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
+        self.overlap = overlap
         self.random_state = random_state
         self.verbose = verbose
 
@@ -240,8 +246,13 @@ class StructuredSVM(BaseSSVM):
             what it returns later is not, the attributes are those of the fit so far.
         """
         self._check_parameters()
+        check_choice("overlap", self.overlap, (True, False))
+        if self.overlap and self.solver not in ("auto", "mp-bcfw"):
+            raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
         work = self._check_oracle()
-        calls, workers, weights, total = oracle_calls(self.oracle, X, y, sample_weight, self.n_jobs)
+        calls, workers, weights, total = oracle_calls(
+            self.oracle, X, y, sample_weight, self.n_jobs, self.overlap
+        )
         problem = CallableProblem(calls, oracle_work=work, workers=workers)
         return self._fit_problem(
             problem,
@@ -259,6 +270,7 @@ class StructuredSVM(BaseSSVM):
         cluster = getattr(problem.calls, "cluster", None)
         waits = cluster is not None and isinstance(problem, SlackProblem)
         options.n_jobs = cluster.n_workers if waits else 1
+        options.overlap = bool(self.overlap)
         return options
 
     def _look_back(self, problem, solution, attributes):

@@ -209,6 +209,8 @@ cdef class CallableProblem(BlockProblem):
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
             double loss_weight) except -1 nogil:
         cdef Py_ssize_t k
+        if self.ahead_size == 0:
+            return 0
         with gil:
             self.ahead.clear()
             self.waiting = None
