@@ -86,6 +86,9 @@ class StructuredSVM(BaseSSVM):
         Workers for oracle calls, through joblib and whichever of its backends is active (by
         default processes). The results do not depend on it. Searches of slack rescaling call
         their oracles one after another, whatever it is.
+    batch_size : int or "auto", default="auto"
+        Oracle calls at one w, between steps, and so the most workers that an exact pass keeps busy.
+        ``"auto"``: an eighth of the samples, at most 64. Larger ones take more calls in all.
     overlap : bool, default=False
         Whether cached labelings are visited while workers call the oracle, so that its answers are
         those for weights of up to a batch earlier. The results, other ones then, do not depend on
@@ -182,6 +185,7 @@ class StructuredSVM(BaseSSVM):
         warm_start=False,
         checkpoint=None,
         n_jobs=None,
+        batch_size="auto",
         overlap=False,
         random_state=None,
         verbose=0,
@@ -204,6 +208,7 @@ class StructuredSVM(BaseSSVM):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
+        self.batch_size = batch_size
         self.overlap = overlap
         self.random_state = random_state
         self.verbose = verbose
@@ -247,13 +252,18 @@ class StructuredSVM(BaseSSVM):
         """
         self._check_parameters()
         check_choice("overlap", self.overlap, (True, False))
+        if not isinstance(self.batch_size, str):
+            check_number("batch_size", self.batch_size, least=1, whole=True)
+        elif self.batch_size != "auto":
+            raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
         work = self._check_oracle()
         calls, workers, weights, total = oracle_calls(
             self.oracle, X, y, sample_weight, self.n_jobs, self.overlap
         )
-        problem = CallableProblem(calls, oracle_work=work, workers=workers)
+        size = None if isinstance(self.batch_size, str) else self.batch_size
+        problem = CallableProblem(calls, oracle_work=work, batch_size=size, workers=workers)
         return self._fit_problem(
             problem,
             weights / total,

@@ -39,7 +39,8 @@ MAX_APPROXIMATE_PASSES = 1000
 EXACT_WEIGHT = 1.5
 # Of the approximate passes between two exact ones, every fourth visits all blocks.
 FULL_EVERY = 4
-# Work of visits to cached labelings while workers answer, for an oracle call, as a share of its own.
+# Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
+# own. In the first pass there are few: to fit them alone costs more calls later than it spares.
 MEANWHILE = 1 / 16
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
@@ -213,7 +214,8 @@ class FrankWolfe(Solver):
         keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
         sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
-        meanwhile = MEANWHILE * self.problem.oracle_work if options.overlap else 0.0
+        overlap = options.overlap and self.n_passes > 0
+        meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
         if not exact_pass(
             state, self.crew, step, sampling, options.cache, number, keep, deadline, None, meanwhile
         ):

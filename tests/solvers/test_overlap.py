@@ -17,6 +17,8 @@ from tests.estimators.choices import Choice, make_choices, terms
 from tests.estimators.test_custom_jobs import assert_same_bits, fit
 from tests.reference.dual_qp import optimum
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
 LAM = 0.02
 
 
@@ -94,7 +96,6 @@ def test_a_fit_ends_at_the_optimum(rng, options):
     assert model.dual_objective_ <= best * (1 + 1e-9)
 
 
-@pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 @pytest.mark.parametrize("backend", ["threading", "loky"])
 def test_workers_change_no_bit(rng, backend):
     X, y = make_choices(rng, n=40)
@@ -130,3 +131,23 @@ def test_other_solvers_have_none(rng):
         StructuredSVM(Choice(), overlap=True, solver="bcfw").fit(X, y)
     with pytest.raises(ValueError, match="overlap must be"):
         StructuredSVM(Choice(), overlap="yes").fit(X, y)
+
+
+def test_batches_are_as_large_as_asked_for(rng):
+    class Notes(Choice):
+        _asked = []  # noqa: RUF012
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            self._asked.append(w.tobytes())
+            return super().argmax(x, w, y_true, loss_weight)
+
+    X, y = make_choices(rng, n=40)
+    for size, runs in ((10, [10, 10, 10, 10]), (40, [40]), ("auto", [5] * 8)):
+        Notes._asked.clear()
+        fit(X, y, Notes(), solver="bcfw", step="fw", cache=False, max_iter=1, batch_size=size)
+        # The first pass; w changes with every batch.
+        changes = [k for k in range(1, 40) if Notes._asked[k] != Notes._asked[k - 1]]
+        assert np.diff([0, *changes, 40]).tolist() == runs
+    for wrong in (0, 2.5, "all"):
+        with pytest.raises((TypeError, ValueError), match="batch_size must be"):
+            StructuredSVM(Choice(), batch_size=wrong).fit(X, y)
