@@ -83,7 +83,7 @@ def nothing(i):
 
 
 def latency(client, W, rounds=50):
-    """Seconds, and of CPU here, of a round: one weight changed, each worker asked about a sample."""
+    """Seconds, and of CPU here, of a round: one weight is new, each worker asked of a sample."""
     oracle = Sleeps()
     cluster, w = cluster_of(client, oracle, W, W), np.zeros(oracle.K * oracle.d)
     times, cpu = [], time.process_time()
