@@ -48,6 +48,10 @@ def oracle_calls(oracle, X, y, sample_weight, n_jobs, overlap):
     """
     client, partitioned = active_client(), is_partitioned(X)
     if partitioned:
+        if in_task():
+            raise ValueError(
+                "a fit in a task of a cluster has no partitions: it would wait for itself"
+            )
         if client is None:
             from distributed import default_client
 
@@ -58,7 +62,10 @@ def oracle_calls(oracle, X, y, sample_weight, n_jobs, overlap):
             raise ValueError("X has 0 samples, expected at least 1")
     else:
         if y is None:
-            raise ValueError("y is None: it goes without saying for pairs in partitions alone")
+            raise ValueError(
+                "StructuredSVM requires y to be passed, but the target y is None: only partitions "
+                "may be of pairs (x, y)"
+            )
         samples, truths = samples_of(X, "X"), samples_of(y, "y")
         n = len(samples)
         if n != len(truths):

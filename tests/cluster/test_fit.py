@@ -32,6 +32,7 @@ OPTIONS = [
     {"sampling": "permutation", "cache": True, "average": True},
     {"solver": "fw"},
     {"solver": "ssg", "max_iter": 1},
+    {"overlap": True, "batch_size": 9},
 ]
 
 
@@ -223,6 +224,27 @@ def test_partitions_that_are_none_are_refused(client, rng):
         model.fit([future], [client.submit(same, "labelings")])
     with pytest.raises(TypeError, match=r"X must be a dask\.bag or a list"):
         model.fit(dask.array.ones((8, 2)), y)
-    with pytest.raises(ValueError, match="y is None"):
+    with pytest.raises(ValueError, match="target y is None"):
         model.fit(X)
     assert not hasattr(model, "w_")
+
+
+def in_a_task(X, y):
+    """Fit where no other worker may be waited for."""
+    import distributed
+
+    with joblib.parallel_config(backend="dask"):
+        w = fit(X, y).w_
+    try:
+        StructuredSVM(Choice()).fit([distributed.get_client().submit(same, X)])
+    except ValueError as error:
+        return w, str(error)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_fit_in_a_task_stays_there(client, rng):
+    X, y = make_choices(rng, n=24)
+    tasks = [client.submit(in_a_task, X, y, pure=False) for _ in range(3)]
+    for w, error in client.gather(tasks):
+        np.testing.assert_array_equal(w, fit(X, y).w_)
+        assert "it would wait for itself" in error
