@@ -20,8 +20,18 @@ def cluster_client():
 
 @pytest.fixture
 def client(cluster_client):
-    """The cluster's client, its workers all there: one that a test has ended comes back."""
-    end = time.monotonic() + 60
-    while len(cluster_client.nthreads()) < 2 and time.monotonic() < end:
-        time.sleep(0.05)
+    """The cluster's client, with two workers: for one that a test has ended another one."""
+    if not wait(cluster_client, 5):
+        # Its nanny has given it up.
+        cluster = cluster_client.cluster
+        cluster.scale(len(cluster.workers) + 2 - len(cluster_client.nthreads()))
+        assert wait(cluster_client, 60), "no workers"
     return cluster_client
+
+
+def wait(client, seconds):
+    """Wait for two workers; return whether they are there."""
+    end = time.monotonic() + seconds
+    while len(client.nthreads()) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    return len(client.nthreads()) >= 2
