@@ -3,15 +3,15 @@
 from dataclasses import replace
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
-from scipy import sparse
+from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._custom_data import fingerprint_of, oracle_calls, samples_of, workers_for
 from sstruct._documentation import shares_documentation
 from sstruct._problems._callable import CallableProblem
-from sstruct._problems.oracle_calls import METHODS, OracleCalls, digest, frozen
-from sstruct._problems.oracle_workers import Workers
-from sstruct._validation import check_number, check_weights
+from sstruct._problems._slack import SlackProblem
+from sstruct._problems.oracle_calls import METHODS, frozen
+from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
 
@@ -86,6 +86,13 @@ class StructuredSVM(BaseSSVM):
         Workers for oracle calls, through joblib and whichever of its backends is active (by
         default processes). The results do not depend on it. Searches of slack rescaling call
         their oracles one after another, whatever it is.
+    batch_size : int or "auto", default="auto"
+        Oracle calls at one w, between steps, and so the most workers that an exact pass keeps busy.
+        ``"auto"``: an eighth of the samples, at most 64. Larger ones take more calls in all.
+    overlap : bool, default=False
+        Whether cached labelings are visited while workers call the oracle, so that its answers are
+        those for weights of up to a batch earlier. The results, other ones then, do not depend on
+        `n_jobs` either. Only with ``solver="mp-bcfw"``.
     <random_state>
     <verbose>
 
@@ -178,6 +185,8 @@ class StructuredSVM(BaseSSVM):
         warm_start=False,
         checkpoint=None,
         n_jobs=None,
+        batch_size="auto",
+        overlap=False,
         random_state=None,
         verbose=0,
     ):
@@ -199,6 +208,8 @@ class StructuredSVM(BaseSSVM):
         self.warm_start = warm_start
         self.checkpoint = checkpoint
         self.n_jobs = n_jobs
+        self.batch_size = batch_size
+        self.overlap = overlap
         self.random_state = random_state
         self.verbose = verbose
 
@@ -213,15 +224,18 @@ class StructuredSVM(BaseSSVM):
         check_number("work of the oracle", work, above=0)
         return float(work)
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from labelled samples.
 
         Parameters
         ----------
         X : list of n objects
-            Whatever the oracle takes for x; also an array or a table, of which rows are taken.
+            Whatever the oracle takes for x; also an array or a table, of which rows are taken. Or
+            partitions of such samples on a Dask cluster: a bag, or a list of futures or delayed
+            objects that each stand for a list.
         y : list of n objects
-            The true labelings, as the oracle takes them.
+            The true labelings, as the oracle takes them; for partitions, partitions alike, or None
+            where X is of pairs (x, y).
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 0 is absence, weight k is k copies.
 
@@ -237,36 +251,36 @@ class StructuredSVM(BaseSSVM):
             what it returns later is not, the attributes are those of the fit so far.
         """
         self._check_parameters()
+        check_choice("overlap", self.overlap, (True, False))
+        if not isinstance(self.batch_size, str):
+            check_number("batch_size", self.batch_size, least=1, whole=True)
+        elif self.batch_size != "auto":
+            raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
+        if self.overlap and self.solver not in ("auto", "mp-bcfw"):
+            raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
         work = self._check_oracle()
-        samples, truths = _items(X, "X"), _items(y, "y")
-        if len(samples) != len(truths):
-            raise ValueError(f"X has {len(samples)} samples and y has {len(truths)}")
-        weights = check_weights(sample_weight, len(samples))
-        rows = np.flatnonzero(weights > 0).tolist()
-        if not rows:
-            raise ValueError("all samples have weight 0")
-        calls = OracleCalls(
-            self.oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows
+        calls, workers, weights, total = oracle_calls(
+            self.oracle, X, y, sample_weight, self.n_jobs, self.overlap
         )
-        total = float(weights.sum())
-        workers = Workers(calls, self.n_jobs) if effective_n_jobs(self.n_jobs) > 1 else None
+        size = None if isinstance(self.batch_size, str) else self.batch_size
+        problem = CallableProblem(calls, oracle_work=work, batch_size=size, workers=workers)
         return self._fit_problem(
-            CallableProblem(calls, oracle_work=work, workers=workers),
-            weights[rows] / total,
+            problem,
+            weights / total,
             1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[
-                np.array(calls.digests),
-                np.concatenate([np.ravel(part) for part in _flat(calls.truths)]),
-                np.array([type(self.oracle).__qualname__, digest(_public(self.oracle)).hex()]),
-            ],
+            data=fingerprint_of(calls),
             training=(X, y, sample_weight),
             attributes={"inference_": "oracle (exact)"},
         )
 
     def _options(self, solver, problem):
         options = super()._options(solver, problem)
-        # Oracles are Python's: they run in joblib's workers, not in threads of the solver.
-        options.n_jobs = 1
+        # Oracles are Python's: they run in workers, not in threads of the solver; but threads may
+        # wait for a cluster, each for the searches of a block of its own.
+        cluster = getattr(problem.calls, "cluster", None)
+        waits = cluster is not None and isinstance(problem, SlackProblem)
+        options.n_jobs = cluster.n_workers if waits else 1
+        options.overlap = bool(self.overlap)
         return options
 
     def _look_back(self, problem, solution, attributes):
@@ -274,8 +288,7 @@ class StructuredSVM(BaseSSVM):
         calls = problem.calls
         if solution.interruption is None:
             try:
-                for i in range(len(calls)):
-                    calls.check_unchanged(i)
+                calls.check_all_unchanged()
             except ValueError as error:
                 solution = replace(solution, interruption=error)
         remarks = []
@@ -317,9 +330,9 @@ class StructuredSVM(BaseSSVM):
             What ``oracle.argmax(x, w_)`` returns for each sample.
         """
         check_is_fitted(self)
-        samples = _items(X, "X")
+        samples = samples_of(X, "X")
         w = frozen(self._w)
-        n_tasks = min(effective_n_jobs(self.n_jobs), len(samples))
+        n_tasks = min(workers_for(self.n_jobs), len(samples))
         if n_tasks > 1:
             found = Parallel(n_jobs=self.n_jobs)(
                 delayed(_best)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
@@ -345,7 +358,7 @@ class StructuredSVM(BaseSSVM):
             By the oracle's loss: an accuracy where that is a share of wrong labels, and negative
             where it is above 1 on average.
         """
-        found, truths = self.predict(X), _items(y, "y")
+        found, truths = self.predict(X), samples_of(y, "y")
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
         weights = check_weights(sample_weight, len(truths))
@@ -355,29 +368,3 @@ class StructuredSVM(BaseSSVM):
 
 def _best(oracle, samples, w):
     return [oracle.argmax(x, w) for x in samples]
-
-
-def _items(values, name):
-    """Return samples as a list, without a look at them."""
-    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
-        raise TypeError(
-            f"{name} must be a list with an item a sample, found {type(values).__name__}"
-        )
-    if sparse.issparse(values):
-        values = values.tocsr()
-    rows = values.iloc if hasattr(values, "iloc") else values
-    n = values.shape[0] if hasattr(values, "shape") and len(values.shape) else len(values)
-    if n == 0:
-        raise ValueError(f"{name} has 0 samples, expected at least 1")
-    return [rows[i] for i in range(n)]
-
-
-def _flat(truths):
-    """Arrays of the features of true labelings, whether dense or index and value."""
-    return [part for features in truths for part in np.atleast_2d(features)]
-
-
-def _public(oracle):
-    """Attributes of an oracle but those it keeps to itself, such as caches."""
-    found = getattr(oracle, "__dict__", {})
-    return {name: found[name] for name in sorted(found) if not name.startswith("_")}

@@ -36,6 +36,13 @@ def test_demo_prints_the_certificate_and_writes_two_pictures(tmp_path, capsys):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["convergence.png", "dates.png"]
 
 
+@pytest.mark.slow
+def test_a_fit_on_a_cluster_from_partitions_has_the_bits_of_that_from_lists(capsys):
+    pytest.importorskip("distributed")
+    runpy.run_path(str(EXAMPLES / "distributed_fit.py"))["main"]()
+    assert "same bits: True" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", inference.__all__)
 def test_docstring_of_compiled_function(name):
     function = getattr(inference, name)

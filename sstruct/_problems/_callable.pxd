@@ -20,6 +20,8 @@ cdef class CallableProblem(BlockProblem):
     cdef object frozen_w
     cdef const double* last_w
     cdef double last_loss_weight
+    cdef object waiting              # what to call for answers under way, or None
+    cdef list asked
     cdef dict ahead
     cdef object ahead_w
     cdef double ahead_loss_weight
@@ -30,5 +32,8 @@ cdef class CallableProblem(BlockProblem):
         double* size) noexcept nogil
     cdef object weights_of(self, const double* w)
     cdef int32_t take(self, Py_ssize_t i, taken) except? -1
+    cdef int32_t keep(
+        self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
+        const double* value) except? -1
     cdef Py_ssize_t subtract(self, truth, features) except -1
     cdef int32_t ask(self, Py_ssize_t i, const double* w, double loss_weight) except? -1

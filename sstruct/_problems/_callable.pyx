@@ -6,7 +6,8 @@
 # (c) An answer is compared with the planes at hand. Where one of them is better, the oracle is not a
 #     max-oracle: the better one is the answer, and is counted.
 # (d) Where workers answer, a pass says beforehand whose oracles it will ask (`ask_ahead`); what
-#     they found waits for `maximize`, for those very weights.
+#     they found waits for `maximize`, for those very weights. Workers that have the data to
+#     themselves send planes; of those that the table has, their hashes.
 # (e) Answers of certificates stay out of the table.
 """A problem given by a Python object."""
 
@@ -66,6 +67,7 @@ cdef class CallableProblem(BlockProblem):
         # Grows; with sparse features `value` does too.
         self.index = np.empty(0 if self.calls.sparse else self.n_weights, dtype=np.int32)
         self.ahead, self.ahead_w, self.frozen_w = {}, None, None
+        self.asked, self.waiting = [], None
 
     cpdef BlockProblem fork(self):
         cdef CallableProblem other = CallableProblem.__new__(CallableProblem)
@@ -113,10 +115,23 @@ cdef class CallableProblem(BlockProblem):
     cdef int32_t take(self, Py_ssize_t i, taken) except? -1:
         """Put the plane of a labeling, given by features and loss, where it belongs; return the code."""
         cdef Py_ssize_t size, j
-        cdef double loss = taken[1]
+        cdef double loss
         cdef const int32_t* index = NULL
-        cdef PlaneTable table = self.table
-        cdef Py_ssize_t block = i
+        cdef const int32_t[::1] indices
+        cdef const double[::1] values
+        cdef int32_t found
+        if isinstance(taken, int):
+            found = self.table.with_hash(i, taken)
+            if found < 0:
+                raise RuntimeError(f"block {i}: a worker's answer is a plane that was never sent")
+            return found
+        if self.calls.differences:
+            indices, values, loss = taken
+            size = values.shape[0]
+            return self.keep(
+                i, loss, size, &indices[0] if indices is not None and size > 0 else NULL,
+                &values[0] if size > 0 else NULL)
+        loss = taken[1]
         size = self.subtract(self.calls.truths[i], taken[0])
         if not self.calls.sparse and 2 * size >= self.n_weights:
             size = self.n_weights
@@ -129,14 +144,17 @@ cdef class CallableProblem(BlockProblem):
             index = &self.index[0] if size > 0 else NULL
         else:
             index = &self.index[0] if size > 0 else NULL
-        if not self.notes["open"]:
-            table, block = self.passing, 0
-            if self.passing_block != i:
-                table.retain(0, NULL, 0)
-                self.passing_block = i
-        cdef int32_t code = table.put(
-            block, loss, size, index, &self.value[0] if size > 0 else NULL)
-        return code if table is self.table else -code
+        return self.keep(i, loss, size, index, &self.value[0] if size > 0 else NULL)
+
+    cdef int32_t keep(
+            self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
+            const double* value) except? -1:
+        if self.notes["open"]:
+            return self.table.put(i, loss, size, index, value)
+        if self.passing_block != i:
+            self.passing.retain(0, NULL, 0)
+            self.passing_block = i
+        return -self.passing.put(0, loss, size, index, value)
 
     cdef Py_ssize_t subtract(self, truth, features) except -1:
         """psi = phi(truth) - phi(y) into `value` (and `index`); return how many are not zero."""
@@ -172,6 +190,9 @@ cdef class CallableProblem(BlockProblem):
         """Code of the labeling that the oracle finds."""
         cdef const double[::1] known
         try:
+            if self.waiting is not None:
+                waiting, self.waiting = self.waiting, None
+                self.ahead.update(zip(self.asked, waiting()))
             if self.ahead:
                 known = self.ahead_w
                 if (self.ahead_loss_weight != loss_weight
@@ -188,17 +209,20 @@ cdef class CallableProblem(BlockProblem):
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
             double loss_weight) except -1 nogil:
         cdef Py_ssize_t k
+        if self.ahead_size == 0:
+            return 0
         with gil:
             self.ahead.clear()
+            self.waiting = None
             if count > 0:
-                asked = [blocks[k] for k in range(count)]
+                self.asked = [blocks[k] for k in range(count)]
                 self.ahead_w, self.ahead_loss_weight = self.weights_of(w), loss_weight
                 try:
-                    found = self.workers.ask(asked, self.ahead_w, loss_weight)
+                    self.waiting = self.workers.start(
+                        self.asked, self.ahead_w, loss_weight, self.table.hashes)
                 except Exception as error:
                     self.notes["failure"] = error
                     raise
-                self.ahead.update(zip(asked, found))
         return 0
 
     cdef int maximize(

@@ -61,6 +61,14 @@ cdef uint64_t hashed(
     return mixed(h, index, size * sizeof(int32_t) if index != NULL else 0)
 
 
+def plane_hash(double loss, const int32_t[::1] index, const double[::1] value not None):
+    """Return the hash by which a table knows a plane; index None: dense, or zero."""
+    cdef Py_ssize_t size = value.shape[0]
+    return hashed(
+        loss, size, &index[0] if index is not None and size > 0 else NULL,
+        &value[0] if size > 0 else NULL)
+
+
 cdef class PlaneTable:
     """Planes of blocks; block by block it may be used in several threads.
 
@@ -200,6 +208,21 @@ cdef class PlaneTable:
         plane_add(b, -1, scratch)
         out[0] = sstruct_squared_norm(scratch, self.n_weights)
         return 0
+
+    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) noexcept nogil:
+        """Number of the plane of that hash; -1: there is none."""
+        cdef int32_t k
+        for k in range(self.counts[i]):
+            if self.planes[i][k].used and self.planes[i][k].hash == h:
+                return k
+        return -1
+
+    def hashes(self, Py_ssize_t i):
+        """Return the hashes of the planes of block i, the truth's first."""
+        cdef int32_t k
+        return np.array(
+            [self.planes[i][k].hash for k in range(self.counts[i]) if self.planes[i][k].used],
+            dtype=np.uint64)
 
     def export(self):
         """Return all planes but the truths' as a dict of arrays; `restore` takes it."""

@@ -26,6 +26,8 @@ class OracleCalls:
     X, y : list
     rows : list of int
         Places of the samples in what the user gave, for errors.
+    form : tuple of (int, bool), optional
+        `n_weights` and `sparse`, where another part of the samples has settled them.
 
     Attributes
     ----------
@@ -36,17 +38,26 @@ class OracleCalls:
         Features of the true labelings, as ``features`` returns them.
     digests : list of bytes
         Of each sample, so that a change is noticed.
+    differences : bool
+        Whether ``ask`` returns planes, or their hashes, in place of features and losses; here no.
     """
 
-    def __init__(self, oracle, X, y, rows):
+    differences = False
+
+    def __init__(self, oracle, X, y, rows, form=(None, False)):
         self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
-        self.n_weights, self.sparse = None, False
+        self.n_weights, self.sparse = form
         self.looked_at = bytearray(len(X))
         self.digests = [digest((x, y)) for x, y in zip(X, y, strict=True)]
         self.truths = [self._truth(i) for i in range(len(X))]
 
     def __len__(self):
         return len(self.X)
+
+    @property
+    def truth_digests(self):
+        """A digest of the features of each true labeling."""
+        return [digest(features) for features in self.truths]
 
     def _truth(self, i):
         """Features of the true labeling; its loss must be 0, and a second call return the same."""
@@ -171,6 +182,11 @@ class OracleCalls:
             self.check_unchanged(i)
             self.looked_at[i] = True
         return taken
+
+    def check_all_unchanged(self):
+        """Raise where any sample is not what it was."""
+        for i in range(len(self)):
+            self.check_unchanged(i)
 
     def check_unchanged(self, i):
         """Raise where a sample is not what it was before the first call."""

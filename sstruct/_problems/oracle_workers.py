@@ -41,28 +41,40 @@ class Workers:
     calls : OracleCalls
     n_jobs : int or None
         As joblib takes it.
+    overlap : bool
+        Whether ``start`` is to return before the answers are there, where the backend can.
     """
 
-    def __init__(self, calls, n_jobs):
+    def __init__(self, calls, n_jobs, overlap=False):
         self.n_workers = effective_n_jobs(n_jobs)
         self.at_once = AT_ONCE * self.n_workers
-        self.parallel = Parallel(n_jobs=n_jobs, batch_size=1, pre_dispatch="all")
         self.calls, self.token, self.path = calls, uuid4().hex, None
         _own[self.token] = calls
         backend, _ = get_active_backend()
+        waits = not (overlap and getattr(backend, "supports_return_generator", False))
+        self.parallel = Parallel(
+            n_jobs=n_jobs,
+            batch_size=1,
+            pre_dispatch="all",
+            return_as="list" if waits else "generator",
+        )
+        self.under_way = None
         if not getattr(backend, "supports_sharedmem", False):
             self.path = _write(calls, self.token)
             weakref.finalize(self, _remove, self.path)
 
-    def ask(self, blocks, w, loss_weight):
-        """Return what ``OracleCalls.ask`` returns for each of the blocks."""
+    def start(self, blocks, w, loss_weight, known=None):
+        """Ask, and return a function that returns what ``OracleCalls.ask`` does for each block."""
+        if hasattr(self.under_way, "close"):
+            self.under_way.close()  # what an interruption has left behind
         n_tasks = min(TASKS * self.n_workers, len(blocks))
         ends = np.linspace(0, len(blocks), n_tasks + 1).round().astype(int)
         found = self.parallel(
             delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight)
             for a, b in pairwise(ends.tolist())
         )
-        return [answer for answers in found for answer in answers]
+        self.under_way = found
+        return lambda: [answer for answers in found for answer in answers]
 
 
 def _ask(token, path, blocks, w, loss_weight):

@@ -33,36 +33,47 @@ def approximate_pass(
     such gaps are skipped; blocks not visited so since their last exact visit never are.
     Returns whether the pass was complete.
     """
-    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0
-    cdef double mean = 0
     cdef Watch watch = start_watch(deadline)
     cdef bint late = False
     with nogil:
-        if state.n_shared < 0:
-            list_shared(state)
-        # Blocks that cache only the truth count as known, with nothing to gain.
-        n_known = n - state.n_shared
-        for a in range(state.n_shared):
-            i = state.shared[a]
-            if state.working_gaps[i] != INFINITY:
-                mean += state.working_gaps[i]
-                n_known += 1
-        mean = mean / n_known if n_known > 0 else 0
-        # In random order.
-        for a in range(state.n_shared):
-            i = state.shared[a]
-            if all_blocks or state.working_gaps[i] > mean:
-                state.visits[n_visits] = i
-                n_visits += 1
-        state.work += LOOK_WORK * state.n_shared
-        random_shuffle(&state.random, &state.visits[0], n_visits)
-        for a in range(n_visits):
-            announce(state, a, n_visits)
-            approximate_visit(state, state.visits[a], kind, number, keep)
-            if look(&watch, state.work):
-                late = True
-                break
+        approximate_visits(state, kind, all_blocks, number, keep, INFINITY, &watch, &late)
     return not late
+
+
+cdef Py_ssize_t approximate_visits(
+        DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
+        double enough, Watch* watch, bint* late) except -1 nogil:
+    """The visits of a pass, until so much work is counted; return how many had a gap."""
+    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
+    cdef double mean = 0
+    if state.n_shared < 0:
+        list_shared(state)
+    # Blocks that cache only the truth count as known, with nothing to gain.
+    n_known = n - state.n_shared
+    for a in range(state.n_shared):
+        i = state.shared[a]
+        if state.working_gaps[i] != INFINITY:
+            mean += state.working_gaps[i]
+            n_known += 1
+    mean = mean / n_known if n_known > 0 else 0
+    # In random order.
+    for a in range(state.n_shared):
+        i = state.shared[a]
+        if all_blocks or state.working_gaps[i] > mean:
+            state.visits[n_visits] = i
+            n_visits += 1
+    state.work += LOOK_WORK * state.n_shared
+    random_shuffle(&state.random, &state.visits[0], n_visits)
+    for a in range(n_visits):
+        if state.work >= enough:
+            break
+        announce(state, a, n_visits)
+        approximate_visit(state, state.visits[a], kind, number, keep)
+        n_gaps += state.working_gaps[state.visits[a]] > 0
+        if look(watch, state.work):
+            late[0] = True
+            break
+    return n_gaps
 
 
 cdef void list_shared(DualState state) noexcept nogil:

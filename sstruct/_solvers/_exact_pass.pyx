@@ -3,16 +3,20 @@
 #     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
 #     current w: the dual rises with every step and the result does not depend on who ran the
 #     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks may
-#     run at weights other than the state's (`at`), whose hinge losses it measures.
+#     run at weights other than the state's (`at`), whose hinge losses it measures. Between
+#     question and steps there may be approximate visits (`meanwhile`): labelings found are then
+#     those of an older w, at most a batch's; the steps towards them are not.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
 # (c) Policy (which pass next, when to stop) is in frank_wolfe.py.
 """A pass of visits with max-oracles."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
+from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._crew cimport Crew
+from sstruct._solvers._approximate_pass cimport approximate_visits
 from sstruct._solvers._random cimport random_below, random_shuffle
 from sstruct._solvers._scores cimport above_rounding, gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
@@ -22,6 +26,8 @@ from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert
 
 import numpy as np
+
+from sstruct._solvers._state import aligned_zeros
 
 # F and nu of paper 001, section 3.3: a cached labeling is good enough from this share of the
 # block's last gap, and of the mean gap.
@@ -208,7 +214,8 @@ cdef Py_ssize_t draw_batch(
 
 def exact_pass(
         DualState state not None, Crew crew not None, StepKind kind, Sampling sampling, bint cache,
-        Py_ssize_t number, Py_ssize_t keep, double deadline, const double[::1] at=None):
+        Py_ssize_t number, Py_ssize_t keep, double deadline, const double[::1] at=None,
+        double meanwhile=0):
     """Visit n blocks with their max-oracles, in batches.
 
     Parameters
@@ -232,6 +239,9 @@ def exact_pass(
         Weights at which all oracles run, each block's once, before any step; None: a batch runs at
         the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
         l and v as the pass begins, and ``exact`` says whether that is certain.
+    meanwhile : float
+        Work of approximate visits while oracles are asked, for each of them; less where nothing is
+        left to gain.
 
     Returns
     -------
@@ -264,7 +274,13 @@ def exact_pass(
     batch.working_sets = state.working_sets
     batch.weights = &state.weights[0] if at is None else &at[0]
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
-    batch.alone = batch.size == 1 and at is None
+    cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
+    cdef double enough
+    if meanwhile > 0:
+        if at is not None:
+            raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
+        batch.weights = &held[0]
+    batch.alone = batch.size == 1 and at is None and meanwhile <= 0
     batch.looked_up = problem.ahead_size > 0
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
     try:
@@ -276,6 +292,9 @@ def exact_pass(
                 size = draw_batch(state, sampling, done, min(batch.size, n - done), batch.visits)
                 if size == 0:
                     break
+                if meanwhile > 0:
+                    memcpy(&held[0], &state.weights[0], problem.n_weights * sizeof(double))
+                    batch.looked_up = True
                 if batch.looked_up:
                     n_asked = 0
                     for b in range(size):
@@ -284,6 +303,13 @@ def exact_pass(
                             asked[n_asked] = batch.visits[b].block
                             n_asked += 1
                     problem.ask_ahead(&asked[0], n_asked, batch.weights, 1.0)
+                    enough = state.work + meanwhile * n_asked
+                    while state.work < enough and not late:
+                        # Steps have been taken since: who shares dual weight is to be seen anew.
+                        state.n_shared = -1
+                        if approximate_visits(
+                                state, kind, False, number, keep, enough, &watch, &late) == 0:
+                            break
                 crew.run(size)
                 for b in range(size):
                     state.work += batch.visits[b].work

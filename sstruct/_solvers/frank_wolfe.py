@@ -39,6 +39,9 @@ MAX_APPROXIMATE_PASSES = 1000
 EXACT_WEIGHT = 1.5
 # Of the approximate passes between two exact ones, every fourth visits all blocks.
 FULL_EVERY = 4
+# Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
+# own. In the first pass there are few: to fit them alone costs more calls later than it spares.
+MEANWHILE = 1 / 16
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
@@ -56,6 +59,7 @@ class Options:
     step: str = "pairwise"
     sampling: str = "permutation"
     cache: bool = False
+    overlap: bool = False
     schedule: str = "work"
     average: bool = False
     pass_average: bool = False
@@ -159,13 +163,15 @@ class FrankWolfe(Solver):
             self._certify()
             self._record()
             return Status.MAX_ITER
-        n_steps = state.n_steps
+        n_steps, dual = state.n_steps, state.dual
         in_time = self._passes()
         self.n_passes += 1
         if self.pass_average is not None:
             self.pass_average.add(state.live_w)
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
+        # What oracles have found at older weights says nothing of those after more steps.
+        quiet = quiet and not (options.overlap and state.dual > dual)
         stalled = quiet and self.visits_all
         self.visits_all = options.sampling == "permutation" or quiet
         last = not in_time or stalled or self._spent()
@@ -208,7 +214,11 @@ class FrankWolfe(Solver):
         keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
         sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
-        if not exact_pass(state, self.crew, step, sampling, options.cache, number, keep, deadline):
+        overlap = options.overlap and self.n_passes > 0
+        meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
+        if not exact_pass(
+            state, self.crew, step, sampling, options.cache, number, keep, deadline, None, meanwhile
+        ):
             return False
         if not options.multi_plane:
             return seconds() < deadline

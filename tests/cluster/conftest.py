@@ -1,0 +1,37 @@
+"""One cluster of two workers for all tests here, on loopback."""
+
+import time
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def cluster_client():
+    distributed = pytest.importorskip("distributed")
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+            silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        yield client
+
+
+@pytest.fixture
+def client(cluster_client):
+    """The cluster's client, with two workers: for one that a test has ended another one."""
+    if not wait(cluster_client, 5):
+        # Its nanny has given it up.
+        cluster = cluster_client.cluster
+        cluster.scale(len(cluster.workers) + 2 - len(cluster_client.nthreads()))
+        assert wait(cluster_client, 60), "no workers"
+    return cluster_client
+
+
+def wait(client, seconds):
+    """Wait for two workers; return whether they are there."""
+    end = time.monotonic() + seconds
+    while len(client.nthreads()) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    return len(client.nthreads()) >= 2

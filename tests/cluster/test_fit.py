@@ -1,0 +1,250 @@
+"""A fit on a Dask cluster: the bits of one at home, whatever becomes of the workers."""
+
+import os
+import sys
+from itertools import pairwise
+
+import joblib
+import numpy as np
+import pytest
+
+from sstruct import StructuredSVM
+from sstruct._problems.oracle_workers import cloudpickle
+from tests.estimators import choices
+from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.test_custom_jobs import assert_same_bits, fit
+
+# Workers need not find the tests.
+cloudpickle.register_pickle_by_value(choices)
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+
+def remote(X, y, oracle=None, **parameters):
+    with joblib.parallel_config(backend="dask"):
+        return fit(X, y, oracle, **parameters)
+
+
+OPTIONS = [
+    {},
+    {"solver": "bcfw", "step": "pairwise", "sampling": "uniform", "cache": False},
+    {"sampling": "permutation", "cache": True, "average": True},
+    {"solver": "fw"},
+    {"solver": "ssg", "max_iter": 1},
+    {"overlap": True, "batch_size": 9},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
+def test_a_cluster_changes_no_bit(client, rng, options):
+    X, y = make_choices(rng, n=40)
+    assert_same_bits(remote(X, y, **options), fit(X, y, **options))
+
+
+def test_sparse_features_slack_rescaling_and_warm_starts_change_no_bit(client, rng):
+    X, y = make_choices(rng, n=40)
+    weights = rng.integers(0, 3, 40)
+    for oracle, options in (
+        (Choice(as_sparse=True), {}),
+        (ConstrainedChoice(), {"rescaling": "slack"}),
+    ):
+        alone = StructuredSVM(oracle, lam=0.02, max_iter=1, random_state=0, **options)
+        alone.set_params(warm_start=True).fit(X, y, weights)
+        with joblib.parallel_config(backend="dask"):
+            there = StructuredSVM(**alone.get_params()).fit(X, y, weights)
+        assert_same_bits(there, alone)
+        # From there on at home, or the other way.
+        with joblib.parallel_config(backend="dask"):
+            alone.fit(X, y, weights)
+        assert_same_bits(there.fit(X, y, weights), alone)
+
+
+def partitions(client, X, y, kind):
+    """The same samples as partitions of unequal size, one without any."""
+    import dask
+    import dask.bag
+
+    cuts = [0, 3, 3, 20, len(X)]
+    parts = [(X[a:b], y[a:b]) for a, b in pairwise(cuts)]
+    if kind == "bag":
+        return dask.bag.from_sequence(list(zip(X, y)), npartitions=3), None
+    if kind == "bags":
+        return tuple(dask.bag.from_sequence(list(v), npartitions=3).map(same) for v in (X, y))
+    if kind == "delayed":
+        return tuple([dask.delayed(part[k]) for part in parts] for k in (0, 1))
+    if kind == "arrays":
+        arrays = [np.array(part[1]) for part in parts]
+        return [client.submit(same, part[0]) for part in parts], client.scatter(arrays)
+    return [client.submit(same, list(zip(*part))) for part in parts], None
+
+
+def same(value):
+    return value
+
+
+@pytest.mark.parametrize("kind", ["bag", "bags", "delayed", "arrays", "pairs"])
+def test_partitions_are_samples_one_after_another(client, rng, kind):
+    X, y = make_choices(rng, n=40)
+    weights = rng.integers(0, 3, 40)
+    alone = StructuredSVM(Choice(), lam=0.02, max_iter=1, random_state=0)
+    there = StructuredSVM(**alone.get_params())
+    there.fit(*partitions(client, X, y, kind), weights)
+    assert_same_bits(there, alone.fit(X, y, weights))
+
+
+class Ends(Choice):
+    """An oracle that ends its process, once for each file."""
+
+    def __init__(self, *flags):
+        super().__init__()
+        self.flags = flags
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        for k, flag in enumerate(self.flags):
+            if np.abs(w).max() > 0.2 * k + 0.1 and os.path.exists(flag):
+                os.unlink(flag)
+                os._exit(1)
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+@pytest.mark.parametrize("kind", ["lists", "bag"])
+def test_a_worker_that_dies_takes_nothing_with_it(client, rng, tmp_path, kind):
+    X, y = make_choices(rng, n=40)
+    alone = fit(X, y)
+    given = (X, y) if kind == "lists" else partitions(client, X, y, kind)
+    flags = [str(tmp_path / name) for name in ("first", "second")][: 2 if kind == "lists" else 1]
+    for flag in flags:
+        open(flag, "w").close()
+    assert_same_bits(remote(*given, Ends(*flags)), alone)
+    assert not any(map(os.path.exists, flags))
+
+
+class EndsAlways(Choice):
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any():
+            os._exit(1)
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+def test_what_is_lost_for_good_is_named_and_the_state_is_kept(client, rng, tmp_path):
+    X, y = make_choices(rng, n=40)
+    # Scattered by the user: nobody has the recipe.
+    held = client.scatter([list(zip(X, y))])
+    flag = str(tmp_path / "once")
+    open(flag, "w").close()
+    model = StructuredSVM(Ends(flag), lam=0.02, random_state=0, max_iter=3)
+    with pytest.raises(RuntimeError, match="partition 0 was lost with its worker"):
+        model.fit(held)
+    assert model.status_ == "INTERRUPTED"
+
+
+@pytest.mark.slow
+def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
+    X, y = make_choices(rng, n=40)
+    with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
+        remote(X, y, EndsAlways())
+
+
+class Trouble(RuntimeError):
+    """An exception of the user's own."""
+
+
+class Fails(Choice):
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any() and abs(w).max() > 0.01 and len(x) == 6:
+            raise Trouble("six", len(x))
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+class Changes(Choice):
+    """Writes to its samples, late."""
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        found = super().argmax(x, w, y_true, loss_weight)
+        if np.abs(w).max() > 0.1 and x.flags.writeable:
+            x[0, 0] += 1e-9
+        return found
+
+
+class Holds(Choice):
+    """With an error that no pickle can take along."""
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        error = ValueError("with a lock")
+        error.lock = __import__("threading").Lock()
+        raise error
+
+
+def test_errors_of_the_oracle_surface_and_the_state_is_kept(client, rng):
+    X, y = make_choices(rng, n=40)
+    model = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
+    with joblib.parallel_config(backend="dask"):
+        with pytest.raises(Trouble) as caught:
+            model.fit(X, y)
+        alone = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
+    assert caught.value.args == ("six", 6)
+    assert model.status_ == "INTERRUPTED"
+    with pytest.raises(Trouble) as at_home:
+        alone.fit(X, y)
+    assert caught.value.__notes__[0] == at_home.value.__notes__[0]
+    assert "on a worker" in caught.value.__notes__[1]
+    np.testing.assert_array_equal(model.w_, alone.w_)
+    with pytest.raises(ValueError, match=r"X\[\d+\]: the oracle has changed the sample"):
+        remote(X, y, Changes())
+    with pytest.raises(RuntimeError, match="ValueError: with a lock"):
+        remote(X, y, Holds())
+
+
+def test_what_is_wrong_with_the_truths_is_found_first(client, rng):
+    X, y = make_choices(rng, n=40)
+    wrong = [*y[:33], len(X[33]), *y[34:]]
+    with pytest.raises(IndexError) as caught:
+        remote(X, wrong)
+    assert "X[33]" in caught.value.__notes__[0]
+    with pytest.raises(ValueError, match=r"X\[5\]: joint_feature returned shape \(3,\)"):
+        remote([*X[:5], X[5][:, :3], *X[6:]], y)
+
+
+def test_partitions_that_are_none_are_refused(client, rng):
+    import dask.array
+
+    X, y = make_choices(rng, n=8)
+    future = client.submit(same, X)
+    model = StructuredSVM(Choice())
+    with pytest.raises(ValueError, match="partition 0 has 8 samples in X and 7 in y"):
+        model.fit([future], [client.submit(same, y[1:])])
+    with pytest.raises(ValueError, match="X has 1 partitions and y has 2"):
+        model.fit([future], [future, future])
+    with pytest.raises(TypeError, match="partition 0: item 0 must be a pair"):
+        model.fit([client.submit(same, y)])
+    with pytest.raises(TypeError, match=r"X\[1\] must be a partition"):
+        model.fit([future, X], [future, future])
+    with pytest.raises(TypeError, match="partition 0 of y must be a list"):
+        model.fit([future], [client.submit(same, "labelings")])
+    with pytest.raises(TypeError, match=r"X must be a dask\.bag or a list"):
+        model.fit(dask.array.ones((8, 2)), y)
+    with pytest.raises(ValueError, match="target y is None"):
+        model.fit(X)
+    assert not hasattr(model, "w_")
+
+
+def in_a_task(X, y):
+    """Fit where no other worker may be waited for."""
+    import distributed
+
+    with joblib.parallel_config(backend="dask"):
+        w = fit(X, y).w_
+    try:
+        StructuredSVM(Choice()).fit([distributed.get_client().submit(same, X)])
+    except ValueError as error:
+        return w, str(error)
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_a_fit_in_a_task_stays_there(client, rng):
+    X, y = make_choices(rng, n=24)
+    tasks = [client.submit(in_a_task, X, y, pure=False) for _ in range(3)]
+    for w, error in client.gather(tasks):
+        np.testing.assert_array_equal(w, fit(X, y).w_)
+        assert "it would wait for itself" in error

@@ -1,0 +1,60 @@
+"""Searches on a Dask cluster, whose fits run on workers, over dates in real digits."""
+
+import sys
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.model_selection import GridSearchCV
+
+from sstruct import ChainSSVM, PathCV, StructuredSVM
+from sstruct._problems.oracle_workers import cloudpickle
+from sstruct.datasets import load_digit_dates
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+
+@pytest.fixture(scope="module")
+def dates():
+    return load_digit_dates(n_train=60, return_X_y=True)
+
+
+class Reading:
+    """Dates read digit by digit; labels of neighbours play no part."""
+
+    def joint_feature(self, x, y):
+        out = np.zeros((11, x.shape[1]))
+        np.add.at(out, y, x)
+        return out.ravel()
+
+    def loss(self, y_true, y):
+        return float(np.mean(y_true != y))
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        scores = x @ w.reshape(11, -1).T
+        if y_true is not None:
+            scores += loss_weight / len(x) * (np.arange(11) != y_true[:, None])
+        return scores.argmax(axis=1)
+
+
+LAMS = {"lam": [0.03, 0.3]}
+SEARCHES = [
+    GridSearchCV(ChainSSVM(random_state=0), LAMS, cv=2),
+    GridSearchCV(StructuredSVM(Reading(), max_iter=4, random_state=0), LAMS, cv=2),
+    PathCV(ChainSSVM(random_state=0), lams=[1.0, 0.1], cv=2),
+]
+
+
+@pytest.mark.parametrize("search", SEARCHES, ids=["grid of chains", "grid of an oracle", "path"])
+def test_searches_find_on_a_cluster_what_they_find_at_home(client, dates, search):
+    alone = search.fit(*dates)
+    results = {k: v for k, v in alone.cv_results_.items() if "test_score" in k}
+    best, weights = alone.best_params_, alone.best_estimator_.w_
+    with joblib.parallel_config(backend="dask"):
+        there = search.fit(*dates)
+    for name, values in results.items():
+        np.testing.assert_array_equal(there.cv_results_[name], values, err_msg=name)
+    assert there.best_params_ == best
+    np.testing.assert_array_equal(there.best_estimator_.w_, weights)

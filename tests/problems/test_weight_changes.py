@@ -1,0 +1,58 @@
+"""Weights sent as changes: the reader has the sender's bits, or says that it has not."""
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sstruct._problems.oracle_calls import frozen
+from sstruct._problems.weight_changes import CHANGED, WHOLE, ReceivedWeights, WeightChanges
+
+D = 6
+VALUES = st.sampled_from([0.0, -0.0, 1.0, -1.5, 1e-300, np.nextafter(1.0, 2.0)])
+CHANGES = st.lists(st.tuples(st.integers(0, D - 1), VALUES), max_size=D)
+
+
+def bits(w):
+    return w.view(np.int64).tolist()
+
+
+@given(st.lists(st.tuples(CHANGES, st.lists(st.booleans(), min_size=2, max_size=2)), max_size=12))
+def test_readers_have_the_senders_bits(rounds):
+    sender, w = WeightChanges(D), np.zeros(D)
+    readers = [[ReceivedWeights(), 0, np.full(D, np.nan)] for _ in range(2)]
+    for changes, asked in rounds:
+        for at, value in changes:
+            w[at] = value
+        version = sender.update(frozen(w))
+        for reader, looks in zip(readers, asked, strict=True):
+            if not looks:
+                continue
+            received, since, last = reader
+            index, values = sender.since(since)
+            n_changed = np.count_nonzero(w.view(np.int64) != last.view(np.int64))
+            if index is None:
+                assert since == 0 or CHANGED * n_changed >= WHOLE * D or n_changed < len(values)
+            else:
+                assert index.dtype == np.int32
+                assert CHANGED * len(index) < WHOLE * D
+            assert received.update(version, since, index, values)
+            assert bits(received.w) == bits(w)
+            assert not received.w.flags.writeable
+            reader[1:] = version, w.copy()
+
+
+def test_a_reader_that_has_missed_something_says_so():
+    sender = WeightChanges(D)
+    w = np.arange(float(D))
+    first = sender.update(frozen(w))
+    w[2] = 7
+    second = sender.update(frozen(w))
+    changes = sender.since(first)
+    np.testing.assert_array_equal(changes[0], [2])
+    fresh = ReceivedWeights()
+    assert not fresh.update(second, first, *changes)
+    assert fresh.update(second, 0, *sender.since(0))
+    # Twice does no harm; and the same weights are the same version.
+    assert fresh.update(second, first, *changes)
+    assert bits(fresh.w) == bits(w)
+    assert sender.update(frozen(w)) == second
