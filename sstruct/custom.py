@@ -7,6 +7,8 @@ from joblib import Parallel, delayed, effective_n_jobs
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._compiled_oracles import METHODS as COMPILED_METHODS
+from sstruct._compiled_oracles import compiled_predict, compiled_problem, is_compiled
 from sstruct._documentation import shares_documentation
 from sstruct._problems._callable import CallableProblem
 from sstruct._problems.oracle_calls import METHODS, OracleCalls, digest, frozen
@@ -57,7 +59,8 @@ class StructuredSVM(BaseSSVM):
             A number: what a call of ``argmax`` costs, in nanoseconds; default 1e6. Decides how
             many passes over cached labelings are made for each with the oracle.
 
-        Calls must not change their arguments, and return the same for the same.
+        Calls must not change their arguments, and return the same for the same. Or one in compiled
+        code: see :mod:`sstruct.extending`.
     <lam>
     rescaling : {"margin", "slack"}, default="margin"
         Whether wrong labelings are to score less than the true one by a margin of their loss, or
@@ -84,8 +87,8 @@ class StructuredSVM(BaseSSVM):
     <checkpoint>
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by
-        default processes). The results do not depend on it. Searches of slack rescaling call
-        their oracles one after another, whatever it is.
+        default processes); threads where the oracle is compiled. The results do not depend on it.
+        Searches of slack rescaling call Python oracles one after another, whatever it is.
     <random_state>
     <verbose>
 
@@ -206,7 +209,7 @@ class StructuredSVM(BaseSSVM):
         """Refuse an object that cannot be an oracle; return what a call of it counts for."""
         if isinstance(self.oracle, type):
             raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
-        for name in METHODS:
+        for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
             if not callable(getattr(self.oracle, name, None)):
                 raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
         work = getattr(self.oracle, "work", WORK)
@@ -245,41 +248,46 @@ class StructuredSVM(BaseSSVM):
         rows = np.flatnonzero(weights > 0).tolist()
         if not rows:
             raise ValueError("all samples have weight 0")
-        calls = OracleCalls(
-            self.oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows
-        )
+        kept = [samples[i] for i in rows], [truths[i] for i in rows], rows
         total = float(weights.sum())
-        workers = Workers(calls, self.n_jobs) if effective_n_jobs(self.n_jobs) > 1 else None
+        if is_compiled(self.oracle):
+            problem, data = compiled_problem(self.oracle, *kept)
+        else:
+            problem, data = self._python_problem(OracleCalls(self.oracle, *kept), work)
         return self._fit_problem(
-            CallableProblem(calls, oracle_work=work, workers=workers),
+            problem,
             weights[rows] / total,
             1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[
-                np.array(calls.digests),
-                np.concatenate([np.ravel(part) for part in _flat(calls.truths)]),
-                np.array([type(self.oracle).__qualname__, digest(_public(self.oracle)).hex()]),
-            ],
+            data=data,
             training=(X, y, sample_weight),
             attributes={"inference_": "oracle (exact)"},
         )
 
+    def _python_problem(self, calls, work):
+        """Return the problem, and arrays that tell its data from others."""
+        workers = Workers(calls, self.n_jobs) if effective_n_jobs(self.n_jobs) > 1 else None
+        return CallableProblem(calls, oracle_work=work, workers=workers), [
+            np.array(calls.digests),
+            np.concatenate([np.ravel(part) for part in _flat(calls.truths)]),
+            np.array([type(self.oracle).__qualname__, digest(_public(self.oracle)).hex()]),
+        ]
+
     def _options(self, solver, problem):
         options = super()._options(solver, problem)
-        # Oracles are Python's: they run in joblib's workers, not in threads of the solver.
-        options.n_jobs = 1
+        # Python's oracles run in joblib's workers, not in threads of the solver.
+        options.n_jobs = options.n_jobs if is_compiled(self.oracle) else 1
         return options
 
     def _look_back(self, problem, solution, attributes):
         """Say what is to be said of the oracle."""
-        calls = problem.calls
-        if solution.interruption is None:
+        if solution.interruption is None and not is_compiled(self.oracle):
             try:
-                for i in range(len(calls)):
-                    calls.check_unchanged(i)
+                for i in range(len(problem.calls)):
+                    problem.calls.check_unchanged(i)
             except ValueError as error:
                 solution = replace(solution, interruption=error)
         remarks = []
-        suboptimal = problem.counts()["suboptimal"]
+        suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
             inference = attributes["inference_"].rsplit(" (", 1)[0]
             attributes["inference_"] = f"{inference} (approximate)"
@@ -287,7 +295,7 @@ class StructuredSVM(BaseSSVM):
                 f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
                 "Objective and gap are what is known, and may be too small."
             )
-        if problem.n_wrong == 0:
+        if getattr(problem, "n_wrong", None) == 0:
             remarks.append(
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
@@ -320,7 +328,9 @@ class StructuredSVM(BaseSSVM):
         samples = _items(X, "X")
         w = frozen(self._w)
         n_tasks = min(effective_n_jobs(self.n_jobs), len(samples))
-        if n_tasks > 1:
+        if is_compiled(self.oracle):
+            n_tasks, found = 1, [compiled_predict(self.oracle, samples, w)]
+        elif n_tasks > 1:
             found = Parallel(n_jobs=self.n_jobs)(
                 delayed(_best)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
             )
@@ -349,7 +359,10 @@ class StructuredSVM(BaseSSVM):
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
         weights = check_weights(sample_weight, len(truths))
-        losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+        if is_compiled(self.oracle):
+            losses = self.oracle.losses(_items(X, "X"), truths, found)
+        else:
+            losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
         return float(1 - np.average(losses, weights=weights))
 
 
