@@ -18,6 +18,7 @@ from sstruct._solvers._scores cimport above_rounding, gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport CORRECTIVE, StepKind, take_visit_step
+from sstruct._solvers._stretches cimport shuffle_in_stretches
 from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert
 
@@ -35,6 +36,7 @@ cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
     UNIFORM       # n draws with replacement
     GAP           # n draws in proportion to the block gaps as last seen
+    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
 
 
 cdef struct Visit:
@@ -183,7 +185,7 @@ cdef Py_ssize_t draw_batch(
     cdef Py_ssize_t b, c
     cdef bint drawn
     for b in range(size):
-        if sampling == PERMUTATION:
+        if sampling == PERMUTATION or sampling == SEQUENTIAL:
             visits[b].block = state.order[begin + b]
         elif sampling == UNIFORM:
             drawn = True
@@ -272,6 +274,10 @@ def exact_pass(
         with nogil:
             if sampling == PERMUTATION:
                 random_shuffle(&state.random, &state.order[0], n)
+            elif sampling == SEQUENTIAL:
+                for b in range(n):
+                    state.order[b] = b
+                shuffle_in_stretches(&state.random, &state.order[0], n, n)
             while done < n and not late:
                 size = draw_batch(state, sampling, done, min(batch.size, n - done), batch.visits)
                 if size == 0:

@@ -26,7 +26,10 @@ SAMPLINGS = {
     "permutation": Sampling.PERMUTATION,
     "uniform": Sampling.UNIFORM,
     "gap": Sampling.GAP,
+    "sequential": Sampling.SEQUENTIAL,
 }
+# Those that visit every block in each pass.
+EACH_ONCE = ("permutation", "sequential")
 
 # Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
 KEEP = 10
@@ -167,7 +170,7 @@ class FrankWolfe(Solver):
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         stalled = quiet and self.visits_all
-        self.visits_all = options.sampling == "permutation" or quiet
+        self.visits_all = options.sampling in EACH_ONCE or quiet
         last = not in_time or stalled or self._spent()
         every = options.certificate_every
         if options.needs_gaps:
@@ -207,7 +210,9 @@ class FrankWolfe(Solver):
         begin, dual = self._spending(), state.dual
         keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
-        sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
+        sampling = SAMPLINGS[options.sampling]
+        if self.visits_all and options.sampling not in EACH_ONCE:
+            sampling = Sampling.PERMUTATION
         if not exact_pass(state, self.crew, step, sampling, options.cache, number, keep, deadline):
             return False
         if not options.multi_plane:
@@ -222,9 +227,11 @@ class FrankWolfe(Solver):
         Return False when the deadline came first.
         """
         state, step, number = self.state, STEPS[self.options.step], self.n_passes + 1
+        in_order = self.options.sampling == "sequential"
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
-            if not approximate_pass(state, step, k % FULL_EVERY == 0, number, KEEP, self.deadline):
+            of_all = k % FULL_EVERY == 0
+            if not approximate_pass(state, step, of_all, number, KEEP, self.deadline, in_order):
                 return False
             self.n_approximate += 1
             now = self._spending()
