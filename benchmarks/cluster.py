@@ -161,7 +161,7 @@ def main():
     for W in given.workers:
         with (
             LocalCluster(
-                n_workers=W, threads_per_worker=1, host="127.0.0.1", dashboard_address=None,
+                n_workers=W, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0",
                 silence_logs=50,
             ) as workers,
             Client(workers) as client,

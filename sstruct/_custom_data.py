@@ -3,6 +3,8 @@
 import numpy as np
 from joblib import effective_n_jobs
 
+from sstruct._compiled_oracles import compiled_problem, is_compiled
+from sstruct._problems._callable import CallableProblem
 from sstruct._problems.cluster import Cluster, ClusterCalls
 from sstruct._problems.cluster_parts import (
     PARTS,
@@ -34,19 +36,29 @@ def workers_for(n_jobs):
     return effective_n_jobs(n_jobs)
 
 
-def oracle_calls(oracle, X, y, sample_weight, n_jobs, overlap):
-    """Look at the samples.
+def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overlap):
+    """Look at the samples, and make a problem of those of positive weight.
 
     Returns
     -------
-    calls : OracleCalls
-        Over the samples of positive weight.
-    workers : Workers, Cluster or None
-    weights : ndarray of shape (len(calls),)
+    problem : BlockProblem
+    data : list of ndarray
+        Tell these samples and this oracle from others.
+    weights : ndarray of shape (problem.n_blocks,)
     total : float
         Of all weights.
     """
     client, partitioned = active_client(), is_partitioned(X)
+    if is_compiled(oracle):
+        if partitioned:
+            raise TypeError("partitions on a cluster are for oracles in Python")
+        samples, truths = _pairs(X, y)
+        weights, rows = _positive(sample_weight, len(samples))
+        kept = [samples[i] for i in rows], [truths[i] for i in rows], rows
+        problem, data = compiled_problem(oracle, *kept)
+        if batch_size is not None:
+            problem.batch_size = batch_size
+        return problem, data, weights[rows], float(weights.sum())
     if partitioned:
         if in_task():
             raise ValueError(
@@ -61,32 +73,45 @@ def oracle_calls(oracle, X, y, sample_weight, n_jobs, overlap):
         if n == 0:
             raise ValueError("X has 0 samples, expected at least 1")
     else:
-        if y is None:
-            raise ValueError(
-                "StructuredSVM requires y to be passed, but the target y is None: only partitions "
-                "may be of pairs (x, y)"
-            )
-        samples, truths = samples_of(X, "X"), samples_of(y, "y")
+        samples, truths = _pairs(X, y)
         n = len(samples)
-        if n != len(truths):
-            raise ValueError(f"X has {n} samples and y has {len(truths)}")
-    weights = check_weights(sample_weight, n)
-    rows = np.flatnonzero(weights > 0).tolist()
-    if not rows:
-        raise ValueError("all samples have weight 0")
-    total = float(weights.sum())
+    weights, rows = _positive(sample_weight, n)
     if partitioned or (client is not None and not in_task()):
         if not partitioned:
             client.wait_for_workers(1)
             parts, lengths = sent_parts(samples, truths, PARTS * len(client.nthreads()))
         workers = Cluster(client, oracle, choose(parts, lengths, weights))
-        return ClusterCalls(workers, oracle), workers, weights[rows], total
-    calls = OracleCalls(oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
-    workers = Workers(calls, n_jobs, overlap) if workers_for(n_jobs) > 1 else None
-    return calls, workers, weights[rows], total
+        calls = ClusterCalls(workers, oracle)
+    else:
+        calls = OracleCalls(oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
+        workers = Workers(calls, n_jobs, overlap) if workers_for(n_jobs) > 1 else None
+    problem = CallableProblem(calls, oracle_work=work, batch_size=batch_size, workers=workers)
+    return problem, _fingerprint(calls), weights[rows], float(weights.sum())
 
 
-def fingerprint_of(calls):
+def _pairs(X, y):
+    """Return samples and true labelings as lists."""
+    if y is None:
+        raise ValueError(
+            "StructuredSVM requires y to be passed, but the target y is None: only partitions "
+            "may be of pairs (x, y)"
+        )
+    samples, truths = samples_of(X, "X"), samples_of(y, "y")
+    if len(samples) != len(truths):
+        raise ValueError(f"X has {len(samples)} samples and y has {len(truths)}")
+    return samples, truths
+
+
+def _positive(sample_weight, n):
+    """Return the weights, and the places of those above 0."""
+    weights = check_weights(sample_weight, n)
+    rows = np.flatnonzero(weights > 0).tolist()
+    if not rows:
+        raise ValueError("all samples have weight 0")
+    return weights, rows
+
+
+def _fingerprint(calls):
     """Arrays that tell these samples and this oracle from others."""
     oracle = calls.oracle
     return [

@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._labels import encode, training_classes
 from sstruct._problems._multiclass import MulticlassProblem
-from sstruct._problems._rows import compressed
+from sstruct._problems._rows import AT_ONCE, compressed
 from sstruct._validation import check_weights, flat_labels, pack_rows
 from sstruct.losses import class_weights
 
@@ -80,7 +80,13 @@ def class_scores(estimator, X):
     """Return the packed rows and the score of each class, (n, K)."""
     check_is_fitted(estimator)
     rows = pack_rows(estimator, X, fitted=True)
-    return rows, safe_sparse_dot(rows.flat, estimator.coef_.T) + estimator.intercept_
+    # Some at a time: the product makes float64 copies of float32.
+    step = max(1, AT_ONCE // rows.n_features)
+    parts = [rows.flat]
+    if len(rows) > step:
+        parts = [rows.flat[a : a + step] for a in range(0, len(rows), step)]
+    scores = [safe_sparse_dot(part, estimator.coef_.T) + estimator.intercept_ for part in parts]
+    return rows, scores[0] if len(scores) == 1 else np.concatenate(scores)
 
 
 def one_label_decisions(estimator, X):

@@ -265,14 +265,23 @@ def _check_finite(nodes):
         assert_all_finite(values)
     except ValueError:
         if sparse.issparse(nodes.flat):
-            bad = np.flatnonzero(~np.isfinite(values))[0]
-            row = np.searchsorted(nodes.flat.indptr, bad, side="right") - 1
+            row = np.searchsorted(nodes.flat.indptr, _first_bad(values), side="right") - 1
         else:
-            row = np.flatnonzero(~np.isfinite(values).all(axis=1))[0]
+            row = _first_bad(values)
         i = nodes.sample_of(row)
         raise ValueError(
             f"X[{i}] contains NaN or infinity at node {row - nodes.offsets[i]}"
         ) from None
+
+
+def _first_bad(values, at_once=2**16):
+    """Index, along the first axis, of the first value that is not finite, or of its row."""
+    for first in range(0, len(values), at_once):
+        finite = np.isfinite(values[first : first + at_once])
+        bad = ~finite if finite.ndim == 1 else ~finite.all(axis=1)
+        if bad.any():
+            return first + int(np.argmax(bad))
+    raise AssertionError("all values are finite")
 
 
 def flat_labels(y, nodes, name):

@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sstruct._callbacks import CallbackSupport, FitTask
 from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
+from sstruct._out_of_core import auto_sampling
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.node_arguments import padded_bounds
 from sstruct._rescaling import check_rescaling, with_rescaling
@@ -290,7 +291,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if step == "auto":
             step = "corrective" if dear else "pairwise"
         if sampling == "auto":
-            sampling = "gap" if dear else "permutation"
+            sampling = auto_sampling(problem, dear)
         if cache == "auto":
             cache = dear
         return Options(

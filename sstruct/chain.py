@@ -67,10 +67,12 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         Step of an exact visit. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
         call is dear (20,000 multiply-adds and more by its sizes). Approximate visits are
         corrective, unless step is ``"fw"``.
-    sampling : {"auto", "uniform", "permutation", "gap"}, default="auto"
+    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
         Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
         every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
-        ``"auto"`` is ``"permutation"``, or ``"gap"`` where an oracle call is dear.
+        ``"sequential"``: each once, one 64th of the data after another. ``"auto"`` is that for
+        memory-mapped features beyond scikit-learn's ``working_memory``; else ``"permutation"``, or
+        ``"gap"`` where an oracle call is dear.
     cache : {"auto", True, False}, default="auto"
         Whether a cached labelling whose gap is large enough takes the place of an oracle call
         ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.

@@ -6,9 +6,10 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._custom_data import fingerprint_of, oracle_calls, samples_of, workers_for
+from sstruct._compiled_oracles import METHODS as COMPILED_METHODS
+from sstruct._compiled_oracles import compiled_predict, is_compiled
+from sstruct._custom_data import custom_problem, samples_of, workers_for
 from sstruct._documentation import shares_documentation
-from sstruct._problems._callable import CallableProblem
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.oracle_calls import METHODS, frozen
 from sstruct._validation import check_choice, check_number, check_weights
@@ -57,7 +58,8 @@ class StructuredSVM(BaseSSVM):
             A number: what a call of ``argmax`` costs, in nanoseconds; default 1e6. Decides how
             many passes over cached labelings are made for each with the oracle.
 
-        Calls must not change their arguments, and return the same for the same.
+        Calls must not change their arguments, and return the same for the same. Or one in compiled
+        code: see :mod:`sstruct.extending`.
     <lam>
     rescaling : {"margin", "slack"}, default="margin"
         Whether wrong labelings are to score less than the true one by a margin of their loss, or
@@ -84,8 +86,8 @@ class StructuredSVM(BaseSSVM):
     <checkpoint>
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by
-        default processes). The results do not depend on it. Searches of slack rescaling call
-        their oracles one after another, whatever it is.
+        default processes); threads where the oracle is compiled. The results do not depend on it.
+        Searches of slack rescaling call Python oracles one after another, whatever it is.
     batch_size : int or "auto", default="auto"
         Oracle calls at one w, between steps, and so the most workers that an exact pass keeps busy.
         ``"auto"``: an eighth of the samples, at most 64. Larger ones take more calls in all.
@@ -217,7 +219,7 @@ class StructuredSVM(BaseSSVM):
         """Refuse an object that cannot be an oracle; return what a call of it counts for."""
         if isinstance(self.oracle, type):
             raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
-        for name in METHODS:
+        for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
             if not callable(getattr(self.oracle, name, None)):
                 raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
         work = getattr(self.oracle, "work", WORK)
@@ -259,40 +261,42 @@ class StructuredSVM(BaseSSVM):
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
         work = self._check_oracle()
-        calls, workers, weights, total = oracle_calls(
-            self.oracle, X, y, sample_weight, self.n_jobs, self.overlap
-        )
+        if self.overlap and is_compiled(self.oracle):
+            raise ValueError("overlap=True does not go with a compiled oracle")
         size = None if isinstance(self.batch_size, str) else self.batch_size
-        problem = CallableProblem(calls, oracle_work=work, batch_size=size, workers=workers)
+        problem, data, weights, total = custom_problem(
+            self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap
+        )
         return self._fit_problem(
             problem,
             weights / total,
             1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=fingerprint_of(calls),
+            data=data,
             training=(X, y, sample_weight),
             attributes={"inference_": "oracle (exact)"},
         )
 
     def _options(self, solver, problem):
         options = super()._options(solver, problem)
+        options.overlap = bool(self.overlap)
+        if is_compiled(self.oracle):
+            return options
         # Oracles are Python's: they run in workers, not in threads of the solver; but threads may
         # wait for a cluster, each for the searches of a block of its own.
         cluster = getattr(problem.calls, "cluster", None)
         waits = cluster is not None and isinstance(problem, SlackProblem)
         options.n_jobs = cluster.n_workers if waits else 1
-        options.overlap = bool(self.overlap)
         return options
 
     def _look_back(self, problem, solution, attributes):
         """Say what is to be said of the oracle."""
-        calls = problem.calls
-        if solution.interruption is None:
+        if solution.interruption is None and not is_compiled(self.oracle):
             try:
-                calls.check_all_unchanged()
+                problem.calls.check_all_unchanged()
             except ValueError as error:
                 solution = replace(solution, interruption=error)
         remarks = []
-        suboptimal = problem.counts()["suboptimal"]
+        suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
             inference = attributes["inference_"].rsplit(" (", 1)[0]
             attributes["inference_"] = f"{inference} (approximate)"
@@ -300,7 +304,7 @@ class StructuredSVM(BaseSSVM):
                 f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
                 "Objective and gap are what is known, and may be too small."
             )
-        if problem.n_wrong == 0:
+        if getattr(problem, "n_wrong", None) == 0:
             remarks.append(
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
@@ -333,7 +337,9 @@ class StructuredSVM(BaseSSVM):
         samples = samples_of(X, "X")
         w = frozen(self._w)
         n_tasks = min(workers_for(self.n_jobs), len(samples))
-        if n_tasks > 1:
+        if is_compiled(self.oracle):
+            n_tasks, found = 1, [compiled_predict(self.oracle, samples, w)]
+        elif n_tasks > 1:
             found = Parallel(n_jobs=self.n_jobs)(
                 delayed(_best)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
             )
@@ -362,7 +368,10 @@ class StructuredSVM(BaseSSVM):
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
         weights = check_weights(sample_weight, len(truths))
-        losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+        if is_compiled(self.oracle):
+            losses = self.oracle.losses(samples_of(X, "X"), truths, found)
+        else:
+            losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
         return float(1 - np.average(losses, weights=weights))
 
 

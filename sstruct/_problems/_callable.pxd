@@ -11,7 +11,8 @@ cdef class CallableProblem(BlockProblem):
     cdef PlaneTable table
     cdef int64_t[::1] poor           # answers that were not the best known, of each block
     cdef int64_t[::1] wrong          # answers other than the truth
-    cdef dict notes                  # failure; open: whether answers may stay in the table
+    cdef dict notes                  # failure
+    cdef signed char[::1] open       # whether answers may stay in the table
     # Of this object.
     cdef PlaneTable passing          # answers of certificates: gone with the next block
     cdef Py_ssize_t passing_block
@@ -26,6 +27,7 @@ cdef class CallableProblem(BlockProblem):
     cdef object ahead_w
     cdef double ahead_loss_weight
 
+    cdef int share(self, CallableProblem other) except -1
     cdef const StoredPlane* plane(self, Py_ssize_t i, int32_t code) noexcept nogil
     cdef double score(
         self, const StoredPlane* plane, const double* w, double loss_weight,
@@ -36,4 +38,6 @@ cdef class CallableProblem(BlockProblem):
         self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
         const double* value) except? -1
     cdef Py_ssize_t subtract(self, truth, features) except -1
-    cdef int32_t ask(self, Py_ssize_t i, const double* w, double loss_weight) except? -1
+    cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight)
+    cdef int ask(
+        self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil

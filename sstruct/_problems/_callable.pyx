@@ -41,7 +41,6 @@ cdef class CallableProblem(BlockProblem):
 
     Attributes
     ----------
-    calls
     n_wrong : int
         Answers other than the truth.
     """
@@ -51,7 +50,8 @@ cdef class CallableProblem(BlockProblem):
         self.n_blocks, self.n_weights, self.max_code_size = len(calls), calls.n_weights, 1
         self.table = PlaneTable(self.n_blocks, self.n_weights)
         self.poor, self.wrong = np.zeros((2, self.n_blocks), dtype=np.int64)
-        self.notes = {"failure": None, "open": True}
+        self.notes = {"failure": None}
+        self.open = np.ones(1, dtype=np.int8)
         self.oracle_work = oracle_work
         self.batch_size = (
             max(1, min(64, self.n_blocks // 8)) if batch_size is None else batch_size)
@@ -71,12 +71,18 @@ cdef class CallableProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         cdef CallableProblem other = CallableProblem.__new__(CallableProblem)
-        other.calls, other.workers, other.table = self.calls, self.workers, self.table
-        other.poor, other.wrong, other.notes = self.poor, self.wrong, self.notes
-        other.n_blocks, other.n_weights, other.max_code_size = self.n_blocks, self.n_weights, 1
-        other.oracle_work, other.batch_size = self.oracle_work, self.batch_size
-        other._open()
+        other.share(self)
         return other
+
+    cdef int share(self, CallableProblem other) except -1:
+        """Take over what forks share with `other`."""
+        self.calls, self.workers, self.table = other.calls, other.workers, other.table
+        self.poor, self.wrong, self.notes = other.poor, other.wrong, other.notes
+        self.open = other.open
+        self.n_blocks, self.n_weights, self.max_code_size = other.n_blocks, other.n_weights, 1
+        self.oracle_work, self.batch_size = other.oracle_work, other.batch_size
+        self._open()
+        return 0
 
     @property
     def n_wrong(self):
@@ -86,6 +92,10 @@ cdef class CallableProblem(BlockProblem):
     def failure(self):
         """The exception that the oracle, or a look at its answer, has raised last."""
         return self.notes["failure"]
+
+    def _failed(self, error):
+        self.notes["failure"] = error
+        return error
 
     cdef const StoredPlane* plane(self, Py_ssize_t i, int32_t code) noexcept nogil:
         return &self.table.planes[i][code] if code >= 0 else &self.passing.planes[0][-code]
@@ -119,37 +129,31 @@ cdef class CallableProblem(BlockProblem):
         cdef const int32_t* index = NULL
         cdef const int32_t[::1] indices
         cdef const double[::1] values
-        cdef int32_t found
         if isinstance(taken, int):
-            found = self.table.with_hash(i, taken)
-            if found < 0:
-                raise RuntimeError(f"block {i}: a worker's answer is a plane that was never sent")
-            return found
+            return self.table.with_hash(i, taken)
         if self.calls.differences:
             indices, values, loss = taken
             size = values.shape[0]
-            return self.keep(
-                i, loss, size, &indices[0] if indices is not None and size > 0 else NULL,
-                &values[0] if size > 0 else NULL)
+            if indices is not None and size > 0:
+                index = &indices[0]
+            return self.keep(i, loss, size, index, &values[0] if size > 0 else NULL)
         loss = taken[1]
         size = self.subtract(self.calls.truths[i], taken[0])
-        if not self.calls.sparse and 2 * size >= self.n_weights:
-            size = self.n_weights
-        elif not self.calls.sparse:
+        if not self.calls.sparse:
+            if 2 * size >= self.n_weights:
+                return self.keep(i, loss, self.n_weights, NULL, &self.value[0])
             size = 0
             for j in range(self.n_weights):
                 if self.value[j] != 0:
                     self.value[size], self.index[size] = self.value[j], <int32_t> j
                     size += 1
-            index = &self.index[0] if size > 0 else NULL
-        else:
-            index = &self.index[0] if size > 0 else NULL
+        index = &self.index[0] if size > 0 else NULL
         return self.keep(i, loss, size, index, &self.value[0] if size > 0 else NULL)
 
     cdef int32_t keep(
             self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
             const double* value) except? -1:
-        if self.notes["open"]:
+        if self.open[0]:
             return self.table.put(i, loss, size, index, value)
         if self.passing_block != i:
             self.passing.retain(0, NULL, 0)
@@ -186,24 +190,31 @@ cdef class CallableProblem(BlockProblem):
             size += self.value[size] != 0
         return size
 
-    cdef int32_t ask(self, Py_ssize_t i, const double* w, double loss_weight) except? -1:
-        """Code of the labeling that the oracle finds."""
+    cdef int ask(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil:
+        """Write the code of the labeling that the oracle finds."""
+        with gil:
+            try:
+                code[0] = self.take(i, self.answer(i, w, loss_weight))
+            except Exception as error:
+                self.notes["failure"] = error
+                raise
+        return 0
+
+    cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
+        """Features and loss that a worker has found, or the oracle finds now."""
         cdef const double[::1] known
-        try:
-            if self.waiting is not None:
-                waiting, self.waiting = self.waiting, None
-                self.ahead.update(zip(self.asked, waiting()))
-            if self.ahead:
-                known = self.ahead_w
-                if (self.ahead_loss_weight != loss_weight
-                        or memcmp(&known[0], w, self.n_weights * sizeof(double)) != 0):
-                    self.ahead.clear()
-                elif i in self.ahead:
-                    return self.take(i, self.ahead.pop(i))
-            return self.take(i, self.calls.ask(i, self.weights_of(w), loss_weight))
-        except Exception as error:
-            self.notes["failure"] = error
-            raise
+        if self.waiting is not None:
+            waiting, self.waiting = self.waiting, None
+            self.ahead.update(zip(self.asked, waiting()))
+        if self.ahead:
+            known = self.ahead_w
+            if (self.ahead_loss_weight != loss_weight
+                    or memcmp(&known[0], w, self.n_weights * sizeof(double)) != 0):
+                self.ahead.clear()
+            elif i in self.ahead:
+                return self.ahead.pop(i)
+        return self.calls.ask(i, self.weights_of(w), loss_weight)
 
     cdef int ask_ahead(
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
@@ -230,19 +241,15 @@ cdef class CallableProblem(BlockProblem):
             OracleAnswer* answer) except -1 nogil:
         cdef int32_t k
         cdef double size = 0, best_size = 0, value
-        with gil:
-            code[0] = self.ask(i, w, loss_weight)
+        self.ask(i, w, loss_weight, code)
         self.last_w, self.last_loss_weight = w, loss_weight
         answer.value = self.score(self.plane(i, code[0]), w, loss_weight, &size)
-        answer.work = self.oracle_work
-        answer.exact = True
+        answer.work, answer.exact = self.oracle_work, True
         if code[0] != 0:
             self.wrong[i] += 1
         if answer.value < -REFUSED * size:
             with gil:
-                error = self.calls.wrong_value(i, answer.value)
-                self.notes["failure"] = error
-                raise error
+                raise self._failed(self.calls.wrong_value(i, answer.value))
         for k in range(self.table.counts[i]):
             if k == code[0] or not self.table.planes[i][k].used:
                 continue
@@ -344,7 +351,7 @@ cdef class CallableProblem(BlockProblem):
         return 0
 
     cpdef remember(self, bint kept):
-        self.notes["open"] = kept
+        self.open[0] = kept
 
     def counts(self):
         """Answers so far that were not the best known."""
@@ -372,10 +379,6 @@ cdef class CallableProblem(BlockProblem):
             np.asarray(count)[:] = kept[name]
         self.restore_planes(kept)
 
-    def weight_views(self, w):
-        """Name the parts of a weight vector: there is one."""
-        return {"w": w}
-
     def py_planes(self, Py_ssize_t i):
         """Return the planes of a block by code, each as (psi, loss)."""
         self._check_block(i)
@@ -384,10 +387,9 @@ cdef class CallableProblem(BlockProblem):
         found = {}
         for k in range(self.table.counts[i]):
             if self.table.planes[i][k].used:
-                psi = np.zeros(self.n_weights)
-                out = psi
+                out = np.zeros(self.n_weights)
                 plane_add(&self.table.planes[i][k], 1, &out[0])
-                found[k] = psi, self.table.planes[i][k].loss
+                found[k] = np.asarray(out), self.table.planes[i][k].loss
         return found
 
     def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):

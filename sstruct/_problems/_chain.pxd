@@ -8,7 +8,7 @@ from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 cdef class ChainProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
-    cdef FeatureRows features
+    cdef readonly FeatureRows features
     cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length

@@ -6,7 +6,7 @@ from sstruct._problems._rows cimport FeatureRows, sstruct_rows
 
 cdef class MulticlassProblem(BlockProblem):
     # Data, shared by forks.
-    cdef FeatureRows features
+    cdef readonly FeatureRows features
     cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int32_t[::1] labels
     cdef const double[:, ::1] cost   # K x KP

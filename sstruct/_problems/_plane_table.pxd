@@ -31,4 +31,4 @@ cdef class PlaneTable:
     cdef int squared_distance(
         self, const StoredPlane* a, const StoredPlane* b, double* scratch, double* out) except -1 nogil
     cdef bint holds(self, Py_ssize_t i, int32_t code) noexcept nogil
-    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) noexcept nogil
+    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) except -1

@@ -209,13 +209,13 @@ cdef class PlaneTable:
         out[0] = sstruct_squared_norm(scratch, self.n_weights)
         return 0
 
-    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) noexcept nogil:
-        """Number of the plane of that hash; -1: there is none."""
+    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) except -1:
+        """Number of the plane of that hash."""
         cdef int32_t k
         for k in range(self.counts[i]):
             if self.planes[i][k].used and self.planes[i][k].hash == h:
                 return k
-        return -1
+        raise RuntimeError(f"block {i}: a worker's answer is a plane that was never sent")
 
     def hashes(self, Py_ssize_t i):
         """Return the hashes of the planes of block i, the truth's first."""

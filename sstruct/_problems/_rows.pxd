@@ -34,4 +34,4 @@ cdef extern from "_kernels.h":
 cdef class FeatureRows:
     cdef sstruct_rows rows
     cdef tuple owners                # the arrays behind the pointers of `rows`
-    cdef readonly Py_ssize_t n_rows, n_features, n_stored
+    cdef readonly Py_ssize_t n_rows, n_features, n_stored, mapped_bytes

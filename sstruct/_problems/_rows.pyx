@@ -8,11 +8,15 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+import mmap
+
 import numpy as np
 from scipy import sparse
 
 # Below this share of nonzeros a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4
+# Entries of an array on disk that are looked at in one go.
+AT_ONCE = 2**22
 
 ctypedef fused real:
     float
@@ -44,7 +48,8 @@ cdef class FeatureRows:
         values = np.ascontiguousarray(values).reshape(-1)
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
-        if sparse.issparse(X) and (values == 1).all():
+        if sparse.issparse(X) and all(
+                (values[a:a + AT_ONCE] == 1).all() for a in range(0, len(values), AT_ONCE)):
             self.rows.kind, values = SSTRUCT_ONES, values[:0]
         self.rows.n_features = self.n_features
         self.rows.values = NULL
@@ -57,6 +62,7 @@ cdef class FeatureRows:
             double_ = values
             self.rows.values = &double_[0]
         self.owners = (values,)
+        self.mapped_bytes = values.nbytes if is_mapped(values) else 0
         if not sparse.issparse(X):
             return
         indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
@@ -73,11 +79,19 @@ cdef class FeatureRows:
         self.rows.indices = &columns[0]
         self.rows.indptr = &pointers[0]
         self.owners = (values, indices, indptr)
+        self.mapped_bytes += indices.nbytes if is_mapped(indices) else 0
+
+
+def is_mapped(array):
+    """Whether an array is a view of a file's memory map."""
+    while isinstance(array, np.ndarray) and not isinstance(array, np.memmap):
+        array = array.base
+    return isinstance(array, (np.memmap, mmap.mmap))
 
 
 def compressed(X):
-    """Return dense rows that are mostly zeros as CSR; anything else as it is."""
-    if sparse.issparse(X) or X.size == 0:
+    """Return dense rows that are mostly zeros as CSR; anything else, and what is on disk, as it is."""
+    if sparse.issparse(X) or X.size == 0 or is_mapped(X):
         return X
     sample = X[::max(len(X) // 1000, 1)]
     if np.count_nonzero(sample) > MAX_DENSITY * sample.size:

@@ -14,6 +14,7 @@ from sstruct._solvers._scratch cimport Scratch
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
+from sstruct._solvers._stretches cimport shuffle_in_stretches
 from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, labeling
 
@@ -26,23 +27,25 @@ cdef double LOOK_WORK = 1
 
 def approximate_pass(
         DualState state not None, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
-        double deadline):
+        double deadline, bint sequential=False):
     """Visit working sets alone, with corrective steps, or one Frank-Wolfe step where kind is FW.
 
     Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
     such gaps are skipped; blocks not visited so since their last exact visit never are.
+    `sequential`: in random order within stretches of the data, not in all.
     Returns whether the pass was complete.
     """
     cdef Watch watch = start_watch(deadline)
     cdef bint late = False
     with nogil:
-        approximate_visits(state, kind, all_blocks, number, keep, INFINITY, &watch, &late)
+        approximate_visits(
+            state, kind, all_blocks, number, keep, sequential, INFINITY, &watch, &late)
     return not late
 
 
 cdef Py_ssize_t approximate_visits(
         DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
-        double enough, Watch* watch, bint* late) except -1 nogil:
+        bint sequential, double enough, Watch* watch, bint* late) except -1 nogil:
     """The visits of a pass, until so much work is counted; return how many had a gap."""
     cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
     cdef double mean = 0
@@ -56,14 +59,16 @@ cdef Py_ssize_t approximate_visits(
             mean += state.working_gaps[i]
             n_known += 1
     mean = mean / n_known if n_known > 0 else 0
-    # In random order.
     for a in range(state.n_shared):
         i = state.shared[a]
         if all_blocks or state.working_gaps[i] > mean:
             state.visits[n_visits] = i
             n_visits += 1
     state.work += LOOK_WORK * state.n_shared
-    random_shuffle(&state.random, &state.visits[0], n_visits)
+    if sequential:
+        shuffle_in_stretches(&state.random, &state.visits[0], n_visits, n)
+    else:
+        random_shuffle(&state.random, &state.visits[0], n_visits)
     for a in range(n_visits):
         if state.work >= enough:
             break

@@ -22,6 +22,7 @@ from sstruct._solvers._scores cimport above_rounding, gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
 from sstruct._solvers._state cimport DualState
 from sstruct._solvers._steps cimport CORRECTIVE, StepKind, take_visit_step
+from sstruct._solvers._stretches cimport shuffle_in_stretches
 from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert
 
@@ -41,6 +42,7 @@ cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
     UNIFORM       # n draws with replacement
     GAP           # n draws in proportion to the block gaps as last seen
+    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
 
 
 cdef struct Visit:
@@ -189,7 +191,7 @@ cdef Py_ssize_t draw_batch(
     cdef Py_ssize_t b, c
     cdef bint drawn
     for b in range(size):
-        if sampling == PERMUTATION:
+        if sampling == PERMUTATION or sampling == SEQUENTIAL:
             visits[b].block = state.order[begin + b]
         elif sampling == UNIFORM:
             drawn = True
@@ -288,6 +290,10 @@ def exact_pass(
         with nogil:
             if sampling == PERMUTATION:
                 random_shuffle(&state.random, &state.order[0], n)
+            elif sampling == SEQUENTIAL:
+                for b in range(n):
+                    state.order[b] = b
+                shuffle_in_stretches(&state.random, &state.order[0], n, n)
             while done < n and not late:
                 size = draw_batch(state, sampling, done, min(batch.size, n - done), batch.visits)
                 if size == 0:
@@ -308,7 +314,8 @@ def exact_pass(
                         # Steps have been taken since: who shares dual weight is to be seen anew.
                         state.n_shared = -1
                         if approximate_visits(
-                                state, kind, False, number, keep, enough, &watch, &late) == 0:
+                                state, kind, False, number, keep, sampling == SEQUENTIAL, enough,
+                                &watch, &late) == 0:
                             break
                 crew.run(size)
                 for b in range(size):

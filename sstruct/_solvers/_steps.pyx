@@ -218,6 +218,9 @@ cdef double correct(
         far = state.known_distances(i, first + v) + first
         for k in range(count):
             score[k] -= half * (far[k] - near[k])
+        if alpha[v] > 0:
+            # An unclipped step makes them equal: which comes next is for their order, not rounding.
+            score[s] = score[v]
     if n_steps > 0:
         working_set.spread = -1
         state.dual += q * relax(state.scratch, alpha, count, gain)

@@ -26,7 +26,10 @@ SAMPLINGS = {
     "permutation": Sampling.PERMUTATION,
     "uniform": Sampling.UNIFORM,
     "gap": Sampling.GAP,
+    "sequential": Sampling.SEQUENTIAL,
 }
+# Those that visit every block in each pass.
+EACH_ONCE = ("permutation", "sequential")
 
 # Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
 KEEP = 10
@@ -173,7 +176,7 @@ class FrankWolfe(Solver):
         # What oracles have found at older weights says nothing of those after more steps.
         quiet = quiet and not (options.overlap and state.dual > dual)
         stalled = quiet and self.visits_all
-        self.visits_all = options.sampling == "permutation" or quiet
+        self.visits_all = options.sampling in EACH_ONCE or quiet
         last = not in_time or stalled or self._spent()
         every = options.certificate_every
         if options.needs_gaps:
@@ -213,7 +216,9 @@ class FrankWolfe(Solver):
         begin, dual = self._spending(), state.dual
         keep = KEEP if options.multi_plane or options.cache else 0
         step = STEPS[options.step]
-        sampling = Sampling.PERMUTATION if self.visits_all else SAMPLINGS[options.sampling]
+        sampling = SAMPLINGS[options.sampling]
+        if self.visits_all and options.sampling not in EACH_ONCE:
+            sampling = Sampling.PERMUTATION
         overlap = options.overlap and self.n_passes > 0
         meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
         if not exact_pass(
@@ -232,9 +237,11 @@ class FrankWolfe(Solver):
         Return False when the deadline came first.
         """
         state, step, number = self.state, STEPS[self.options.step], self.n_passes + 1
+        in_order = self.options.sampling == "sequential"
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
-            if not approximate_pass(state, step, k % FULL_EVERY == 0, number, KEEP, self.deadline):
+            of_all = k % FULL_EVERY == 0
+            if not approximate_pass(state, step, of_all, number, KEEP, self.deadline, in_order):
                 return False
             self.n_approximate += 1
             now = self._spending()

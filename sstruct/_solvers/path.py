@@ -64,7 +64,7 @@ from sstruct._solvers._rescale import (
     start_at_largest_losses,
 )
 from sstruct._solvers._state import squared_norm
-from sstruct._solvers.frank_wolfe import EXACT_WEIGHT, KEEP, SAMPLINGS, STEPS, FrankWolfe
+from sstruct._solvers.frank_wolfe import EACH_ONCE, EXACT_WEIGHT, KEEP, SAMPLINGS, STEPS, FrankWolfe
 from sstruct._solvers.piece import SHY, Piece
 from sstruct._solvers.status import Status
 
@@ -361,11 +361,13 @@ class PathSolver(FrankWolfe):
         in_turn = at is not None or self.visits_all
         complete = exact_pass(
             state, self.crew, STEPS[options.step],
-            Sampling.PERMUTATION if in_turn else SAMPLINGS[options.sampling],
+            Sampling.PERMUTATION
+            if in_turn and (at is not None or options.sampling not in EACH_ONCE)
+            else SAMPLINGS[options.sampling],
             options.cache and at is None, self.n_passes + 1, keep, self.deadline, at,
         )  # fmt: skip
         self.n_passes += 1
-        self.visits_all = options.sampling == "permutation"
+        self.visits_all = options.sampling in EACH_ONCE
         self.gained, self.spent = state.dual - dual, self._spending() - begin
         if options.schedule == "work":
             self.spent *= EXACT_WEIGHT

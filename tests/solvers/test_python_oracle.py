@@ -44,25 +44,36 @@ def run(problem, small, options, bounds=None):
     return seen, solver.solve()
 
 
-# Data without ties on the way. Where weight goes between labellings of a block many times at one w
-# (approximate passes with pairwise steps, corrective steps), exact line searches make ties, which
-# rounding decides: such ways part after a pass or two, and only their ends can be compared.
-@pytest.mark.parametrize("seed", [1, 2, 4])
+# Data without ties on the way. An exact line search between two labellings leaves equal scores:
+# a block that comes again before w has moved (drawn twice in a row, or last in a pass and first in
+# the next) has a tie, which rounding decides. Seeds are those without such a one.
 @pytest.mark.parametrize(
-    "step, sampling, multi_plane, batch",
+    "step, sampling, multi_plane, batch, cache, seeds",
     [
-        ("fw", "permutation", False, 1),
-        ("fw", "permutation", True, 1),
-        ("fw", "permutation", True, 3),
-        ("pairwise", "permutation", False, 1),
-        ("pairwise", "gap", False, 3),
-        ("away", "uniform", False, 1),
-        ("away", "uniform", False, 3),
+        ("fw", "permutation", False, 1, False, (4, 9)),
+        ("fw", "permutation", True, 3, False, (4, 9)),
+        ("pairwise", "permutation", False, 1, False, (4, 9)),
+        ("pairwise", "permutation", True, 1, False, (4, 9)),
+        ("pairwise", "permutation", True, 3, False, (4, 9)),
+        ("pairwise", "permutation", True, 1, True, (9, 12)),
+        ("pairwise", "gap", False, 3, False, (4, 9)),
+        ("away", "uniform", False, 1, False, (4, 9)),
+        ("away", "uniform", False, 3, False, (4, 9)),
+        ("corrective", "permutation", False, 1, False, (4, 9)),
+        ("corrective", "permutation", True, 1, False, (4, 9)),
+        ("corrective", "permutation", True, 3, False, (4, 9)),
+        ("corrective", "gap", True, 1, False, (4, 9)),
+        ("corrective", "gap", True, 3, False, (4, 9)),
+        ("corrective", "gap", True, 1, True, (4, 9)),
+        ("corrective", "gap", True, 3, True, (4, 9)),
     ],
 )
-def test_the_way_is_that_of_chains(step, sampling, multi_plane, batch, seed):
-    small = Small(np.random.default_rng(seed), n=14, lam=0.05, batch=batch)
-    options = Options(multi_plane=multi_plane, step=step, sampling=sampling, tol=1e-6, max_iter=6)
+@pytest.mark.parametrize("k", [0, 1])
+def test_the_way_is_that_of_chains(step, sampling, multi_plane, batch, cache, seeds, k):
+    small = Small(np.random.default_rng(seeds[k]), n=30, lam=0.05, batch=batch)
+    options = Options(
+        multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, tol=1e-6, max_iter=5
+    )
     truths = [block.labelings[block.truth] for block in small.terms]
     calls = OracleCalls(Enumeration(), small.terms, truths, list(range(len(truths))))
     chains, chain_solution = run(small.problem, small, options)

@@ -1,0 +1,72 @@
+#!/usr/bin/env python3
+"""What a call of an oracle costs beside the oracle: of C functions, and of Python methods.
+
+The oracle chooses one of five candidates (tests/estimators/choices.py and choice.c). CPU time of a
+call of the max-oracle, features, loss and bookkeeping included; best of some repeats.
+
+    python benchmarks/compiled_oracle.py [--features 4 100] [--calls 20000] [--json FILE]
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import numpy as np
+
+from sstruct._problems._callable import CallableProblem
+from sstruct._problems.oracle_calls import OracleCalls
+from tests.estimators.choices import Choice
+from tests.estimators.compiled_choices import compiled_choice
+
+SOURCE = Path(__file__).parents[1] / "tests" / "estimators" / "choice.c"
+
+
+def cost(problem, w, calls, repeats=3):
+    """Seconds of CPU time of a call of the max-oracle through the test door, the best of some."""
+    best = np.inf
+    for _ in range(repeats):
+        begin = time.process_time()
+        for k in range(calls):
+            problem.py_maximize(k % problem.n_blocks, w)
+        best = min(best, (time.process_time() - begin) / calls)
+    return best
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--features", type=int, nargs="+", default=[4, 100])
+    parser.add_argument("--calls", type=int, default=20000)
+    parser.add_argument("--json")
+    arguments = parser.parse_args()
+    rng = np.random.default_rng(0)
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        library = Path(folder) / "choice.so"
+        command = ["cc", "-O2", "-shared", "-fPIC", SOURCE, "-o", library]
+        subprocess.run(command, check=True)
+        for d in arguments.features:
+            X = [rng.standard_normal((5, d)) for _ in range(100)]
+            y = rng.integers(0, 5, 100).tolist()
+            w, rows_of = rng.standard_normal(d), list(range(100))
+            c = compiled_choice(library, d).problem(X, y, rows_of)
+            python = CallableProblem(OracleCalls(Choice(), X, y, rows_of))
+            # The door itself: a code, a tuple.
+            row = {
+                "features": d,
+                "c": cost(c, w, arguments.calls),
+                "python": cost(python, w, arguments.calls),
+            }
+            rows.append(row)
+            print(f"d = {d}: C {row['c'] * 1e6:.2f} us, Python {row['python'] * 1e6:.2f} us")
+    if arguments.json:
+        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,161 @@
+# Design:
+# (a) A structure that sstruct does not have: each sample is a sequence of L feature rows, and its
+#     labeling one interval [a, b) of them, perhaps empty. phi(x, y) = sum of the rows inside, and
+#     L(y) = the share of positions that are inside one interval and outside the other.
+# (b) A code is (a, b); that of the empty interval is (0, 0), so that no labeling has two codes.
+# (c) The max-oracle is the interval of largest sum (Kadane's algorithm), in O(L).
+"""The interval of a sequence: a problem compiled outside of sstruct."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct.extending cimport BlockProblem, OracleAnswer
+
+import numpy as np
+
+from sstruct.extending import decode
+
+
+cdef class IntervalProblem(BlockProblem):
+    """Sequences with one interval each.
+
+    Parameters
+    ----------
+    X : list of float64 arrays of shape (L_i, d)
+    y : list of (a, b) with 0 <= a < b <= L_i, or a == b == 0; None: to decode alone
+    """
+
+    cdef const double[:, ::1] rows       # of all sequences, one after another
+    cdef const int64_t[::1] offsets
+    cdef const int32_t[:, ::1] truths
+    cdef double[::1] score, difference   # scratch: of positions; of weights
+    cdef double outside                  # value of the empty interval
+
+    def __init__(self, X, y):
+        lengths = [len(x) for x in X]
+        self.rows = np.concatenate(X, dtype=np.float64)
+        self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.truths = np.zeros((len(X), 2), dtype=np.int32) if y is None else np.array(y, np.int32)
+        self.n_blocks, self.n_weights, self.max_code_size = len(X), self.rows.shape[1], 2
+        self.oracle_work = self.rows.shape[0] * self.n_weights / self.n_blocks
+        self.batch_size = 1
+        self.bounded = True                  # all answers are exact
+        for i in range(self.n_blocks):
+            self.check_code(i, self.truths[i])
+        self.make_scratch()
+
+    def make_scratch(self):
+        self.score = np.empty(np.max(np.diff(self.offsets)))
+        self.difference = np.empty(self.n_weights)
+
+    cpdef BlockProblem fork(self):
+        cdef IntervalProblem other = IntervalProblem.__new__(IntervalProblem)
+        other.rows, other.offsets, other.truths = self.rows, self.offsets, self.truths
+        other.n_blocks, other.n_weights, other.max_code_size = self.n_blocks, self.n_weights, 2
+        other.oracle_work, other.batch_size = self.oracle_work, self.batch_size
+        other.bounded = True
+        other.make_scratch()
+        return other
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        code[0], code[1] = self.truths[i, 0], self.truths[i, 1]
+        return 0
+
+    cdef double loss_at(self, Py_ssize_t i, Py_ssize_t l, bint inside) noexcept nogil:
+        """Share of the loss of position l, which is inside the labeling's interval or not."""
+        cdef bint truly = self.truths[i, 0] <= l < self.truths[i, 1]
+        return (inside != truly) / <double> (self.offsets[i + 1] - self.offsets[i])
+
+    cdef double row_score(self, Py_ssize_t r, const double* w) noexcept nogil:
+        cdef Py_ssize_t f
+        cdef double total = 0
+        for f in range(self.n_weights):
+            total += w[f] * self.rows[r, f]
+        return total
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t l, first = self.offsets[i], L = self.offsets[i + 1] - first
+        cdef Py_ssize_t begin = 0
+        cdef double best = 0, sum = 0, base
+        self.outside = 0
+        code[0] = code[1] = 0
+        for l in range(L):
+            # Relative to leaving the position outside.
+            base = loss_weight * self.loss_at(i, l, False)
+            self.outside += base
+            self.score[l] = (
+                self.row_score(first + l, w) + loss_weight * self.loss_at(i, l, True) - base)
+            if sum <= 0:
+                begin, sum = l, 0
+            sum += self.score[l]
+            if sum > best:
+                best = sum
+                code[0], code[1] = <int32_t> begin, <int32_t> l + 1
+        answer.value = self.outside + best
+        answer.work = L * (self.n_weights + 10.0)
+        answer.exact = True
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t k, l, first = self.offsets[i], L = self.offsets[i + 1] - first
+        for k in range(count):
+            # w NULL: from what the last `maximize` has left.
+            out[k] = self.outside if w == NULL else 0
+            for l in range(codes[k][0], codes[k][1]):
+                out[k] += self.score[l] if w == NULL else self.row_score(first + l, w)
+            if w != NULL:
+                for l in range(L):
+                    out[k] += loss_weight * self.loss_at(i, l, codes[k][0] <= l < codes[k][1])
+            work[0] += L if w == NULL else L * self.n_weights
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t l
+        out[0] = 0
+        for l in range(self.offsets[i + 1] - self.offsets[i]):
+            out[0] += self.loss_at(i, l, code[0] <= l < code[1])
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t k, l, f
+        for k in range(count):
+            for l in range(codes[k][0], codes[k][1]):
+                for f in range(self.n_weights):
+                    out[f] += coefficient[k] * self.rows[self.offsets[i] + l, f]
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t f
+        self.difference[:] = 0
+        self.exchange(i, a, b, 1.0, &self.difference[0])
+        out[0] = 0
+        for f in range(self.n_weights):
+            out[0] += self.difference[f] * self.difference[f]
+        return 0
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        empty = code[0] == code[1] == 0
+        if not empty and not 0 <= code[0] < code[1] <= self.offsets[i + 1] - self.offsets[i]:
+            raise ValueError(f"sample {i}: no interval [{code[0]}, {code[1]})")
+        return 0
+
+
+class Intervals:
+    """The oracle that StructuredSVM takes: what it asks of one in compiled code."""
+
+    def problem(self, X, y, rows):
+        return IntervalProblem(X, y)
+
+    def predict(self, X, w):
+        return [tuple(code) for code in decode(IntervalProblem(X, None), w).reshape(-1, 2).tolist()]
+
+    def losses(self, X, y, found):
+        problem = IntervalProblem(X, y)
+        return [problem.py_loss(i, np.array(code, np.int32)) for i, code in enumerate(found)]

@@ -1,0 +1,12 @@
+"""Build the module beside this file: python setup.py build_ext --inplace."""
+
+from Cython.Build import cythonize
+from setuptools import Extension, setup
+
+setup(
+    name="intervals",
+    ext_modules=cythonize(
+        [Extension("intervals", ["intervals.pyx"])],
+        compiler_directives={"language_level": 3, "boundscheck": False, "wraparound": False},
+    ),
+)

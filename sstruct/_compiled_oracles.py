@@ -1,0 +1,53 @@
+"""Oracles that bring a problem of their own, in compiled code: what StructuredSVM asks of them."""
+
+import numpy as np
+
+from sstruct._problems._block_problem import BlockProblem
+from sstruct._problems.oracle_calls import digest
+
+# In place of those that Python oracles have; see doc/extending.rst.
+METHODS = ("problem", "predict", "losses")
+
+
+def is_compiled(oracle):
+    """Whether an oracle brings a problem of its own."""
+    return hasattr(oracle, "problem")
+
+
+def compiled_problem(oracle, X, y, rows):
+    """Return the oracle's problem, looked at, and arrays that tell its data from others.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If it is no BlockProblem with a block a sample; if a true labeling is none, or has a loss.
+    """
+    problem = oracle.problem(X, y, rows)
+    name = type(oracle).__name__
+    if not isinstance(problem, BlockProblem):
+        raise TypeError(
+            f"{name}.problem returned {type(problem).__name__}, expected a BlockProblem"
+        )
+    if problem.n_blocks != len(X):
+        raise ValueError(f"{name}.problem has {problem.n_blocks} blocks for {len(X)} samples")
+    for size in ("n_weights", "max_code_size", "batch_size"):
+        if getattr(problem, size) < 1:
+            raise ValueError(f"{name}.problem has {size} {getattr(problem, size)}, expected >= 1")
+    for i, row in enumerate(rows):
+        loss = problem.py_loss(i, problem.py_truth(i))
+        if loss != 0:
+            raise ValueError(
+                f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
+            )
+    digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
+    return problem, [digests, np.array([type(oracle).__qualname__, str(problem.n_weights)])]
+
+
+def compiled_predict(oracle, X, w):
+    """Return the oracle's labelings, one a sample."""
+    found = oracle.predict(X, w)
+    if len(found) != len(X):
+        raise ValueError(
+            f"{type(oracle).__name__}.predict returned {len(found)} labelings for {len(X)} samples"
+        )
+    return found
