@@ -2,6 +2,7 @@
 
 import os
 import sys
+from copy import copy
 from itertools import pairwise
 
 import joblib
@@ -70,7 +71,7 @@ def partitions(client, X, y, kind):
     if kind == "bag":
         return dask.bag.from_sequence(list(zip(X, y)), npartitions=3), None
     if kind == "bags":
-        return tuple(dask.bag.from_sequence(list(v), npartitions=3).map(same) for v in (X, y))
+        return tuple(dask.bag.from_sequence(list(v), npartitions=3).map(copy) for v in (X, y))
     if kind == "delayed":
         return tuple([dask.delayed(part[k]) for part in parts] for k in (0, 1))
     if kind == "arrays":
