@@ -1,12 +1,12 @@
 """Prediction of chains: the problem of a fitted model, and the decoder for its transitions."""
 
-from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
 from sstruct._problems._decode import decode
 from sstruct._problems.node_arguments import weight_views
+from sstruct._threads import n_threads
 from sstruct._validation import pack_nodes
 from sstruct.base import BaseSSVM
 
@@ -43,13 +43,13 @@ class ChainDecoding(BaseSSVM):
         check_is_fitted(self)
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
-        n_threads, transitions = (
-            effective_n_jobs(self.n_jobs),
+        threads, transitions = (
+            n_threads(self.n_jobs),
             _as_sparse(self._views(), self._masks),
         )
         if transitions is None:
-            return nodes, decode(problem, w, n_threads)
-        return nodes, decode_sparse(problem, w, transitions, n_threads)
+            return nodes, decode(problem, w, threads)
+        return nodes, decode_sparse(problem, w, transitions, threads)
 
 
 def _as_sparse(views, masks):

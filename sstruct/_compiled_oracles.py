@@ -3,15 +3,17 @@
 import numpy as np
 
 from sstruct._problems._block_problem import BlockProblem
-from sstruct._problems.oracle_calls import digest
+from sstruct._problems.oracle_calls import digest, public
 
 # In place of those that Python oracles have; see doc/extending.rst.
 METHODS = ("problem", "predict", "losses")
+# Blocks that are asked about before a fit, to know the oracle again.
+PROBES = 4
 
 
 def is_compiled(oracle):
     """Whether an oracle brings a problem of its own."""
-    return hasattr(oracle, "problem")
+    return callable(getattr(oracle, "problem", None)) and not hasattr(oracle, "argmax")
 
 
 def compiled_problem(oracle, X, y, rows):
@@ -40,7 +42,22 @@ def compiled_problem(oracle, X, y, rows):
                 f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
             )
     digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
-    return problem, [digests, np.array([type(oracle).__qualname__, str(problem.n_weights)])]
+    names = np.array([type(oracle).__qualname__, digest(public(oracle)).hex()])
+    return problem, [digests, names, _answers(problem)]
+
+
+def _answers(problem):
+    """What tells an oracle from one of other functions: answers of some blocks at two w."""
+    blocks = np.linspace(0, problem.n_blocks - 1, min(PROBES, problem.n_blocks)).astype(int)
+    weights = np.zeros(problem.n_weights), 1 / np.arange(1.0, problem.n_weights + 1)
+    problem.remember(False)
+    try:
+        return np.array([problem.py_maximize(i, w)[1] for w in weights for i in blocks])
+    except Exception:
+        # It will fail in the fit, which keeps what it has by then.
+        return np.array([])
+    finally:
+        problem.remember(True)
 
 
 def compiled_predict(oracle, X, w):

@@ -15,7 +15,7 @@ from sstruct._problems.cluster_parts import (
     parts_there,
     sent_parts,
 )
-from sstruct._problems.oracle_calls import OracleCalls, digest
+from sstruct._problems.oracle_calls import OracleCalls, digest, public
 from sstruct._problems.oracle_workers import Workers
 from sstruct._problems.samples import items
 from sstruct._validation import check_weights
@@ -117,11 +117,5 @@ def _fingerprint(calls):
     return [
         np.array(calls.digests),
         np.array(calls.truth_digests),
-        np.array([type(oracle).__qualname__, digest(_public(oracle)).hex()]),
+        np.array([type(oracle).__qualname__, digest(public(oracle)).hex()]),
     ]
-
-
-def _public(oracle):
-    """Attributes of an oracle but those it keeps to itself, such as caches."""
-    found = getattr(oracle, "__dict__", {})
-    return {name: found[name] for name in sorted(found) if not name.startswith("_")}

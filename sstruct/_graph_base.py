@@ -3,7 +3,6 @@
 import numbers
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -13,6 +12,7 @@ from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._problems._decode import decode
 from sstruct._problems._explicit import explicit_where_cheaper
 from sstruct._problems.graph_arguments import PAIRWISE, attractive_edges
+from sstruct._threads import n_threads
 from sstruct._tree_search import TreeSearch
 from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
@@ -190,7 +190,7 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         method = _method(self._model, graphs, K)
         decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS)
         problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
-        return graphs.nodes, decode(problem, self._w, effective_n_jobs(self.n_jobs))
+        return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
 
     def _predicted(self, X):
         nodes, codes = self._predict_codes(X)

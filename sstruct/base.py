@@ -7,7 +7,6 @@ from dataclasses import asdict
 from hashlib import blake2b
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -30,6 +29,7 @@ from sstruct._solvers.solver import relative
 from sstruct._solvers.status import Status
 from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct._solvers.warm_start import rescaled
+from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
 
 PICKLE_FORMAT = 1
@@ -302,7 +302,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             schedule=self.schedule,
             average=self.average is True,
             pass_average=self.average == "auto",
-            n_jobs=effective_n_jobs(self.n_jobs),
+            n_jobs=n_threads(self.n_jobs),
             tol=self.tol,
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,

@@ -11,6 +11,7 @@ from sstruct._compiled_oracles import compiled_predict, is_compiled
 from sstruct._custom_data import custom_problem, samples_of, workers_for
 from sstruct._documentation import shares_documentation
 from sstruct._problems._slack import SlackProblem
+from sstruct._problems.cluster_parts import is_partitioned
 from sstruct._problems.oracle_calls import METHODS, frozen
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
@@ -94,7 +95,8 @@ class StructuredSVM(BaseSSVM):
     overlap : bool, default=False
         Whether cached labelings are visited while workers call the oracle, so that its answers are
         those for weights of up to a batch earlier. The results, other ones then, do not depend on
-        `n_jobs` either. Only with ``solver="mp-bcfw"``.
+        `n_jobs` either. Only with ``solver="mp-bcfw"`` and margin
+        rescaling.
     <random_state>
     <verbose>
 
@@ -122,8 +124,8 @@ class StructuredSVM(BaseSSVM):
     for those that have been of use lately: 8 d bytes each, or 12 bytes a nonzero where at least
     half are zero. Labelings themselves are not kept.
 
-    What the oracle returns is checked. An error names the sample and the call; the estimator then
-    has the attributes of the fit so far, as after Ctrl-C.
+    What the oracle returns in ``fit`` is checked. An error names the sample and the call; the
+    estimator then has the attributes of the fit so far, as after Ctrl-C.
 
     An exact oracle makes the certificate a certificate. Of one that is not, ``objective_`` and
     ``dual_gap_`` may be too small; answers that a cached labeling beats are replaced by it, counted
@@ -263,6 +265,8 @@ class StructuredSVM(BaseSSVM):
         work = self._check_oracle()
         if self.overlap and is_compiled(self.oracle):
             raise ValueError("overlap=True does not go with a compiled oracle")
+        if self.overlap and self.rescaling == "slack":
+            raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
         size = None if isinstance(self.batch_size, str) else self.batch_size
         problem, data, weights, total = custom_problem(
             self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap
@@ -326,7 +330,8 @@ class StructuredSVM(BaseSSVM):
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of n objects
+            Or an array or a table, of which rows are taken; not partitions on a cluster.
 
         Returns
         -------
@@ -334,6 +339,8 @@ class StructuredSVM(BaseSSVM):
             What ``oracle.argmax(x, w_)`` returns for each sample.
         """
         check_is_fitted(self)
+        if is_partitioned(X):
+            raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
         samples = samples_of(X, "X")
         w = frozen(self._w)
         n_tasks = min(workers_for(self.n_jobs), len(samples))
@@ -355,7 +362,8 @@ class StructuredSVM(BaseSSVM):
 
         Parameters
         ----------
-        X, y : as in :meth:`fit`
+        X, y : list of n objects
+            X as in :meth:`predict`.
         sample_weight : array-like of shape (n,), optional
 
         Returns

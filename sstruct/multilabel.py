@@ -1,7 +1,6 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -19,6 +18,7 @@ from sstruct._named_weights import GraphWeights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
 from sstruct._problems._decode import decode
 from sstruct._problems._label_marginals import label_marginals
+from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_weights, pack_rows
 from sstruct.base import BaseSSVM
 from sstruct.multiclass import MulticlassSSVM
@@ -333,7 +333,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
     def _label_sets(self, X):
         """Return the best sets as zeros and ones, (n, K)."""
         problem = self._problem(X)
-        codes = decode(problem, self._w, effective_n_jobs(self.n_jobs))
+        codes = decode(problem, self._w, n_threads(self.n_jobs))
         return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
 
     def _predict_codes(self, X):

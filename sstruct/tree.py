@@ -3,7 +3,6 @@
 from itertools import pairwise
 
 import numpy as np
-from joblib import effective_n_jobs
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
@@ -12,6 +11,7 @@ from sstruct._problems._decode import decode
 from sstruct._problems._tree import max_marginals
 from sstruct._problems.node_arguments import join_views, padded_bounds
 from sstruct._problems.tree_arguments import TreeModel
+from sstruct._threads import n_threads
 from sstruct._tree_data import pack_states, pack_trees
 from sstruct._validation import check_choice, check_weights
 from sstruct.base import BaseSSVM
@@ -320,7 +320,7 @@ class TreeSSVM(BaseSSVM):
 
     def _predict_states(self, X):
         trees, problem = self._decoder(X)
-        codes = decode(problem, self._w, effective_n_jobs(self.n_jobs))
+        codes = decode(problem, self._w, n_threads(self.n_jobs))
         return trees, codes.reshape(len(trees), -1)
 
     def predict(self, X):

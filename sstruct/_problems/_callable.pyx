@@ -20,8 +20,7 @@ from sstruct._problems._plane_table cimport PlaneTable, StoredPlane, plane_add, 
 
 import numpy as np
 
-# Shares of score and loss: what is better by less is rounding, perhaps that of float32; and where
-# the truth is better by more, an oracle is refused.
+# Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
 cdef double ROUNDING = 1e-6
 cdef double REFUSED = 1e-3
 
@@ -240,23 +239,24 @@ cdef class CallableProblem(BlockProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef int32_t k
-        cdef double size = 0, best_size = 0, value
+        cdef double size = 0, best_size = 0, value, first
         self.ask(i, w, loss_weight, code)
         self.last_w, self.last_loss_weight = w, loss_weight
         answer.value = self.score(self.plane(i, code[0]), w, loss_weight, &size)
-        answer.work, answer.exact = self.oracle_work, True
+        answer.work, answer.exact, first = self.oracle_work, True, answer.value
         if code[0] != 0:
             self.wrong[i] += 1
-        if answer.value < -REFUSED * size:
+        if first < -REFUSED * size:
             with gil:
-                raise self._failed(self.calls.wrong_value(i, answer.value))
+                raise self._failed(self.calls.wrong_value(i, first))
         for k in range(self.table.counts[i]):
-            if k == code[0] or not self.table.planes[i][k].used:
+            if not self.table.planes[i][k].used:
                 continue
             value = self.score(&self.table.planes[i][k], w, loss_weight, &best_size)
-            if value > answer.value + ROUNDING * (size + best_size):
-                answer.exact = False
-                answer.value, size, code[0] = value, best_size, k
+            if value > answer.value:
+                # The best known, even where it is better by what may be rounding.
+                answer.exact &= value <= first + ROUNDING * (size + best_size)
+                answer.value, code[0] = value, k
         answer.bound = answer.value
         if not answer.exact:
             self.poor[i] += 1
@@ -363,7 +363,7 @@ cdef class CallableProblem(BlockProblem):
 
     def restore_planes(self, kept):
         """Take back what `planes` gave."""
-        self.table.restore(kept)
+        self.table.restore(kept, not self.calls.sparse)
 
     def memory(self):
         """Return planes and counts."""

@@ -9,6 +9,7 @@
 # (d) Data and functions are laid out by c_functions.py.
 """A problem given by C functions."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport isfinite
 from libc.stdint cimport int32_t
@@ -65,6 +66,7 @@ cdef class CompiledProblem(CallableProblem):
         self.set_scratch()
         if self.has_labels:
             for i in range(self.n_blocks):
+                PyErr_CheckSignals()
                 self.compute_loss(i, &self.truths[self.offsets[i]], &loss)
                 if loss != 0:
                     raise samples.error(i, "loss", f"returned {loss:g} for the true labeling, expected 0")
@@ -234,6 +236,7 @@ cdef class CompiledProblem(CallableProblem):
         self._check_weights(w)
         found = []
         for i in range(self.n_blocks):
+            PyErr_CheckSignals()
             with nogil:
                 self.find(i, &w[0], 0, True)
             labeling = np.empty(self.offsets[i + 1] - self.offsets[i], dtype=np.int32)

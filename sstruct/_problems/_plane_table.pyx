@@ -262,8 +262,10 @@ cdef class PlaneTable:
             "plane_block": blocks, "plane_code": codes, "plane_size": sizes, "plane_dense": denses,
             "plane_loss": losses, "plane_value": values, "plane_index": indices}
 
-    def restore(self, kept):
+    def restore(self, kept, bint may_be_dense=True):
         """Take the planes of `export`, with their numbers, in place of all but the truths'.
+
+        may_be_dense : whether there is scratch to compare planes that are kept whole
 
         Raises
         ------
@@ -275,7 +277,7 @@ cdef class PlaneTable:
         cdef const signed char[::1] dense = kept["plane_dense"]
         cdef const double[::1] loss = kept["plane_loss"], value = kept["plane_value"]
         cdef const int32_t[::1] index = kept["plane_index"]
-        cdef Py_ssize_t a, n = block.shape[0], entry = 0, place = 0
+        cdef Py_ssize_t a, k, n = block.shape[0], entry = 0, place = 0
         cdef int64_t total = 0, n_indices = 0
         cdef const double* values
         cdef const int32_t* indices
@@ -291,7 +293,7 @@ cdef class PlaneTable:
                 total += size[a]
                 if not dense[a]:
                     n_indices += size[a]
-                elif size[a] not in (0, self.n_weights):
+                elif size[a] != 0 and not (may_be_dense and size[a] == self.n_weights):
                     fits = False
                 if a > 0 and (block[a], code[a]) <= (block[a - 1], code[a - 1]):
                     fits = False
@@ -303,6 +305,12 @@ cdef class PlaneTable:
         # same time is no table.
         if not fits or (n > 0 and np.max(code) > 2**20):
             raise ValueError("the arrays do not describe planes of this problem")
+        for a in range(n):
+            for k in range(1, 0 if dense[a] else size[a]):
+                if index[place + k] <= index[place + k - 1]:
+                    raise ValueError("the indices of a plane do not ascend")
+            place += 0 if dense[a] else size[a]
+        place = 0
         for a in range(self.n_blocks):
             self.retain(a, NULL, 0)
         for a in range(n):

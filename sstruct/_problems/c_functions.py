@@ -75,7 +75,7 @@ class PackedSamples:
         wanted, given = ELEMENTS[element], set()
         self.arrays = []
         for i, x in enumerate(X):
-            array = np.asarray(x, dtype=wanted)
+            array = np.asarray(x)
             if array.dtype.kind not in "biuf" or array.ndim == 0 or max(array.shape) >= 2**31:
                 raise TypeError(
                     f"X[{rows[i]}] has dtype {array.dtype} and shape {array.shape}, expected an "
@@ -83,6 +83,9 @@ class PackedSamples:
                 )
             if array.dtype.kind == "f" and not np.isfinite(array).all():
                 raise ValueError(f"X[{rows[i]}] contains NaN or infinity")
+            if wanted is np.int32:
+                self._check_integers(i, array)
+            array = array.astype(wanted or array.dtype.newbyteorder("="), copy=False)
             given.add((array.ndim, array.dtype))
             if len(given) > 1:
                 raise ValueError(
@@ -102,6 +105,14 @@ class PackedSamples:
 
     def __len__(self):
         return len(self.arrays)
+
+    def _check_integers(self, i, array):
+        """Refuse what a conversion to int32 would change."""
+        limits = np.iinfo(np.int32)
+        if array.dtype.kind == "f":
+            raise TypeError(f"X[{self.rows[i]}] has dtype {array.dtype}, expected integers")
+        if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
+            raise ValueError(f"X[{self.rows[i]}] has numbers that int32 cannot hold")
 
     def _numbers(self, name, rule):
         """Positive integers, one a sample: a constant, or a function of x."""

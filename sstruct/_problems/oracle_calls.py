@@ -117,6 +117,12 @@ class OracleCalls:
             )
         if is_sparse:
             index, value = _entries(found)
+            # scipy looks at no index; compiled code goes where it points.
+            if len(index) != len(value) or (len(index) and not 0 <= index.min() <= index.max() < d):
+                raise ValueError(
+                    f"{self._at(i, 'joint_feature')} returned entries outside 0 to {d - 1}"
+                )
+            index = index.astype(np.int32)
         else:
             # A copy: an oracle may hand out the same array again.
             value = np.array(found, dtype=np.float64)
@@ -211,7 +217,7 @@ class OracleCalls:
 
 
 def _entries(vector):
-    """Index, ascending and without double ones, and value of a sparse vector."""
+    """Index, ascending and without double ones, and value of a sparse vector, as copies."""
     vector = vector if vector.format == "csr" and vector.ndim == 2 else vector.tocoo()
     if vector.format == "csr":
         if not vector.has_canonical_format:
@@ -221,7 +227,13 @@ def _entries(vector):
     else:
         index, place = np.unique(vector.coords[-1], return_inverse=True)
         value = np.bincount(place, weights=vector.data, minlength=len(index))
-    return np.array(index, dtype=np.int32), np.array(value, dtype=np.float64)
+    return np.array(index), np.array(value, dtype=np.float64)
+
+
+def public(oracle):
+    """Attributes of an oracle but those it keeps to itself, such as caches."""
+    found = getattr(oracle, "__dict__", {})
+    return {name: found[name] for name in sorted(found) if not name.startswith("_")}
 
 
 def digest(value):

@@ -40,7 +40,7 @@ cdef Py_ssize_t MAX_LABELINGS = 1000
 
 cpdef enum Sampling:
     PERMUTATION   # every block once, in random order
-    UNIFORM       # n draws with replacement
+    UNIFORM       # n draws, none twice in a batch
     GAP           # n draws in proportion to the block gaps as last seen
     SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
 
@@ -189,17 +189,15 @@ cdef Py_ssize_t draw_batch(
         Visit* visits) noexcept nogil:
     """Choose the blocks of a batch, none twice; return how many: fewer where no gap is left."""
     cdef Py_ssize_t b, c
-    cdef bint drawn
     for b in range(size):
         if sampling == PERMUTATION or sampling == SEQUENTIAL:
             visits[b].block = state.order[begin + b]
         elif sampling == UNIFORM:
-            drawn = True
-            while drawn:
-                visits[b].block = random_below(&state.random, state.problem.n_blocks)
-                drawn = False
-                for c in range(b):
-                    drawn = drawn or visits[c].block == visits[b].block
+            # `order` is a permutation: its first places become the batch.
+            c = b + random_below(&state.random, state.problem.n_blocks - b)
+            visits[b].block = state.order[c]
+            state.order[c] = state.order[b]
+            state.order[b] = visits[b].block
         elif state.draws.total() > 0:
             visits[b].block = state.draws.draw(&state.random)
             state.draws.put(visits[b].block, 0)

@@ -314,3 +314,39 @@ def test_signatures_are_checked():
         CompiledOracle(argmax, LowLevelCallable(mixed), LowLevelCallable(loss), **keywords)
     with pytest.raises(ValueError, match="n_weights must be at least 1"):
         CompiledOracle(argmax, feature, LowLevelCallable(loss), n_weights=0, n_labels=2)
+
+
+def test_numbers_are_not_changed_by_their_conversion():
+    integer = ctypes.POINTER(ctypes.c_int32)
+    types = [
+        [integer if k == place else given for k, given in enumerate(found)]
+        for found, place in ((ARGMAX, 2), (JOINT_FEATURE, 1))
+    ]
+    functions = [
+        LowLevelCallable(ctypes.CFUNCTYPE(*given)(function))
+        for given, function in zip([*types, LOSS], (right_argmax, right_feature, right_loss))
+    ]
+    oracle = CompiledOracle(*functions, n_weights=2, n_labels=2, code_size=1, max_features=3)
+    numbers = [(10 * x).astype(int) for x in X]
+    assert fit(numbers, Y, oracle).converged_
+    for wrong, kind, message in (
+        (X[0], TypeError, r"X\[0\] has dtype float64, expected integers"),
+        (numbers[0] + 2**40, ValueError, r"X\[0\] has numbers that int32 cannot hold"),
+    ):
+        with pytest.raises(kind, match=message):
+            fit([wrong, *numbers[1:]], Y, oracle)
+    with pytest.raises(TypeError, match=r"X\[1\] has dtype complex128"):
+        fit([X[0], X[1] + 1j, *X[2:]], Y, oracle_of())
+    # Of another byte order: the same numbers.
+    np.testing.assert_array_equal(
+        fit([x.astype(">f8") for x in X], Y, oracle_of()).w_, fit(X, Y, oracle_of()).w_
+    )
+
+
+def test_a_warm_start_knows_another_oracle():
+    model = fit(X, Y, oracle_of(), warm_start=True)
+    assert fit(X, Y, oracle_of()).n_iter_ > 0
+    model.fit(X, Y)
+    model.set_params(oracle=oracle_of(loss=lambda *a: 3 * right_loss(*a)))
+    with pytest.raises(ValueError, match="warm_start"):
+        model.fit(X, Y)

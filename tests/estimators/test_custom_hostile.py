@@ -52,12 +52,26 @@ class Answers(Choice):
         return super().argmax(x, w, y_true, loss_weight)
 
 
+# scipy looks at no index.
+BEHIND, BEFORE = (sparse.csr_array(([1.0], [k], [0, 1]), shape=(1, 4)) for k in (7, -1))
 WRONG = [
     ("joint_feature", np.ones(3), ValueError, r"returned shape \(3,\), expected \(4,\)"),
     ("joint_feature", np.ones((4, 1)), ValueError, r"returned shape \(4, 1\), expected \(4,\)"),
     ("joint_feature", 1.0, ValueError, r"returned shape \(\), expected \(4,\)"),
     ("joint_feature", sparse.csr_array(np.ones((2, 4))), ValueError, r"returned shape \(2, 4\)"),
     ("joint_feature", np.array([1, np.nan, 0, 0]), ValueError, "returned nan at entry 1"),
+    (
+        "joint_feature",
+        sparse.csr_array(([1.0], [7], [0, 1]), shape=(1, 4)),
+        ValueError,
+        "returned entries outside 0 to 3",
+    ),
+    (
+        "joint_feature",
+        sparse.csr_array(([1.0], [-1], [0, 1]), shape=(1, 4)),
+        ValueError,
+        "returned entries outside 0 to 3",
+    ),
     ("joint_feature", sparse.csr_array([[0, 0, np.inf, 0]]), ValueError, "returned inf at entry 2"),
     ("joint_feature", ["a", "b", "c", "d"], TypeError, "returned dtype <U1, expected real"),
     ("joint_feature", np.ones(4, dtype=complex), TypeError, "returned dtype complex128"),

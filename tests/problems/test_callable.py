@@ -149,6 +149,7 @@ def test_codes_that_name_nothing_are_refused(rng):
         ("plane_index", lambda a: a - 100),
         ("plane_index", lambda a: a + 100),
         ("plane_index", lambda a: a[1:]),
+        ("plane_index", lambda a: a * 0),
         ("suboptimal_answers", lambda a: a[1:]),
     ],
 )
@@ -162,8 +163,18 @@ def test_corrupt_tables_are_refused(rng, name, change):
     CallableProblem(problem.calls).restore_memory(kept)
     with np.errstate(invalid="ignore"):
         kept[name] = change(kept[name])
-    with pytest.raises(ValueError, match="do not describe"):
+    with pytest.raises(ValueError, match=r"do not (describe|ascend)"):
         CallableProblem(problem.calls).restore_memory(kept)
+
+
+def test_planes_that_are_whole_are_none_of_sparse_features(rng):
+    _, problem = make(rng, (5, 4), 6, as_sparse=True)
+    _, whole = make(rng, (5, 4), 6)
+    whole.py_maximize(0, rng.standard_normal(6))
+    kept = whole.planes()
+    assert kept["plane_dense"].all()
+    with pytest.raises(ValueError, match="do not describe"):
+        problem.restore_planes(kept)
 
 
 def test_digests_tell_samples_apart():
