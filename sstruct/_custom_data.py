@@ -39,7 +39,7 @@ def workers_for(n_jobs):
 def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overlap, searches):
     """Look at the samples, and make a problem of those of positive weight.
 
-    searches: whether calls are made one after another, for several blocks at a time.
+    searches: whether each call of a block depends on the one before it.
 
     Returns
     -------
