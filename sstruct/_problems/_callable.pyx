@@ -200,8 +200,7 @@ cdef class CallableProblem(BlockProblem):
             try:
                 code[0] = self.take(i, self.answer(i, w, loss_weight))
             except Exception as error:
-                self.failures.append(error)
-                raise
+                raise self._failed(error)
         return 0
 
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
@@ -235,8 +234,7 @@ cdef class CallableProblem(BlockProblem):
                     self.waiting = self.workers.start(
                         self.asked, self.ahead_w, loss_weight, self.table.hashes)
                 except Exception as error:
-                    self.failures.append(error)
-                    raise
+                    raise self._failed(error)
         return 0
 
     cdef int maximize(
@@ -287,8 +285,7 @@ cdef class CallableProblem(BlockProblem):
                             and plane.loss <= upper * (h + slack)):
                         raise self.calls.outside(i, plane.loss, h, lower, upper)
             except Exception as error:
-                self.failures.append(error)
-                raise
+                raise self._failed(error)
         answer.work, answer.exact, answer.value = self.oracle_work, True, 0
         if found[0]:
             answer.value = margin - plane_product(plane, w) + loss_weight * plane.loss
