@@ -16,7 +16,7 @@ from sstruct._problems.cluster_parts import (
     sent_parts,
 )
 from sstruct._problems.oracle_calls import OracleCalls, digest, public
-from sstruct._problems.oracle_workers import Workers
+from sstruct._problems.oracle_workers import Workers, for_searches
 from sstruct._problems.samples import items
 from sstruct._validation import check_weights
 
@@ -36,8 +36,10 @@ def workers_for(n_jobs):
     return effective_n_jobs(n_jobs)
 
 
-def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overlap):
+def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overlap, searches):
     """Look at the samples, and make a problem of those of positive weight.
+
+    searches: whether each call of a block depends on the one before it.
 
     Returns
     -------
@@ -84,7 +86,11 @@ def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overla
         calls = ClusterCalls(workers, oracle)
     else:
         calls = OracleCalls(oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
-        workers = Workers(calls, n_jobs, overlap) if workers_for(n_jobs) > 1 else None
+        workers = None
+        if workers_for(n_jobs) > 1 and searches:
+            calls = for_searches(calls, n_jobs)
+        elif workers_for(n_jobs) > 1:
+            workers = Workers(calls, n_jobs, overlap)
     problem = CallableProblem(calls, oracle_work=work, batch_size=batch_size, workers=workers)
     return problem, _fingerprint(calls), weights[rows], float(weights.sum())
 

@@ -88,7 +88,8 @@ class StructuredSVM(BaseSSVM):
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by
         default processes); threads where the oracle is compiled. The results do not depend on it.
-        Searches of slack rescaling call Python oracles one after another, whatever it is.
+        With slack rescaling each searches in a block of its own. ``solver="ssg"`` calls Python
+        oracles one after another, but for its certificates.
     batch_size : int or "auto", default="auto"
         Oracle calls at one w, between steps, and so the most workers that an exact pass keeps busy.
         ``"auto"``: an eighth of the samples, at most 64. Larger ones take more calls in all.
@@ -269,8 +270,9 @@ class StructuredSVM(BaseSSVM):
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
         size = None if isinstance(self.batch_size, str) else self.batch_size
         problem, data, weights, total = custom_problem(
-            self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap
-        )
+            self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap,
+            self.rescaling == "slack",
+        )  # fmt: skip
         return self._fit_problem(
             problem,
             weights / total,
@@ -285,11 +287,9 @@ class StructuredSVM(BaseSSVM):
         options.overlap = bool(self.overlap)
         if is_compiled(self.oracle):
             return options
-        # Oracles are Python's: they run in workers, not in threads of the solver; but threads may
-        # wait for a cluster, each for the searches of a block of its own.
-        cluster = getattr(problem.calls, "cluster", None)
-        waits = cluster is not None and isinstance(problem, SlackProblem)
-        options.n_jobs = cluster.n_workers if waits else 1
+        # Oracles are Python's: they run in workers, not in threads of the solver. But searches take
+        # a thread each, which makes their calls or waits for the worker that does.
+        options.n_jobs = problem.calls.n_threads if isinstance(problem, SlackProblem) else 1
         return options
 
     def _look_back(self, problem, solution, attributes):

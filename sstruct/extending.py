@@ -53,8 +53,9 @@ class CompiledOracle:
     function; memory that it should not have touched cannot be. Samples are converted to contiguous
     arrays of type T (``void``: their own), without a copy where they are.
 
-    Copies share the functions; they cannot be pickled. A subclass whose ``__reduce__`` loads the
-    library again can.
+    Copies share the functions. To pickle one, or a model with it, raises TypeError, and so do grid
+    searches in other processes; in threads they run. A subclass whose ``__reduce__`` loads the
+    library again can be pickled.
 
     Examples
     --------
@@ -116,6 +117,16 @@ class CompiledOracle:
     def __deepcopy__(self, memo):
         # Functions have no parts to copy, and clone asks.
         return self
+
+    def __copy__(self):
+        return self
+
+    def __reduce__(self):
+        raise TypeError(
+            f"{type(self).__name__} cannot be pickled: its functions are those of this process. "
+            "Fit and search in it (n_jobs=None, or joblib's threading backend), or give a subclass "
+            "a __reduce__ that loads the library again"
+        )
 
     def _problem(self, X, y, rows):
         packed = PackedSamples(X, y, rows, self._element, self.n_weights, *self._sizes)

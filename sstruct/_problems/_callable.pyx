@@ -18,6 +18,8 @@ from libc.string cimport memcmp
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._plane_table cimport PlaneTable, StoredPlane, plane_add, plane_product
 
+import sys
+
 import numpy as np
 
 # Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
@@ -49,7 +51,7 @@ cdef class CallableProblem(BlockProblem):
         self.n_blocks, self.n_weights, self.max_code_size = len(calls), calls.n_weights, 1
         self.table = PlaneTable(self.n_blocks, self.n_weights)
         self.poor, self.wrong = np.zeros((2, self.n_blocks), dtype=np.int64)
-        self.notes = {"failure": None}
+        self.failures = []
         self.open = np.ones(1, dtype=np.int8)
         self.oracle_work = oracle_work
         self.batch_size = (
@@ -76,7 +78,7 @@ cdef class CallableProblem(BlockProblem):
     cdef int share(self, CallableProblem other) except -1:
         """Take over what forks share with `other`."""
         self.calls, self.workers, self.table = other.calls, other.workers, other.table
-        self.poor, self.wrong, self.notes = other.poor, other.wrong, other.notes
+        self.poor, self.wrong, self.failures = other.poor, other.wrong, other.failures
         self.open = other.open
         self.n_blocks, self.n_weights, self.max_code_size = other.n_blocks, other.n_weights, 1
         self.oracle_work, self.batch_size = other.oracle_work, other.batch_size
@@ -89,11 +91,12 @@ cdef class CallableProblem(BlockProblem):
 
     @property
     def failure(self):
-        """The exception that the oracle, or a look at its answer, has raised last."""
-        return self.notes["failure"]
+        """The exception on its way, where it is the oracle's: threads may raise several."""
+        error = sys.exc_info()[1]
+        return error if any(error is one for one in self.failures) else None
 
     def _failed(self, error):
-        self.notes["failure"] = error
+        self.failures.append(error)
         return error
 
     cdef const StoredPlane* plane(self, Py_ssize_t i, int32_t code) noexcept nogil:
@@ -196,8 +199,7 @@ cdef class CallableProblem(BlockProblem):
             try:
                 code[0] = self.take(i, self.answer(i, w, loss_weight))
             except Exception as error:
-                self.notes["failure"] = error
-                raise
+                raise self._failed(error)
         return 0
 
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
@@ -231,8 +233,7 @@ cdef class CallableProblem(BlockProblem):
                     self.waiting = self.workers.start(
                         self.asked, self.ahead_w, loss_weight, self.table.hashes)
                 except Exception as error:
-                    self.notes["failure"] = error
-                    raise
+                    raise self._failed(error)
         return 0
 
     cdef int maximize(
@@ -284,8 +285,7 @@ cdef class CallableProblem(BlockProblem):
                             and plane.loss <= upper * (h + slack)):
                         raise self.calls.outside(i, plane.loss, h, lower, upper)
             except Exception as error:
-                self.notes["failure"] = error
-                raise
+                raise self._failed(error)
         answer.work, answer.exact, answer.value = self.oracle_work, True, 0
         if found[0]:
             answer.value = margin - plane_product(plane, w) + loss_weight * plane.loss

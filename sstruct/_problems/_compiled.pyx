@@ -18,8 +18,6 @@ from libc.stdlib cimport qsort
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._problems._callable cimport CallableProblem
 
-import sys
-
 import numpy as np
 
 from sstruct._problems.c_functions import capsule_of
@@ -59,7 +57,7 @@ cdef class CompiledProblem(CallableProblem):
     def __init__(self, samples, functions, *, oracle_work, batch_size=None):
         cdef Py_ssize_t i
         cdef double loss = 0
-        self.samples, self.functions, self.failures = samples, functions, []
+        self.samples, self.functions = samples, functions
         self._take_data()
         # An object of the kind that CallableProblem asks for errors, and the sizes.
         CallableProblem.__init__(self, samples, oracle_work=oracle_work, batch_size=batch_size)
@@ -95,21 +93,11 @@ cdef class CompiledProblem(CallableProblem):
 
     cpdef BlockProblem fork(self):
         cdef CompiledProblem other = CompiledProblem.__new__(CompiledProblem)
-        other.samples, other.functions, other.failures = self.samples, self.functions, self.failures
+        other.samples, other.functions = self.samples, self.functions
         other._take_data()
         other.share(self)
         other.set_scratch()
         return other
-
-    def _failed(self, error):
-        self.failures.append(error)
-        return error
-
-    @property
-    def failure(self):
-        """The exception on its way, where it is a function's: threads may raise several."""
-        error = sys.exc_info()[1]
-        return error if any(error is one for one in self.failures) else None
 
     cdef int find(
             self, Py_ssize_t i, const double* w, double loss_weight, bint plain) except -1 nogil:

@@ -312,6 +312,11 @@ class ClusterCalls(OracleCalls):
 
     differences = True
 
+    @property
+    def n_threads(self):
+        """A thread of the caller for each of the workers: it waits for it."""
+        return self.cluster.n_workers
+
     def __init__(self, cluster, oracle):
         self.cluster, self.oracle = cluster, oracle
         self.rows = [row for part in cluster.parts for row in part.rows]

@@ -40,9 +40,12 @@ class OracleCalls:
         Of each sample, so that a change is noticed.
     differences : bool
         Whether ``ask`` returns planes, or their hashes, in place of features and losses; here no.
+    n_threads : int
+        Threads that may call ``ask`` and ``ask_between`` at the same time, to some purpose.
     """
 
     differences = False
+    n_threads = 1
 
     def __init__(self, oracle, X, y, rows, form=(None, False)):
         self.oracle, self.X, self.y, self.rows = oracle, X, y, rows

@@ -1,15 +1,19 @@
 """Oracle calls in joblib's workers: data sent once, answers in the order of the questions."""
 
+import copy
 import os
 import tempfile
 import weakref
 from collections import OrderedDict
+from functools import partial
 from itertools import pairwise
 from uuid import uuid4
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from joblib.parallel import get_active_backend
+from joblib.parallel import LokyBackend, get_active_backend
+
+from sstruct._problems.oracle_calls import OracleCalls
 
 try:
     import cloudpickle
@@ -75,6 +79,65 @@ class Workers:
         )
         self.under_way = found
         return lambda: [answer for answers in found for answer in answers]
+
+
+class Processes:
+    """Ask in joblib's worker processes, one call at a time for each thread that asks.
+
+    For searches, whose next question is the last answer's: joblib's ``Parallel`` would have them
+    wait for one another. Of joblib's backends that start processes, for loky.
+
+    Parameters
+    ----------
+    workers : Workers
+        That have sent the data.
+    """
+
+    def __init__(self, workers):
+        self.workers, n = workers, workers.n_workers
+        # A copy: `Parallel` takes its pool from a backend where it ends.
+        self.backend = copy.copy(get_active_backend()[0])
+        self.backend.configure(n_jobs=n, parallel=Parallel(n_jobs=n))
+        # Before joblib 1.5 under another name.
+        self.submit = getattr(self.backend, "submit", None) or self.backend.apply_async
+
+    def ask(self, name, i, w, *args):
+        """Return what the method `name` of `OracleCalls` returns."""
+        # Bytes: an array of a megabyte would go through a file.
+        task = partial(_ask_once, self.workers.token, self.workers.path, name, i, w.tobytes(), args)
+        return self.submit(task).result()
+
+
+class CallsInProcesses(OracleCalls):
+    """`OracleCalls` whose answers come from worker processes, for several threads at a time."""
+
+    def __init__(self, calls, workers):
+        vars(self).update(vars(calls))
+        self.processes, self.n_threads = Processes(workers), workers.n_workers
+
+    def ask(self, *args):
+        return self.processes.ask("ask", *args)
+
+    def ask_between(self, *args):
+        return self.processes.ask("ask_between", *args)
+
+
+def for_searches(calls, n_jobs):
+    """Return calls that as many threads ask as there are workers, where the backend is for that.
+
+    Threads then make the calls themselves; processes are waited for, each by a thread.
+    """
+    n_workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
+    if n_workers > 1 and getattr(backend, "supports_sharedmem", False):
+        calls.n_threads = n_workers
+    elif n_workers > 1 and isinstance(backend, LokyBackend):
+        calls = CallsInProcesses(calls, Workers(calls, n_jobs))
+    return calls
+
+
+def _ask_once(token, path, name, i, w, args):
+    """Task of a worker."""
+    return getattr(_calls(token, path), name)(i, np.frombuffer(w), *args)
 
 
 def _ask(token, path, blocks, w, loss_weight):

@@ -7,13 +7,14 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import joblib
 import numpy as np
 import pytest
 from scipy import LowLevelCallable
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from sstruct import StructuredSVM
+from sstruct import PathCV, StructuredSVM
 from sstruct.extending import CompiledOracle
 from tests.estimators.choices import Choice, make_choices, terms
 from tests.estimators.compiled_choices import (
@@ -106,12 +107,65 @@ def test_habits_of_estimators(rng, library):
     assert clone(model).oracle is oracle
     assert copy.deepcopy(model).predict(X[:1])[0].tolist() == model.predict(X[:1])[0].tolist()
     assert len(cross_val_score(clone(model), X, y, cv=3)) == 3
-    with pytest.raises((TypeError, ValueError), match=r"pickle|capsule|pointers"):
+    assert copy.copy(oracle) is oracle
+    with pytest.raises(TypeError, match="CompiledOracle cannot be pickled: its functions"):
         pickle.dumps(model)
     warm = fit(X, y, oracle, tol=1e-2, warm_start=True)
     warm.set_params(tol=1e-8).fit(X, y)
     with pytest.raises(ValueError, match="warm_start"):
         warm.fit(X[:-1], y[:-1])
+
+
+class Reloading(CompiledOracle):
+    """One that loads its library again where it is unpickled."""
+
+    def __reduce__(self):
+        return reloaded, (self.path,)
+
+
+def reloaded(path):
+    oracle = compiled_choice(path, 4)
+    oracle.__class__, oracle.path = Reloading, path
+    return oracle
+
+
+def test_searches(rng, library):
+    X, y = make_choices(rng)
+    lams, found = [1.0, 0.1, 0.001], []
+    for oracle in (InOrder(), compiled_choice(library, 4, work=WORK)):
+        model = StructuredSVM(oracle, random_state=0, tol=1e-4)
+        # In this process: in its main thread, or several.
+        for n_jobs in (None, 2):
+            with joblib.parallel_config(backend="threading"):
+                for search in (
+                    GridSearchCV(model, {"lam": lams}, cv=3, n_jobs=n_jobs),
+                    PathCV(model, lams=lams, cv=3, n_jobs=n_jobs),
+                ):
+                    search.fit(X, y)
+                    scores = [search.cv_results_[f"split{k}_test_score"] for k in range(3)]
+                    found.append((scores, search.best_estimator_.w_, search.predict(X).tolist()))
+    for k in range(2, len(found)):
+        for a, b in zip(found[k], found[k % 2], strict=True):
+            np.testing.assert_array_equal(np.squeeze(a), np.squeeze(b))
+
+
+def test_a_subclass_that_loads_its_library_can_be_pickled(rng, library):
+    X, y = make_choices(rng)
+    model = fit(X, y, reloaded(str(library)), tol=1e-3)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.predict(X)[3].tolist() == model.predict(X)[3].tolist()
+
+
+@pytest.mark.slow
+def test_searches_in_processes_say_that_they_cannot(rng, library):
+    X, y = make_choices(rng)
+    model = StructuredSVM(compiled_choice(library, 4), random_state=0)
+    with (
+        joblib.parallel_config(backend="loky"),
+        pytest.raises(pickle.PicklingError) as caught,
+    ):
+        GridSearchCV(model, {"lam": [0.1, 1.0]}, cv=2, n_jobs=2).fit(X, y)
+    assert "CompiledOracle cannot be pickled" in str(caught.value.__cause__)
 
 
 def test_functions_of_cffi(rng, library):

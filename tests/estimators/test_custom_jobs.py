@@ -1,6 +1,9 @@
 """StructuredSVM's oracle in joblib's workers: the same bits, errors as they are, data sent once."""
 
 import os
+import sys
+import threading
+import time
 
 import joblib
 import numpy as np
@@ -15,6 +18,7 @@ from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 
 # Worker processes need not find the tests.
 oracle_workers.cloudpickle.register_pickle_by_value(choices)
+oracle_workers.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def fit(X, y, oracle=None, **parameters):
@@ -78,15 +82,44 @@ def test_processes_change_no_bit(rng, as_sparse):
         assert_same_bits(fit(X, y, Scaled(), n_jobs=2, max_iter=1), alone)
 
 
-def test_slack_rescaling_and_paths_change_no_bit(rng):
+class Meets(ConstrainedChoice):
+    """Leaves a file for each worker that calls, and waits until `n` are there."""
+
+    def __init__(self, folder, n):
+        super().__init__()
+        self.folder, self.n = folder, n
+
+    def constrained_argmax(self, *args, **keywords):
+        with open(os.path.join(self.folder, f"{os.getpid()}-{threading.get_ident()}"), "w"):
+            end = time.monotonic() + 60
+        while len(os.listdir(self.folder)) < self.n and time.monotonic() < end:
+            time.sleep(0.001)
+        return super().constrained_argmax(*args, **keywords)
+
+
+@pytest.mark.parametrize("backend, n_jobs", [("threading", 2), ("threading", 4), ("loky", 2)])
+def test_searches_of_slack_rescaling_take_all_workers(rng, tmp_path, backend, n_jobs):
     X, y = make_choices(rng, n=40)
     alone = fit(X, y, ConstrainedChoice(), rescaling="slack")
+    with joblib.parallel_config(backend=backend):
+        there = fit(X, y, Meets(str(tmp_path), n_jobs), rescaling="slack", n_jobs=n_jobs)
+        assert_same_bits(there, alone)
+        callers = {tuple(name.split("-")) for name in os.listdir(tmp_path)}
+        assert len(callers) >= n_jobs
+        assert (str(os.getpid()) in {pid for pid, _ in callers}) == (backend == "threading")
+        # By queries of argmax, of sparse features.
+        options = {"rescaling": "slack", "solver": "fw", "max_iter": 2}
+        there, alone = (fit(X, y, Choice(True), n_jobs=n, **options) for n in (n_jobs, None))
+    assert_same_bits(there, alone)
+    assert "bisecting" in alone.inference_
+
+
+def test_paths_change_no_bit(rng):
+    X, y = make_choices(rng, n=16)
     with joblib.parallel_config(backend="threading"):
-        assert_same_bits(fit(X, y, ConstrainedChoice(), rescaling="slack", n_jobs=2), alone)
         model = StructuredSVM(Choice(), random_state=0)
         path, with_jobs = (
-            ssvm_path(model.set_params(n_jobs=n), X[:16], y[:16], eps=0.2, lam_min=0.05)
-            for n in (None, 2)
+            ssvm_path(model.set_params(n_jobs=n), X, y, eps=0.2, lam_min=0.05) for n in (None, 2)
         )
     np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
     for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
@@ -109,18 +142,19 @@ class Wrong(Choice):
         return -1.0 if y == 5 and y != y_true else super().loss(y_true, y)
 
 
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
 @pytest.mark.parametrize("backend", ["threading", pytest.param("loky", marks=pytest.mark.slow)])
-def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend):
+def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling):
     X, y = make_choices(rng, n=40)
     with joblib.parallel_config(backend=backend, n_jobs=2):
-        model = StructuredSVM(Fails(), lam=0.02, tol=1e-6, random_state=0)
+        model = StructuredSVM(Fails(), lam=0.02, rescaling=rescaling, tol=1e-6, random_state=0)
         with pytest.raises(Trouble) as caught:
             model.fit(X, y)
         assert caught.value.args == ("six", 6)
         assert "argmax of the oracle at X[" in caught.value.__notes__[0]
         assert model.status_ == "INTERRUPTED"
         with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0"):
-            fit(X, y, Wrong())
+            fit(X, y, Wrong(), rescaling=rescaling)
 
 
 def test_data_are_sent_once(rng, monkeypatch):

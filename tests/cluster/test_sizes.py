@@ -1,0 +1,46 @@
+"""Clusters of three and four workers of two threads: the bits of a fit at home."""
+
+import sys
+
+import joblib
+import pytest
+
+from sstruct._problems.oracle_workers import cloudpickle
+from tests.estimators import choices
+from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.test_custom_jobs import assert_same_bits, fit
+
+cloudpickle.register_pickle_by_value(choices)
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+FITS = [
+    (Choice(), {}),
+    (Choice(as_sparse=True), {"overlap": True, "batch_size": 11}),
+    (ConstrainedChoice(), {"rescaling": "slack"}),
+]
+
+
+@pytest.mark.parametrize(
+    "processes",
+    [pytest.param(False, id="threads"), pytest.param(True, id="processes", marks=pytest.mark.slow)],
+)
+def test_the_size_of_a_cluster_changes_no_bit(rng, processes):
+    distributed = pytest.importorskip("distributed")
+    X, y = make_choices(rng, n=40)
+    alone = [fit(X, y, oracle, **options) for oracle, options in FITS]
+    with (
+        distributed.LocalCluster(
+            n_workers=3, threads_per_worker=2, processes=processes, protocol="tcp://",
+            host="127.0.0.1", dashboard_address=":0", silence_logs=50,
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        for n_workers in (3, 4):
+            cluster.scale(n_workers)
+            client.wait_for_workers(n_workers, timeout=60)
+            assert list(client.nthreads().values()) == [2] * n_workers
+            for there, (oracle, options) in zip(alone, FITS):
+                with joblib.parallel_config(backend="dask"):
+                    assert_same_bits(fit(X, y, oracle, **options), there)
