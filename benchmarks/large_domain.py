@@ -2,8 +2,9 @@
 """GDMM beside Frank-Wolfe and subgradient methods where there are many labels.
 
     python benchmarks/large_domain.py [--panels pos characters bibtex rcv1] [--limit 60]
+        [--figure panels.png]
     python benchmarks/large_domain.py --domain [45 300 1000 3000] [--methods gdmm mp-bcfw bcfw]
-        [--tokens 5000] [--limit 300] [--every 2]
+        [--tokens 5000] [--limit 300] [--factor-limit 60] [--every 2] [--figure domain.png]
 
 Panels, after the paper's: English part-of-speech tags (Universal Dependencies, words alone as
 features), make_large_domain_sequences (`--labels` labels, 86 dense features), bibtex, and a subset
@@ -15,21 +16,26 @@ objective is that of the relaxation over the local polytope, for all methods.
 After passes the objective and the error on the test part are computed off the clock. Certificates
 of gdmm, one in `--every` passes, are part of it and on the clock; other methods make none. Seconds
 are CPU seconds of one thread. A fit ends at relative gap 0.001, after ``--limit`` seconds, or after
-the pass under way then; so the limit may be overrun by a pass.
+the pass under way then; so the limit may be overrun by a pass. ``--factor-limit`` is another limit
+for gdmm and soft-bcfw; with --domain there may be a ``--limit`` for each K.
 
 --domain: one model a number of labels, the same number of training tokens; gdmm with ``--parts``
 label parts (1: every label is searched at every visit of a pass with searches). For each K and
 method: seconds to test errors above the least one of all methods, and to shares of the best lower
-bound of all; "-": not reached. The objective is not computed there: a pass of dense Viterbi takes
-longer than all else.
+bound of all; "-": not reached. Then, of gdmm and each other method, the seconds of both to the
+highest bound and the least error that both reach. The objective is not computed there: a pass of
+dense Viterbi takes longer than all else.
 
-Writes tables to the screen and JSON into --output.
+Writes tables to the screen, JSON into --output, and with --figure a plot: a row a panel or K, on
+the left the best objective (solid) and lower bound (dashed) so far, on the right the test error,
+against seconds.
 """
 
 import argparse
 import gzip
 import json
 import os
+import re
 import time
 import warnings
 from dataclasses import replace
@@ -65,7 +71,7 @@ NEVER = 10**9
 LEAST_GAP = 1e-3
 # A pass is looked at when so many times as much time has gone by as at the last one looked at: the
 # objective of label sets, a pass of the decoder, may take longer than a hundred passes of the fit.
-SPACING = {"chains": 1.03, "sets": 1.4}
+SPACING = {"chains": 1.1, "sets": 1.4}
 # --domain: what is to be reached, errors above the least one and shares of the best bound.
 ABOVE = (0.05, 0.02, 0.01)
 SHARES = (0.5, 0.65, 0.8, 0.9, 0.95)
@@ -210,9 +216,27 @@ def reach(rows, good):
     return next((row["seconds"] for row in rows if good(row)), None)
 
 
+def meeting(curves, a, b):
+    """Compare two methods by seconds to the highest bound and the least error that both reach."""
+    rows = [curves[a], curves[b]]
+    dual = min(max(row["dual"] for row in each) for each in rows)
+    error = max(min(row["error"] for row in each) for each in rows)
+    to_dual = [reach(each, lambda row: row["dual"] >= dual) for each in rows]
+    to_error = [reach(each, lambda row: row["error"] <= error) for each in rows]
+    print(f"{a} and {b} to the bound {dual:.5g}:{''.join(map(shown, to_dual))}, "
+          f"to the error {error:.4f}:{''.join(map(shown, to_error))}", flush=True)  # fmt: skip
+    return {"methods": [a, b], "dual": dual, "seconds_to_dual": to_dual,
+            "error": error, "seconds_to_error": to_error}  # fmt: skip
+
+
 def shown(seconds):
     """Seconds as a cell."""
     return f"{seconds:10.2f}" if seconds is not None else f"{'-':>10}"
+
+
+def limit_of(method, limit, arguments):
+    """Seconds of a fit."""
+    return arguments.factor_limit or limit if method in OF_FACTORS else limit
 
 
 def panels(arguments):
@@ -230,7 +254,8 @@ def panels(arguments):
         print(f"\n{name}\n{'method':16}{'looks':>8}{'seconds':>10}{'objective':>12}{'bound':>12}"
               f"{'error':>9}{'least':>9}")  # fmt: skip
         for method in arguments.methods:
-            rows = Run(estimator, parts, method, arguments.limit, arguments.every).curve()
+            limit = limit_of(method, arguments.limit[0], arguments)
+            rows = Run(estimator, parts, method, limit, arguments.every).curve()
             report[name][method] = rows
             last, errors = rows[-1], [row["error"] for row in rows]
             primal, dual = min(r["primal"] for r in rows), max(r["dual"] for r in rows)
@@ -242,16 +267,17 @@ def panels(arguments):
 def domains(arguments):
     """Seconds against the number of labels."""
     report = {}
-    for K in arguments.domain:
+    limits = arguments.limit * (len(arguments.domain) if len(arguments.limit) == 1 else 1)
+    for K, limit in zip(arguments.domain, limits, strict=True):
         # Sequences have 14.5 tokens in the mean.
         parts = characters(max(round(arguments.tokens / 14.5), 2), K)
         estimator = ChainSSVM(loss="hamming-count", classes=range(K))
         curves = {}
         for method in arguments.methods:
-            run = Run(
-                estimator, parts, method, arguments.limit, arguments.every, False, arguments.parts
-            )  # fmt: skip
-            curves[method] = run.curve()
+            curves[method] = Run(
+                estimator, parts, method, limit_of(method, limit, arguments), arguments.every,
+                primal=False, n_parts=arguments.parts,
+            ).curve()  # fmt: skip
         error = min(row["error"] for rows in curves.values() for row in rows)
         dual = max(row["dual"] for rows in curves.values() for row in rows)
         report[K] = {"error": error, "dual": dual, "parts": arguments.parts, "curves": curves}
@@ -265,7 +291,41 @@ def domains(arguments):
             print(f"{method:10}" + "".join(map(shown, times))
                   + f"{rows[-1]['seconds']:10.2f}{min(row['error'] for row in rows):9.4f}"
                   f"{rows[-1]['dual']:11.5g}", flush=True)  # fmt: skip
+        report[K]["meetings"] = [
+            meeting(curves, a, b) for a in curves for b in curves if a in OF_FACTORS and a != b
+        ]
     return report
+
+
+def draw(curves, target):
+    """Plot rows of methods by panels: {panel: {method: rows}}."""
+    try:
+        import matplotlib
+    except ImportError:
+        print("matplotlib is missing: no plot")
+        return
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(
+        len(curves), 2, figsize=(11, 3.4 * len(curves)), squeeze=False, layout="constrained"
+    )
+    for (left, right), (title, methods) in zip(axes, curves.items(), strict=True):
+        for i, (method, rows) in enumerate(methods.items()):
+            seconds = [row["seconds"] for row in rows]
+            primal = np.fmin.accumulate([row["primal"] for row in rows])
+            dual = np.fmax.accumulate([row["dual"] for row in rows])
+            primal[~np.isfinite(primal)] = dual[~np.isfinite(dual)] = np.nan
+            left.plot(seconds, primal, color=f"C{i}")
+            left.plot(seconds, dual, "--", color=f"C{i}")
+            right.plot(seconds, [row["error"] for row in rows], color=f"C{i}", label=method)
+        left.set(title=title, xscale="log", yscale="symlog", ylabel="objective and bound")
+        right.set(title=title, xscale="log", ylabel="test error")
+        right.legend(fontsize="small")
+    for ax in axes[-1]:
+        ax.set_xlabel("CPU seconds")
+    figure.savefig(target, dpi=100)
+    plt.close(figure)
 
 
 def main():
@@ -277,22 +337,27 @@ def main():
     parser.add_argument("--labels", type=int, default=300)
     parser.add_argument("--domain", type=int, nargs="*")
     parser.add_argument("--tokens", type=int, default=5000)
-    parser.add_argument("--limit", type=float, default=60.0)
+    parser.add_argument("--limit", type=float, nargs="+", default=[60.0])
+    parser.add_argument("--factor-limit", type=float)
     parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--every", type=int, default=5)
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--figure", type=Path, help="write a plot there")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     arguments.output.mkdir(parents=True, exist_ok=True)
     if arguments.domain is None:
         name, report = "large_domain", panels(arguments)
+        curves = report
     else:
         arguments.domain = arguments.domain or [45, 300, 1000, 3000]
         name, report = "large_domain_labels", domains(arguments)
+        curves = {f"K = {K}": found["curves"] for K, found in report.items()}
     found = {"machine": machine(), "report": report}
-    (arguments.output / f"{name}.json").write_text(
-        json.dumps(found, indent=1).replace("-Infinity", "null")
-    )
+    text = re.sub("-?Infinity|NaN", "null", json.dumps(found, indent=1))
+    (arguments.output / f"{name}.json").write_text(text)
+    if arguments.figure is not None:
+        draw(curves, arguments.figure)
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options = self._options(solver, problem)
         bounds = self._bounds(problem)
-        bar = progress(self.verbose, self.tol, self.max_iter)
+        bar = progress(self.verbose, solver, self.tol, self.max_iter)
 
         def as_fitted(solution):
             return self._fitted_attributes(solution, lam, solver, attributes)

@@ -128,7 +128,8 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0
-        1: progress bar with the gap (needs tqdm); 2: a line a pass, to the logger ``sstruct``.
+        1: progress bar with the solver and the gap (needs tqdm); 2: a line a pass, to the logger
+        ``sstruct``.
 
     Attributes
     ----------

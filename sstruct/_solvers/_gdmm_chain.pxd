@@ -18,7 +18,8 @@ cdef class ChainFactors:
     cdef const double[:, ::1] boundary_penalty
     cdef readonly Py_ssize_t n_blocks, n_rows, n_labels, n_node_weights, n_edges
     cdef Py_ssize_t KP, bias_at, start_at, end_at
-    cdef readonly bint bias, boundaries, transitions, masked
+    cdef readonly bint transitions, masked
+    cdef bint bias, boundaries
     cdef double[::1] mass             # C_i = q_i / lam of each block
     cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
     # State. Edge r is the one between rows r - 1 and r.
@@ -56,6 +57,5 @@ cdef class ChainFactors:
     cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil
     cdef int visit_node(
         self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil
-    cdef int visit_edge(
-        self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil
+    cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil
     cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil

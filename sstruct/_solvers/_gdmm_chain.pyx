@@ -3,10 +3,11 @@
 #     variables: alpha of a node, beta of an edge, in a shifted simplex of mass C_i (ALGORITHMS 1.1,
 #     with a C for every block, and all of lam in it). w = sum x alpha, v = sum beta; the messages
 #     at an edge's ends hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
-# (b) A visit to a chain takes each node, then each edge, then moves the multipliers; with a search
-#     the best label or pair that is not active joins first. Nodes are minimised exactly: their
-#     block's Hessian is Q I. Edges take steps by the same program with a safe majoriser: the largest
-#     number of active pairs in a row, and in a column, for rho (M'M).
+# (b) A visit to a chain takes each node, then each edge, then moves the multipliers.
+#     The best pair that is not active joins an edge first, the best few labels a node in passes
+#     with a search. Nodes are minimised exactly: their block's Hessian is Q I. Edges take steps by
+#     the same program with a safe majoriser: the largest number of active pairs in a row, and in a
+#     column, for rho (M'M).
 # (c) A label may join if its gradient is above that of one whose mass could go to it; that is the
 #     optimality condition. What ends without mass leaves.
 # (d) Messages are lists of labels that are, or were, active at the edge or at its node.
@@ -155,7 +156,7 @@ cdef class ChainFactors:
                 for l in range(self.length[b]):
                     self.visit_node(b, l, parts, search)
                 for l in range(1, self.length[b] if pairs is not None else 1):
-                    self.visit_edge(pairs, b, l, True)
+                    self.visit_edge(pairs, b, l)
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
@@ -323,34 +324,31 @@ cdef class ChainFactors:
                 self.send(source, &self.label[0], n_changed, -1)
         return 0
 
-    cdef int visit_edge(
-            self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l, bint search) except -1 nogil:
+    cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil:
         """Take steps over the bigram factor between positions l - 1 and l, a new pair included."""
         cdef Py_ssize_t r = self.start[b] + l, k, n, n_changed = 0
         cdef Entries* active = &self.active_pairs[r]
         cdef double C = self.mass[b], least = INFINITY, begin, difference
         cdef int32_t j, i
+        cdef bint found
         if active.size + 1 > self.gradient.shape[0]:
             with gil:
                 self.reserve(active.size + 1)
-        if search:
-            drop_zeros(active)
+        drop_zeros(active)
         pairs.load(&self.left[r], &self.right[r], self.rho, False)
         for k in range(active.size):
             j, i = active.at[k].first, active.at[k].second
             self.gradient[k] = pairs.score[j * pairs.width + i] + pairs.left[j] + pairs.right[i]
             if active.at[k].value < (C if k == 0 else 0) and self.gradient[k] < least:
                 least = self.gradient[k]
-        if search:
-            begin = sstruct_seconds()
-            pairs.mark(active)
-            if pairs.search(least):
-                pairs.unmark()
-                append(active, pairs.best_first, pairs.best_second, 0)
-                self.gradient[active.size - 1] = pairs.best
-            else:
-                pairs.unmark()
-            self.pair_seconds += sstruct_seconds() - begin
+        begin = sstruct_seconds()
+        pairs.mark(active)
+        found = pairs.search(least)
+        pairs.unmark()
+        if found:
+            append(active, pairs.best_first, pairs.best_second, 0)
+            self.gradient[active.size - 1] = pairs.best
+        self.pair_seconds += sstruct_seconds() - begin
         n = active.size
         if n == 1:
             pairs.unload(&self.left[r], &self.right[r])

@@ -23,7 +23,7 @@ cdef class LabelFactors:
     # Scratch of a visit.
     cdef Py_ssize_t low, high                   # of the part
     cdef double[::1] theta                      # (KP,) scores of labels
-    cdef double[::1] found                      # (K,) those of a part, in its order
+    cdef double[::1] found                      # (K,) scores, or steps, of those in `wanted`
     cdef int32_t[::1] wanted                    # (K,)
     cdef int32_t[::1] place                     # (K,) place of an admitted label, -1 else
     cdef double[::1] total, degree, slack       # (K,) by place

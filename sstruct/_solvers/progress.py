@@ -12,8 +12,8 @@ class Bar:
     Where there is no gap (NaN) it fills as passes are made.
     """
 
-    def __init__(self, tol, max_iter):
-        self.tol, self.max_iter = tol, max_iter
+    def __init__(self, solver, tol, max_iter):
+        self.solver, self.tol, self.max_iter = solver, tol, max_iter
 
     def __enter__(self):
         from tqdm import tqdm
@@ -21,7 +21,7 @@ class Bar:
         self.bar = tqdm(
             total=1.0,
             bar_format="{l_bar}{bar}| {postfix}{elapsed}<{remaining}",
-            desc="fit",
+            desc=f"fit ({self.solver})",
         )
         self.first = None
         return self
@@ -47,8 +47,8 @@ class Bar:
 class Lines:
     """A log record a pass, to the logger ``sstruct`` (to stderr where nobody has configured it)."""
 
-    def __init__(self, tol):
-        self.tol = tol
+    def __init__(self, solver, tol):
+        self.solver, self.tol = solver, tol
 
     def __enter__(self):
         self.level, self.handler = logger.level, None
@@ -67,12 +67,13 @@ class Lines:
     def update(self, n_passes, gap):
         """Log the state after a pass."""
         if math.isnan(gap):
-            logger.info("pass %d: no duality gap", n_passes)
+            logger.info("%s, pass %d: no duality gap", self.solver, n_passes)
             return
-        logger.info("pass %d: estimated relative gap %.3e (wanted %.3e)", n_passes, gap, self.tol)
+        text = "%s, pass %d: estimated relative gap %.3e (wanted %.3e)"
+        logger.info(text, self.solver, n_passes, gap, self.tol)
 
 
-def progress(verbose, tol, max_iter):
+def progress(verbose, solver, tol, max_iter):
     """Return what `verbose` asks for: None, a Bar, or Lines; Lines too where tqdm is missing."""
     if not verbose:
         return None
@@ -80,6 +81,6 @@ def progress(verbose, tol, max_iter):
         try:
             import tqdm  # noqa: F401
         except ImportError:
-            return Lines(tol)
-        return Bar(tol, max_iter)
-    return Lines(tol)
+            return Lines(solver, tol)
+        return Bar(solver, tol, max_iter)
+    return Lines(solver, tol)

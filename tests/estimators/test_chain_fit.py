@@ -367,3 +367,12 @@ def test_auto_is_gdmm_where_labels_are_very_many(rng, options, solver):
     X = [rng.standard_normal((3, 2))]
     options = {"classes": range(1000), "max_iter": 1, "tol": 1.0, **options}
     assert ChainSSVM(**options).fit(X, [[0, 7, 3]]).solver_ == solver
+
+
+def test_progress_names_the_solver_that_auto_is(monkeypatch, rng, caplog):
+    monkeypatch.setattr("sstruct.chain.LEAST_GDMM_LABELS", 3)
+    X = [rng.standard_normal((3, 2))]
+    for y, expected in (([0, 1, 0], "mp-bcfw"), ([0, 1, 2], "gdmm")):
+        caplog.clear()
+        ChainSSVM(max_iter=1, tol=1.0, verbose=2).fit(X, [y])
+        assert caplog.messages[0].startswith(f"{expected}, pass 1: ")

@@ -600,18 +600,19 @@ def test_lines_of_progress(rng, name, caplog):
         warnings.simplefilter("ignore", ConvergenceWarning)
         ChainSSVM(lam=0.01, solver=name, max_iter=3, tol=0, verbose=2).fit(case.X, case.y)
     assert len(caplog.messages) == 3
-    expected = "pass 3: no duality gap" if name == "ssg" else "pass 3: estimated relative gap"
-    assert caplog.messages[-1].startswith(expected)
+    what = "no duality gap" if name == "ssg" else "estimated relative gap"
+    assert caplog.messages[-1].startswith(f"{name}, pass 3: {what}")
 
 
 def test_bar_without_a_gap_counts_passes():
     pytest.importorskip("tqdm")
-    with progress(1, 1e-2, 4) as bar:
+    with progress(1, "ssg", 1e-2, 4) as bar:
         bar.update(1, float("nan"))
         assert bar.bar.n == 0.25
         bar.update(5, float("nan"))
         assert bar.bar.n == 1
         assert "no gap" in str(bar.bar)
+        assert "fit (ssg)" in str(bar.bar)
 
 
 @pytest.mark.parametrize("certificate_every", [1, 3])
