@@ -133,7 +133,7 @@ def discrete_tomography(
     model = _image_model(shape, n_levels, weight, truncation)
     terms = RayTerms(start, node, sums, n_levels)
     images = _Images(model, terms, weight, random_state)
-    record = Record(ModelWithTerms(model, terms), images.first(), tol, max_time)
+    record = Record(ModelWithTerms(model, terms, only_forbid=True), images.first(), tol, max_time)
     try:
         if record.energy == np.inf and _is_impossible(model, terms):
             status = Status.INFEASIBLE
