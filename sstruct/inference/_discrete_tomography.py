@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from sstruct._oracles._ray_walk import RayWalk
 from sstruct._problems._map import MapProblem
@@ -17,6 +16,7 @@ from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._mrf import MRF
 from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
+from sstruct.inference._seed import seed_of
 from sstruct.inference._terms import ModelWithTerms
 from sstruct.inference._tree_cover import tree_cover
 
@@ -212,7 +212,7 @@ class _Images:
     """Images from multipliers: rounding, then a walk to the right sums."""
 
     def __init__(self, model, terms, weight, random_state):
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        seed = seed_of(random_state)
         self.model, self.terms, self.weight = model, terms, weight
         self.walk = RayWalk(model, terms.start, terms.node, terms.sums, seed)
 

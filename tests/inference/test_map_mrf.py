@@ -332,6 +332,19 @@ def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
         assert result.lower_bound <= result.energy
 
 
+@pytest.mark.parametrize("method", ["fwmap", "alpha-expansion"])
+@pytest.mark.parametrize("new", [int, np.random.default_rng, np.random.RandomState])
+def test_random_states(method, new, new_rng):
+    plain = reference.random_model(new_rng(3), 6, 1.0, most_labels=3, form="potts")
+    model, generators = MRF(*plain.arguments()), [new(1), new(1)]
+    first, second = (
+        map_mrf(model, method, max_iter=5, random_state=generator) for generator in generators
+    )
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
+    check(first, plain, reference.minimum(plain))
+
+
 def test_results_are_reproducible(rng):
     model = grid(10, 4, rng)
     for method in ("trws", "bp", "icm"):
