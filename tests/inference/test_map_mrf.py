@@ -240,12 +240,16 @@ def test_cuts_and_moves(new_rng):
                 assert result.gap == 0
 
 
-def test_moves_take_potts_tables_of_their_own(new_rng):
-    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=3, form="potts")
-    plain.tables = [1.5 * table + 0.5 for table in plain.tables]
-    model = MRF(*plain.arguments())
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_moves_take_potts_tables_of_their_own(n_labels, new_rng):
+    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=n_labels, form="potts")
+    plain.tables = [(1.5 + e) * table + 0.5 for e, table in enumerate(plain.tables)]
+    model, least = MRF(*plain.arguments()), reference.minimum(plain)
     assert len(model.table_form) == len(plain.edges)
-    check(map_mrf(model, "alpha-expansion", random_state=0), plain, reference.minimum(plain))
+    result = map_mrf(model, "alpha-expansion", random_state=0)
+    check(result, plain, least)
+    if n_labels == 2:
+        assert result.energy == pytest.approx(least)  # one move is a cut
 
 
 TRIANGLE = [[0, 1], [1, 2], [2, 0]]
@@ -269,6 +273,8 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
          r"edge 1 = \(1, 2\) has a negative weight"),
         (MRF(np.zeros((3, 3)), TRIANGLE, [LINE, 2 * LINE, LINE]), "alpha-expansion",
          "edges have different tables"),
+        (MRF(np.zeros((3, 2)), TRIANGLE, [-LINE[:2, :2]] * 2 + [np.eye(2)]), "alpha-expansion",
+         r"edge 0 = \(0, 1\) has a negative weight"),
         (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
         (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
          "would take 751500 variables, more than 262144"),
