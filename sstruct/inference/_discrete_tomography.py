@@ -1,6 +1,7 @@
 """Images of few grey levels from sums along rays: trees of neighbours and a term for each ray."""
 
 import numbers
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -119,6 +120,7 @@ def discrete_tomography(
     >>> bool((result.labels == image).all()), result.energy, result.status
     (True, 20.0, 'CONVERGED')
     """
+    began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step)
     shape = checked_shape(shape)
     if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
@@ -133,7 +135,8 @@ def discrete_tomography(
     model = _image_model(shape, n_levels, weight, truncation)
     terms = RayTerms(start, node, sums, n_levels)
     images = _Images(model, terms, weight, random_state)
-    record = Record(ModelWithTerms(model, terms, only_forbid=True), images.first(), tol, max_time)
+    energies = ModelWithTerms(model, terms, only_forbid=True)
+    record = Record(energies, images.first(), tol, max_time, began)
     try:
         if record.energy == np.inf and _is_impossible(model, terms):
             status = Status.INFEASIBLE

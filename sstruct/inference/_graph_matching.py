@@ -1,5 +1,6 @@
 """Graph matching: trees of pairwise costs and an assignment term."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -87,12 +88,13 @@ def graph_matching(
     >>> result.labels, result.energy, result.status
     (array([0, 1], dtype=int32), -4.5, 'CONVERGED')
     """
+    began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     exclusive = matching_model(unary, pairwise)
     model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
     n_right = np.shape(unary)[1]
     nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
-    record = Record(exclusive.mrf, nothing, tol, max_time)
+    record = Record(exclusive.mrf, nothing, tol, max_time, began)
     columns = np.concatenate([
         np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
     ])  # fmt: skip

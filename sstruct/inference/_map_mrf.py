@@ -1,6 +1,7 @@
 """The door to all methods: a labelling of low energy, and a bound."""
 
 import numbers
+import time
 
 import numpy as np
 
@@ -63,7 +64,8 @@ def map_mrf(
     tol : float, default=1e-6
         Stop where energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Seconds after which to stop with what there is. Cuts and expansion moves do not look.
+        Seconds after which to stop with what there is, set-up included. Cuts, expansion moves and
+        ``"icm"`` do not look.
     max_iter : int, default=1000
         Iterations of ``"trws"`` and ``"bp"``: a sweep over the nodes in their order and one back;
         of ``"fwmap"``: a minimisation of each tree, and passes over labellings found before.
@@ -150,6 +152,7 @@ def map_mrf(
     >>> result.labels, result.status, result.method
     (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'trws')
     """
+    began = time.monotonic()
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     if method not in METHODS:
@@ -166,7 +169,7 @@ def map_mrf(
     if is_auto:
         method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
-    record, sweeps = Record(energies, labels, tol, max_time), None
+    record, sweeps = Record(energies, labels, tol, max_time, began), None
     try:
         if method != "fwmap":
             status, sweeps = _run(mrf, method, record, max_iter, random_state)

@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct.inference import MRF, alpha_expansion, map_mrf, viterbi
+from sstruct.inference import (
+    MRF,
+    alpha_expansion,
+    discrete_tomography,
+    graph_matching,
+    map_mrf,
+    viterbi,
+)
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
 from tests.reference import mrf as reference
@@ -349,6 +356,42 @@ def test_random_states(method, new, new_rng):
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
     check(first, plain, reference.minimum(plain))
+
+
+class Slow:
+    """An array that takes five seconds to convert; as a term, to say its nodes."""
+
+    def __init__(self, clock, values):
+        self.clock, self.values = clock, values
+
+    def __array__(self, dtype=None, copy=None):
+        self.clock[0] += 5
+        return np.array(self.values, dtype=dtype)
+
+    @property
+    def nodes(self):
+        return np.asarray(self)
+
+    def cost(self, labels):
+        return 0.0
+
+    def minimize(self, costs):
+        return costs.argmin(axis=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda slow: map_mrf(MRF([[0, 1], [1, 0]], [[0, 1]], 1 - np.eye(2)), terms=[slow([0])]),
+        lambda slow: graph_matching(slow(-np.ones((2, 2))), np.ones((4, 4))),
+        lambda slow: discrete_tomography(slow([1, 1]), [[0, 1], [2, 3]], (2, 2), 2),
+    ],
+)
+def test_time_counts_from_the_call(call, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    result = call(lambda values: Slow(clock, values))
+    assert result.history["seconds"][0] == clock[0] - 100 >= 5
 
 
 def test_results_are_reproducible(rng):
