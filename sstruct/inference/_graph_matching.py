@@ -91,7 +91,7 @@ def graph_matching(
     began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     exclusive = matching_model(unary, pairwise)
-    model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
+    model = _coupled(exclusive)
     n_right = np.shape(unary)[1]
     nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
     record = Record(exclusive.mrf, nothing, tol, max_time, began)
@@ -133,13 +133,11 @@ def graph_matching(
     return replace(result, labels=exclusive.matching(result.labels))
 
 
-def _coupled(exclusive, free):
+def _coupled(exclusive):
     """The model of the pairs that have costs, whose tables forbid the same right node too."""
-    has_costs = np.isin(
-        exclusive.edges @ [exclusive.n_nodes, 1], free.edges @ [exclusive.n_nodes, 1]
-    )
+    mrf, which = exclusive.mrf, np.flatnonzero(exclusive.has_costs)
     return MRF(
-        [exclusive.node_cost(v) for v in range(exclusive.n_nodes)],
-        exclusive.edges[has_costs],
-        [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
+        [mrf.node_cost(v) for v in range(mrf.n_nodes)],
+        mrf.edges[which],
+        [mrf.edge_cost(e) for e in which],
     )
