@@ -19,6 +19,7 @@ from sstruct.inference import (
     viterbi,
 )
 from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._exact import _parents_first
 from sstruct.inference._message_passing import trivial_bound
 from tests.reference import mrf as reference
 
@@ -356,6 +357,20 @@ def test_random_states(method, new, new_rng):
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
     check(first, plain, reference.minimum(plain))
+
+
+@given(n_nodes=st.integers(1, 12), density=st.floats(0, 1), seed=st.integers(0, 10**6))
+def test_orders_of_forests(n_nodes, density, seed, new_rng):
+    rng = new_rng(seed)
+    name = rng.permutation(n_nodes)
+    edges = [(name[v], name[rng.integers(v)]) for v in range(1, n_nodes) if rng.random() < density]
+    model = MRF(np.zeros((n_nodes, 1)), edges, np.zeros((1, 1)))
+    order = _parents_first(model)
+    np.testing.assert_array_equal(np.sort(order), np.arange(n_nodes))
+    assert order.dtype == np.int32
+    place = np.argsort(order)
+    later = place[model.edges].max(axis=1)
+    assert len(np.unique(later)) == len(edges)  # none follows two of its neighbours
 
 
 class Slow:
