@@ -74,7 +74,8 @@ def discrete_tomography(
     truncation : float, default=None
         Positive: differences above it cost no more. None: all differences count in full.
     tol, max_time, max_iter, random_state, proximal_weight, step
-        As of ``"fwmap"`` in :func:`map_mrf`.
+        As of ``"fwmap"`` in :func:`map_mrf`; but where proximal_weight is None, it begins at twice
+        `weight`, not by the gap.
 
     Returns
     -------

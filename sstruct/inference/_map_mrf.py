@@ -88,7 +88,7 @@ def map_mrf(
         its iterations raise the bound by more than 0.000002 (1 + abs(bound)), and then the
         multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2];
         and always with `terms`.
-    terms : list of objects, default=None
+    terms : iterable of objects, default=None
         More terms of the energy, for ``"fwmap"``, which ``"auto"`` then is. Each has `nodes`, a
         list of n different nodes; ``cost(labels)``, a real number, or ``+inf`` where the term
         forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of
@@ -119,7 +119,8 @@ def map_mrf(
     three and four nodes become nodes of their own, whose labels are the tuples that are allowed.
 
     Bounds of ``"fwmap"`` and ``"trws"`` that rise above all energies which labellings can have show
-    that none is allowed.
+    that none is allowed. With `terms`, what labellings can cost is not known: where they contradict
+    one another, bounds rise until `max_iter` or `max_time`.
 
     ``"fwmap"`` covers the edges by the fewest forests, whose trees have copies of the nodes with
     multipliers, and maximises the sum of the trees' minima: an iteration takes the time of a sweep
@@ -160,7 +161,8 @@ def map_mrf(
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     energies, own_terms = mrf, None
-    if terms is not None and len(terms) > 0:
+    terms = [] if terms is None else list(terms)
+    if terms:
         if method not in ("auto", "fwmap"):
             raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
         method, is_auto = "fwmap", False

@@ -277,6 +277,13 @@ def test_forbidden_labels_are_told_and_refused():
         map_mrf(model, terms=[Any(nodes=[1, 0], minimize=lambda c: [0, 1])])
 
 
+def test_terms_may_be_a_generator():
+    terms = [Any(nodes=[0, 1]), Any(nodes=[2])]
+    given, listed = map_mrf(chain(), terms=iter(terms)), map_mrf(chain(), terms=terms)
+    assert given.lower_bound == listed.lower_bound
+    assert given.method == "fwmap"
+
+
 def test_other_methods_take_no_terms():
     with pytest.raises(ValueError, match="method 'trws' takes no terms"):
         map_mrf(chain(), "trws", terms=[Any()])
