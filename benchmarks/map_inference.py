@@ -29,6 +29,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -170,7 +171,8 @@ def solve(mrf, problem, method, seconds):
         return None if problem is None else graph_matching(*problem, **limits, random_state=0)
     try:
         return map_mrf(mrf, **OPTIONS.get(method, {"method": method}), **limits, random_state=0)
-    except ValueError:
+    except ValueError as error:
+        print(f"{method}: {error}", file=sys.stderr)
         return None
 
 

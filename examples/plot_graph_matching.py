@@ -39,7 +39,7 @@ kept = (i < j) & (a != b)
 pairwise = sparse.coo_array(
     (-agreement[i, a, j, b][kept], ((i * n + a)[kept], (j * n + b)[kept])), shape=(n * n, n * n)
 )
-result = graph_matching(np.full((n, n), 1.0), pairwise, max_time=10, random_state=0)
+result = graph_matching(np.full((n, n), 1.0), pairwise, max_iter=200, random_state=0)
 
 # %%
 # Lines join the points that were matched, green where they were one point at first.

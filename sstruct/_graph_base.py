@@ -188,7 +188,7 @@ class GraphSSVM(GraphWeights, BaseSSVM):
         pairwise = self._model["pairwise"], self._model["strength"]
         K = len(self.classes_)
         method = _method(self._model, graphs, K)
-        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS)
+        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
         problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
         return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
 
@@ -226,6 +226,6 @@ def _name(method, pairwise, graphs):
     }[method]
 
 
-def _decoder(method, seed, max_iter):
-    search = TreeSearch(seed, max_iter) if method == "fwmap" else None
+def _decoder(method, seed, max_iter, keeps=True):
+    search = TreeSearch(seed, max_iter, keeps) if method == "fwmap" else None
     return GraphDecoder(method, seed, search=search)

@@ -25,37 +25,41 @@ class TreeSearch:
         Of the order of trees.
     max_iter : int
         Iterations of a decoding, and of the messages before a graph's first.
+    keeps : bool, default=True
+        Keep multipliers and trees of each graph. False: each decoding is as the first.
 
     Notes
     -----
-    Holds O(K) numbers for each node's copies in trees, for each graph decoded.
+    Where it keeps them, holds O(K) numbers for each node's copies in trees, for each graph decoded.
     """
 
-    def __init__(self, seed, max_iter):
-        self.seed, self.max_iter = seed, max_iter
+    def __init__(self, seed, max_iter, keeps=True):
+        self.seed, self.max_iter, self.keeps = seed, max_iter, keeps
         self.multipliers, self.covers = {}, {}
 
     def __call__(self, block, node_costs, edges, weights, tables, labels):
         """Return labels, a lower bound and the work; the arguments are those of GraphDecoder."""
         model = _model(node_costs, edges, weights, tables)
         record = Record(model, labels, TOLERANCE, None)
-        if block not in self.covers:
-            self.covers[block] = tree_cover(model.n_nodes, model.edges)
-        problem = MapProblem(model, self.covers[block])
+        cover = self.covers.get(block)
+        if cover is None:
+            cover = tree_cover(model.n_nodes, model.edges)
+        problem = MapProblem(model, cover)
         search = Search(model, record, SequentialRounding(problem, np.arange(model.n_nodes)))
         first, status = self._first(block, problem, record)
-        self.multipliers[block] = first
-        kept = problem.bound(first)
-        record.bound(kept)
+        best, best_bound = first, problem.bound(first)
+        record.bound(best_bound)
 
         def offer(multipliers, engine):
-            nonlocal kept
+            nonlocal best, best_bound
             search.round(multipliers, engine)
-            if record.lower_bound > kept:
-                kept, self.multipliers[block] = record.lower_bound, multipliers.copy()
+            if self.keeps and record.lower_bound > best_bound:
+                best, best_bound = multipliers.copy(), record.lower_bound
 
         if status is not Status.CONVERGED:
             ascend(problem, record, offer, self.max_iter, self.seed, None, "exact", first=first)
+        if self.keeps:
+            self.covers[block], self.multipliers[block] = cover, best
         work = len(record.rows) * 4.0 * problem.oracle_work * problem.n_blocks
         return record.labels, record.lower_bound, work
 

@@ -1,11 +1,11 @@
 """Images of few grey levels from sums along rays: trees of neighbours and a term for each ray."""
 
 import numbers
+import time
 from dataclasses import replace
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import check_random_state
 
 from sstruct._oracles._ray_walk import RayWalk
 from sstruct._problems._map import MapProblem
@@ -17,6 +17,7 @@ from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._mrf import MRF
 from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
+from sstruct.inference._seed import seed_of
 from sstruct.inference._terms import ModelWithTerms
 from sstruct.inference._tree_cover import tree_cover
 
@@ -73,7 +74,8 @@ def discrete_tomography(
     truncation : float, default=None
         Positive: differences above it cost no more. None: all differences count in full.
     tol, max_time, max_iter, random_state, proximal_weight, step
-        As of ``"fwmap"`` in :func:`map_mrf`.
+        As of ``"fwmap"`` in :func:`map_mrf`; but where proximal_weight is None, it begins at twice
+        `weight`, not by the gap.
 
     Returns
     -------
@@ -119,6 +121,7 @@ def discrete_tomography(
     >>> bool((result.labels == image).all()), result.energy, result.status
     (True, 20.0, 'CONVERGED')
     """
+    began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step)
     shape = checked_shape(shape)
     if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
@@ -133,7 +136,8 @@ def discrete_tomography(
     model = _image_model(shape, n_levels, weight, truncation)
     terms = RayTerms(start, node, sums, n_levels)
     images = _Images(model, terms, weight, random_state)
-    record = Record(ModelWithTerms(model, terms), images.first(), tol, max_time)
+    energies = ModelWithTerms(model, terms, only_forbid=True)
+    record = Record(energies, images.first(), tol, max_time, began)
     try:
         if record.energy == np.inf and _is_impossible(model, terms):
             status = Status.INFEASIBLE
@@ -212,7 +216,7 @@ class _Images:
     """Images from multipliers: rounding, then a walk to the right sums."""
 
     def __init__(self, model, terms, weight, random_state):
-        seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+        seed = seed_of(random_state)
         self.model, self.terms, self.weight = model, terms, weight
         self.walk = RayWalk(model, terms.start, terms.node, terms.sums, seed)
 

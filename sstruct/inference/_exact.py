@@ -7,6 +7,7 @@ from scipy import optimize, sparse
 
 from sstruct._oracles._message_passing import MessagePassing
 from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._oracles._tree_cover import trees_of_forests
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import trivial_bound
@@ -47,22 +48,10 @@ def forest(mrf, record):
 
 def _parents_first(model):
     """An order of the nodes of a forest in which each follows at most one of its neighbours."""
-    neighbours = [[] for _ in range(model.n_nodes)]
-    for u, v in model.edges.tolist():
-        neighbours[u].append(v)
-        neighbours[v].append(u)
-    order, is_reached = [], [False] * model.n_nodes
-    for root in range(model.n_nodes):
-        waiting = [] if is_reached[root] else [root]
-        is_reached[root] = True
-        while waiting:
-            u = waiting.pop()
-            order.append(u)
-            for v in neighbours[u]:
-                if not is_reached[v]:
-                    is_reached[v] = True
-                    waiting.append(v)
-    return np.array(order, dtype=np.int32)
+    in_one = np.zeros(model.n_edges, dtype=np.int32)
+    _, node, _, _ = trees_of_forests(model.n_nodes, model.edges, in_one, 1)
+    alone = np.setdiff1d(np.arange(model.n_nodes), node)
+    return np.append(node, alone).astype(np.int32)
 
 
 def local_polytope(model):

@@ -11,7 +11,6 @@ y being the mean planes. Moving mu keeps y: only losses change (MapProblem).
 """
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._map import MapProblem
@@ -24,6 +23,7 @@ from sstruct._solvers.frank_wolfe import FrankWolfe, Options
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import message_passing
+from sstruct.inference._seed import seed_of
 from sstruct.inference._terms import TermRounding
 from sstruct.inference._tree_cover import tree_cover
 
@@ -190,7 +190,7 @@ def ascend(
     first_weight : the weight to begin with where None adapts it; None: by the gap
     The other parameters are as of `fwmap`.
     """
-    seed = check_random_state(random_state).randint(np.iinfo(np.int32).max)
+    seed = seed_of(random_state)
     if first is not None:
         problem.begin(first)
     engine = Proximal(problem, Options(step=STEPS[step], schedule=schedule, seed=seed))

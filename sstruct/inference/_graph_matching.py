@@ -1,5 +1,6 @@
 """Graph matching: trees of pairwise costs and an assignment term."""
 
+import time
 from dataclasses import replace
 
 import numpy as np
@@ -87,12 +88,13 @@ def graph_matching(
     >>> result.labels, result.energy, result.status
     (array([0, 1], dtype=int32), -4.5, 'CONVERGED')
     """
+    began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     exclusive = matching_model(unary, pairwise)
-    model = _coupled(exclusive.mrf, matching_model(unary, pairwise, exclusive=False).mrf)
+    model = _coupled(exclusive)
     n_right = np.shape(unary)[1]
     nothing = np.array([len(of_node) - 1 for of_node in exclusive.candidates], dtype=np.int32)
-    record = Record(exclusive.mrf, nothing, tol, max_time)
+    record = Record(exclusive.mrf, nothing, tol, max_time, began)
     columns = np.concatenate([
         np.append(of_node[:-1], n_right + i) for i, of_node in enumerate(exclusive.candidates)
     ])  # fmt: skip
@@ -131,13 +133,11 @@ def graph_matching(
     return replace(result, labels=exclusive.matching(result.labels))
 
 
-def _coupled(exclusive, free):
+def _coupled(exclusive):
     """The model of the pairs that have costs, whose tables forbid the same right node too."""
-    has_costs = np.isin(
-        exclusive.edges @ [exclusive.n_nodes, 1], free.edges @ [exclusive.n_nodes, 1]
-    )
+    mrf, which = exclusive.mrf, np.flatnonzero(exclusive.has_costs)
     return MRF(
-        [exclusive.node_cost(v) for v in range(exclusive.n_nodes)],
-        exclusive.edges[has_costs],
-        [exclusive.edge_cost(e) for e in np.flatnonzero(has_costs)],
+        [mrf.node_cost(v) for v in range(mrf.n_nodes)],
+        mrf.edges[which],
+        [mrf.edge_cost(e) for e in which],
     )

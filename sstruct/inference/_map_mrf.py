@@ -1,6 +1,7 @@
 """The door to all methods: a labelling of low energy, and a bound."""
 
 import numbers
+import time
 
 import numpy as np
 
@@ -63,7 +64,8 @@ def map_mrf(
     tol : float, default=1e-6
         Stop where energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Seconds after which to stop with what there is. Cuts and expansion moves do not look.
+        Seconds after which to stop with what there is, set-up included. Cuts, expansion moves and
+        ``"icm"`` do not look.
     max_iter : int, default=1000
         Iterations of ``"trws"`` and ``"bp"``: a sweep over the nodes in their order and one back;
         of ``"fwmap"``: a minimisation of each tree, and passes over labellings found before.
@@ -86,7 +88,7 @@ def map_mrf(
         its iterations raise the bound by more than 0.000002 (1 + abs(bound)), and then the
         multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2];
         and always with `terms`.
-    terms : list of objects, default=None
+    terms : iterable of objects, default=None
         More terms of the energy, for ``"fwmap"``, which ``"auto"`` then is. Each has `nodes`, a
         list of n different nodes; ``cost(labels)``, a real number, or ``+inf`` where the term
         forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of
@@ -117,7 +119,8 @@ def map_mrf(
     three and four nodes become nodes of their own, whose labels are the tuples that are allowed.
 
     Bounds of ``"fwmap"`` and ``"trws"`` that rise above all energies which labellings can have show
-    that none is allowed.
+    that none is allowed. With `terms`, what labellings can cost is not known: where they contradict
+    one another, bounds rise until `max_iter` or `max_time`.
 
     ``"fwmap"`` covers the edges by the fewest forests, whose trees have copies of the nodes with
     multipliers, and maximises the sum of the trees' minima: an iteration takes the time of a sweep
@@ -150,6 +153,7 @@ def map_mrf(
     >>> result.labels, result.status, result.method
     (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'trws')
     """
+    began = time.monotonic()
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     if method not in METHODS:
@@ -157,7 +161,8 @@ def map_mrf(
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     energies, own_terms = mrf, None
-    if terms is not None and len(terms) > 0:
+    terms = [] if terms is None else list(terms)
+    if terms:
         if method not in ("auto", "fwmap"):
             raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
         method, is_auto = "fwmap", False
@@ -166,7 +171,7 @@ def map_mrf(
     if is_auto:
         method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
-    record, sweeps = Record(energies, labels, tol, max_time), None
+    record, sweeps = Record(energies, labels, tol, max_time, began), None
     try:
         if method != "fwmap":
             status, sweeps = _run(mrf, method, record, max_iter, random_state)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._solvers.status import Status
+from sstruct.inference._terms import ModelWithTerms
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,8 +29,8 @@ class MapResult:
         nothing has improved for a while. ``INFEASIBLE``: no labelling is allowed, the bound is
         ``+inf``.
     history : dict of ndarray
-        ``seconds``, ``lower_bound`` and ``energy`` (both the best so far): a row at the start and
-        one an iteration.
+        ``seconds`` since the call, ``lower_bound`` and ``energy`` (both the best so far): a row at
+        the start and one an iteration.
     method : str
         What was done; tells what ``"auto"`` chose.
 
@@ -59,15 +60,17 @@ class Record:
 
     Parameters
     ----------
-    mrf : MRF
+    mrf : MRF or ModelWithTerms
     labels : ndarray of shape (V,), dtype int32
         A first labelling.
     tol, max_time : as of `map_mrf`
+    began : float, default=None
+        The ``time.monotonic()`` from which time counts; None: now.
     """
 
-    def __init__(self, mrf, labels, tol, max_time):
+    def __init__(self, mrf, labels, tol, max_time, began=None):
         self.mrf, self.tol = mrf, tol
-        self.start = time.monotonic()
+        self.start = time.monotonic() if began is None else began
         self.deadline = np.inf if max_time is None else self.start + max_time
         self.labels, self.energy, self.lower_bound = labels.copy(), mrf.energy(labels), -np.inf
         self.ceiling, self.rows = None, []
@@ -143,7 +146,12 @@ class Record:
 
 
 def energy_ceiling(mrf):
-    """The sum of all terms' largest finite costs: no labelling that is allowed has more energy."""
+    """The sum of all terms' largest finite costs: no labelling that is allowed has more energy.
+
+    +inf where there are terms beside the model of which it is not known what they may cost.
+    """
+    if isinstance(mrf, ModelWithTerms):
+        return energy_ceiling(mrf.model) if mrf.only_forbid else np.inf
 
     def largest(costs, start):
         return np.maximum.reduceat(np.where(np.isfinite(costs), costs, -np.inf), start[:-1])

@@ -17,10 +17,13 @@ class MatchingModel(NamedTuple):
         A node for each left node; its last label is to stay unassigned.
     candidates : list of ndarray, dtype int64
         For each left node the right node of each label, -1 last.
+    has_costs : ndarray of shape (n_edges,), dtype bool
+        Which edges have pairwise costs; the others only forbid the same right node.
     """
 
     mrf: MRF
     candidates: list
+    has_costs: np.ndarray
 
     def matching(self, labels):
         """Return the right node of each left node, -1 where it is unassigned."""
@@ -100,19 +103,27 @@ def matching_model(unary, pairwise, *, exclusive=True):
         divmod(key, n_left): slice(begin[k], begin[k + 1]) for k, key in enumerate(edges.tolist())
     }
     if exclusive:
-        shared = allowed.astype(np.int64) @ allowed.T.astype(np.int64)
-        rivals = np.argwhere(np.triu(shared, 1))
+        in_common = allowed.astype(np.int64) @ allowed.T.astype(np.int64)
+        rivals = np.argwhere(np.triu(in_common, 1))
         pairs = sorted({*entries, *map(tuple, rivals.tolist())})
     else:
         pairs = sorted(entries)
-    tables = []
+    # Pairs without entries and with the same candidates have one table.
+    tables, shared = [], {}
     for u, v in pairs:
+        key = None if (u, v) in entries else (candidates[u].tobytes(), candidates[v].tobytes())
+        if key in shared:
+            tables.append(shared[key])
+            continue
         table = np.zeros((len(candidates[u]), len(candidates[v])))
         some = entries.get((u, v), slice(0, 0))
         np.add.at(table, (label[u, a[some]], label[v, b[some]]), costs[some])
         if exclusive:
             same = (candidates[u][:, None] == candidates[v]) & (candidates[v] >= 0)
             table[same] = np.inf
+        if key is not None:
+            shared[key] = table
         tables.append(table)
     node = [np.append(row[np.isfinite(row)], 0.0) for row in unary]
-    return MatchingModel(MRF(node, pairs, tables), candidates)
+    has_costs = np.array([pair in entries for pair in pairs], dtype=bool)
+    return MatchingModel(MRF(node, pairs, tables), candidates, has_costs)

@@ -43,6 +43,11 @@ def _binary_tables(mrf):
     return (mrf.weights[:, None] * mrf.tables[entries]).reshape(-1, 2, 2)
 
 
+def _are_potts(tables):
+    """Whether all tables (E, 2, 2) tell equal labels from different ones alone."""
+    return (tables == tables[:, ::-1, ::-1]).all()
+
+
 def cut(mrf, record):
     """Find a minimum by a cut; return the status."""
     reason = no_cut(mrf)
@@ -79,6 +84,10 @@ def expansion_arguments(mrf):
     if wrong is None and (mrf.table_form == POTTS).all():
         equal, different = mrf.table_parameters[mrf.edge_table].T
         weights = weights * (different - equal)
+    elif wrong is None and K == 2 and _are_potts(_binary_tables(mrf)):
+        # Of two labels the model does not look for forms.
+        tables = _binary_tables(mrf)
+        weights = tables[:, 0, 1] - tables[:, 0, 0]
     elif wrong is None and len(mrf.table_form) > 1:
         wrong = "edges have different tables, not all of them Potts"
     elif wrong is None:

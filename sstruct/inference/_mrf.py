@@ -114,6 +114,15 @@ class MRF:
             self.factor_tables,
             self.factor_table_start,
         ) = pack_factors(factors, self.n_labels)
+        self._lock()
+
+    def __setstate__(self, state):
+        # Arrays come out of pickles and deep copies writeable.
+        self.__dict__.update(state)
+        self._lock()
+
+    def _lock(self):
+        """Make all arrays read-only: compiled code relies on the indices in them."""
         for array in vars(self).values():
             array.setflags(write=False)
 

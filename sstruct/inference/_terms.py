@@ -11,10 +11,12 @@ class ModelWithTerms:
     model : MRF
     terms : MapTerms
         Over nodes of the model.
+    only_forbid : bool, default=False
+        Whether what the terms allow costs nothing.
     """
 
-    def __init__(self, model, terms):
-        self.model, self.terms = model, terms
+    def __init__(self, model, terms, only_forbid=False):
+        self.model, self.terms, self.only_forbid = model, terms, only_forbid
 
     def energy(self, labels):
         """Return the energy with the terms' own costs; +inf where one does not allow the labels."""

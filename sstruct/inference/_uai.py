@@ -135,19 +135,28 @@ def read_uai(path, *, max_entries=2**27):
     return MRF(node, list(pairs), list(pairs.values()), factors=factors)
 
 
-def _write_table(file, costs, name):
-    finite = np.isfinite(costs)
+def _tables(mrf):
+    """Yield the costs of all nodes, edges and factors, each with its name."""
+    for v in range(mrf.n_nodes):
+        yield mrf.node_cost(v), f"node_cost({v})"
+    for e in range(mrf.n_edges):
+        yield mrf.edge_cost(e), f"edge_cost({e})"
+    for f in range(mrf.n_factors):
+        yield mrf.factor(f)[1], f"factor({f})[1]"
+
+
+def _potentials(costs, name):
+    """Return exp(-costs), or raise ValueError where that is no float64."""
     with np.errstate(over="ignore", under="ignore"):
         potentials = np.exp(-costs)
-    wrong = finite & ((potentials == 0) | np.isinf(potentials))
+    wrong = np.isfinite(costs) & ((potentials == 0) | np.isinf(potentials))
     if wrong.any():
         place = tuple(int(k) for k in np.unravel_index(wrong.argmax(), costs.shape))
         raise ValueError(
             f"{name}{list(place)} is {costs[place]}: its potential exp(-cost) is no float64. "
             "Subtracting a constant from a table changes all energies alike"
         )
-    print(f"\n{costs.size}", file=file)
-    print(" ".join(map(repr, potentials.ravel().tolist())), file=file)
+    return potentials
 
 
 def write_uai(mrf, path):
@@ -163,7 +172,7 @@ def write_uai(mrf, path):
     ------
     ValueError
         If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (a cost beyond
-        about 745 or below -709).
+        about 745 or below -709). The file is as before then.
 
     See Also
     --------
@@ -184,6 +193,9 @@ def write_uai(mrf, path):
     ...     read_uai(Path(folder) / "pair.uai.gz").energy([1, 0])
     4.0
     """
+    # Before the file is opened, and with that emptied.
+    for costs, name in _tables(mrf):
+        _potentials(costs, name)
     compressed = os.fspath(path).endswith(".gz")
     with gzip.open(path, "wt") if compressed else open(path, "w") as file:
         print(f"MARKOV\n{mrf.n_nodes}\n{' '.join(map(str, mrf.n_labels))}", file=file)
@@ -195,9 +207,6 @@ def write_uai(mrf, path):
         for f in range(mrf.n_factors):
             scope, _ = mrf.factor(f)
             print(len(scope), *scope, file=file)
-        for v in range(mrf.n_nodes):
-            _write_table(file, mrf.node_cost(v), f"node_cost({v})")
-        for e in range(mrf.n_edges):
-            _write_table(file, mrf.edge_cost(e), f"edge_cost({e})")
-        for f in range(mrf.n_factors):
-            _write_table(file, mrf.factor(f)[1], f"factor({f})[1]")
+        for costs, name in _tables(mrf):
+            print(f"\n{costs.size}", file=file)
+            print(" ".join(map(repr, _potentials(costs, name).ravel().tolist())), file=file)

@@ -49,6 +49,14 @@ def test_labels_and_bounds(n_nodes, n_labels, n_features, key, new_rng):
         assert energy(found, node, edges, full) >= least - 1e-12
         bounds.append(bound)
     assert (np.diff(bounds) >= -1e-9).all()
+    if not len(edges):
+        return
+    once = TreeSearch(0, 20, keeps=False)
+    first, other = (once(0, node, edges, weights, tables, start.copy()) for _ in range(2))
+    np.testing.assert_array_equal(first[0], other[0])
+    assert first[1:] == other[1:]
+    assert not once.multipliers
+    assert not once.covers
 
 
 def fitted(X, y, **parameters):
@@ -103,6 +111,22 @@ def test_a_fitted_model_holds_no_multipliers(rng):
     assert "TreeSearch" not in pickle.dumps(model).decode("latin1")
     for labels, others in zip(model.predict(X), copy.predict(X), strict=True):
         np.testing.assert_array_equal(labels, others)
+
+
+def test_prediction_keeps_no_multipliers(rng, monkeypatch):
+    X, y = make(rng, n=6, pairwise="full", most=5)
+    model, searches = fitted(X, y, pairwise="full", max_iter=5), []
+
+    class Seen(TreeSearch):
+        def __init__(self, *arguments):
+            super().__init__(*arguments)
+            searches.append(self)
+
+    monkeypatch.setattr("sstruct._graph_base.TreeSearch", Seen)
+    model.predict(X)
+    assert len(searches) == 1
+    assert not searches[0].multipliers
+    assert not searches[0].covers
 
 
 def test_grids_and_graphs_without_edges(rng):

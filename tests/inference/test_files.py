@@ -162,8 +162,10 @@ def test_text_without_end_is_refused(tmp_path):
 
 
 def test_a_cost_without_a_potential_is_refused(tmp_path):
+    (tmp_path / "a.uai").write_text("of before")
     with pytest.raises(ValueError, match=r"edge_cost\(0\)\[1, 0\] is 800.0"):
         write_uai(MRF(np.zeros((2, 2)), [[0, 1]], [[0.0, 0.0], [800.0, 0.0]]), tmp_path / "a.uai")
+    assert (tmp_path / "a.uai").read_text() == "of before"
 
 
 def test_damaged_files_are_read_or_refused(rng, tmp_path):

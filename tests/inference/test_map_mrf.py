@@ -10,8 +10,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct.inference import MRF, alpha_expansion, map_mrf, viterbi
+from sstruct.inference import (
+    MRF,
+    alpha_expansion,
+    discrete_tomography,
+    graph_matching,
+    map_mrf,
+    viterbi,
+)
 from sstruct.inference._auxiliary import pairwise_model
+from sstruct.inference._exact import _parents_first
 from sstruct.inference._message_passing import trivial_bound
 from tests.reference import mrf as reference
 
@@ -240,12 +248,16 @@ def test_cuts_and_moves(new_rng):
                 assert result.gap == 0
 
 
-def test_moves_take_potts_tables_of_their_own(new_rng):
-    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=3, form="potts")
-    plain.tables = [1.5 * table + 0.5 for table in plain.tables]
-    model = MRF(*plain.arguments())
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_moves_take_potts_tables_of_their_own(n_labels, new_rng):
+    plain = reference.random_model(new_rng(0), 6, 1.0, most_labels=n_labels, form="potts")
+    plain.tables = [(1.5 + e) * table + 0.5 for e, table in enumerate(plain.tables)]
+    model, least = MRF(*plain.arguments()), reference.minimum(plain)
     assert len(model.table_form) == len(plain.edges)
-    check(map_mrf(model, "alpha-expansion", random_state=0), plain, reference.minimum(plain))
+    result = map_mrf(model, "alpha-expansion", random_state=0)
+    check(result, plain, least)
+    if n_labels == 2:
+        assert result.energy == pytest.approx(least)  # one move is a cut
 
 
 TRIANGLE = [[0, 1], [1, 2], [2, 0]]
@@ -269,6 +281,8 @@ SQUARE = MRF(np.zeros((3, 3)), TRIANGLE, LINE**2)
          r"edge 1 = \(1, 2\) has a negative weight"),
         (MRF(np.zeros((3, 3)), TRIANGLE, [LINE, 2 * LINE, LINE]), "alpha-expansion",
          "edges have different tables"),
+        (MRF(np.zeros((3, 2)), TRIANGLE, [-LINE[:2, :2]] * 2 + [np.eye(2)]), "alpha-expansion",
+         r"edge 0 = \(0, 1\) has a negative weight"),
         (MRF([[0.0], [0.0, 1.0]], [], []), "alpha-expansion", "different numbers of labels"),
         (MRF(np.zeros((3, 500)), TRIANGLE, np.random.default_rng(0).random((500, 500))), "exact",
          "would take 751500 variables, more than 262144"),
@@ -330,6 +344,70 @@ def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
     for result in (late, stopped):
         assert result.energy == model.energy(result.labels)
         assert result.lower_bound <= result.energy
+
+
+@pytest.mark.parametrize("method", ["fwmap", "alpha-expansion"])
+@pytest.mark.parametrize("new", [int, np.random.default_rng, np.random.RandomState])
+def test_random_states(method, new, new_rng):
+    plain = reference.random_model(new_rng(3), 6, 1.0, most_labels=3, form="potts")
+    model, generators = MRF(*plain.arguments()), [new(1), new(1)]
+    first, second = (
+        map_mrf(model, method, max_iter=5, random_state=generator, start="zero")
+        for generator in generators
+    )
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
+    check(first, plain, reference.minimum(plain))
+
+
+@given(n_nodes=st.integers(1, 12), density=st.floats(0, 1), seed=st.integers(0, 10**6))
+def test_orders_of_forests(n_nodes, density, seed, new_rng):
+    rng = new_rng(seed)
+    name = rng.permutation(n_nodes)
+    edges = [(name[v], name[rng.integers(v)]) for v in range(1, n_nodes) if rng.random() < density]
+    model = MRF(np.zeros((n_nodes, 1)), edges, np.zeros((1, 1)))
+    order = _parents_first(model)
+    np.testing.assert_array_equal(np.sort(order), np.arange(n_nodes))
+    assert order.dtype == np.int32
+    place = np.argsort(order)
+    later = place[model.edges].max(axis=1)
+    assert len(np.unique(later)) == len(edges)  # none follows two of its neighbours
+
+
+class Slow:
+    """An array that takes five seconds to convert; as a term, to say its nodes."""
+
+    def __init__(self, clock, values):
+        self.clock, self.values = clock, values
+
+    def __array__(self, dtype=None, copy=None):
+        self.clock[0] += 5
+        return np.array(self.values, dtype=dtype)
+
+    @property
+    def nodes(self):
+        return np.asarray(self)
+
+    def cost(self, labels):
+        return 0.0
+
+    def minimize(self, costs):
+        return costs.argmin(axis=1)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda slow: map_mrf(MRF([[0, 1], [1, 0]], [[0, 1]], 1 - np.eye(2)), terms=[slow([0])]),
+        lambda slow: graph_matching(slow(-np.ones((2, 2))), np.ones((4, 4))),
+        lambda slow: discrete_tomography(slow([1, 1]), [[0, 1], [2, 3]], (2, 2), 2),
+    ],
+)
+def test_time_counts_from_the_call(call, monkeypatch):
+    clock = [100.0]
+    monkeypatch.setattr("time.monotonic", lambda: clock[0])
+    result = call(lambda values: Slow(clock, values))
+    assert result.history["seconds"][0] == clock[0] - 100 >= 5
 
 
 def test_results_are_reproducible(rng):

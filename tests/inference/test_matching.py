@@ -35,6 +35,8 @@ def test_energies_are_costs_of_matchings(n_left, n_right, seed, new_rng):
     pairwise = np.where(rng.random((size, size)) < 0.3, rng.normal(size=(size, size)), 0.0)
     model = matching_model(unary, sparse.csr_array(pairwise))
     loose = matching_model(unary, pairwise, exclusive=False)
+    assert loose.has_costs.all()
+    np.testing.assert_array_equal(model.mrf.edges[model.has_costs], loose.mrf.edges)
     least = np.inf
     for labels in product(*(range(k) for k in model.mrf.n_labels)):
         matching = model.matching(labels)
@@ -44,6 +46,21 @@ def test_energies_are_costs_of_matchings(n_left, n_right, seed, new_rng):
         if expected < np.inf:
             assert loose.mrf.energy(labels) == pytest.approx(expected)
     assert map_mrf(model.mrf, "exact").energy == pytest.approx(least, abs=1e-9)
+
+
+def test_pairs_without_costs_share_tables():
+    unary = np.zeros((6, 4))
+    unary[0, :2] = np.inf
+    pairwise = np.zeros((24, 24))
+    pairwise[4, 9] = 1.0  # left node 1 to right node 0, left node 2 to right node 1
+    model = matching_model(unary, pairwise)
+    assert model.mrf.edges[model.has_costs].tolist() == [[1, 2]]
+    assert model.mrf.n_edges == 15
+    # The first node and another, two others, and those with a cost.
+    assert model.mrf.tables.size == 3 * 5 + 5 * 5 + 5 * 5
+    assert model.mrf.energy([2, 0, 1, 4, 4, 4]) == 1.0
+    assert model.mrf.energy([2, 4, 1, 0, 4, 4]) == 0.0
+    assert model.mrf.energy([2, 4, 4, 1, 1, 4]) == np.inf
 
 
 @pytest.mark.parametrize(

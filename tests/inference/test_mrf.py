@@ -1,5 +1,6 @@
 """Models against their definition: energies, packing, what is refused."""
 
+import copy
 import pickle
 
 import numpy as np
@@ -94,7 +95,9 @@ def test_arrays_are_read_only_and_apart_from_the_input():
     assert model.energy([0, 0]) == 2
     with pytest.raises(ValueError, match="read-only"):
         model.node_costs[0] = 1
-    assert pickle.loads(pickle.dumps(model)).energy([1, 1]) == 2
+    for other in (pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model)):
+        assert other.energy([1, 1]) == 2
+        assert not any(array.flags.writeable for array in vars(other).values())
     assert repr(model) == "MRF(n_nodes=2, n_edges=1)"
 
 

@@ -142,6 +142,16 @@ def test_ray_sums_as_the_compiled_ones(new_rng):
             np.testing.assert_array_equal([own.labels[ray].sum() for ray in rays], sums)
 
 
+def test_terms_that_contradict_each_other():
+    costs = np.array([0.0, np.inf])
+    terms = [Table([0], costs), Table([0], costs[::-1].copy())]
+    result = map_mrf(chain(), terms=terms, max_iter=30)
+    # Bounds grow without limit, but what terms cost is not known to have one either.
+    assert result.status in ("MAX_ITER", "STALLED")
+    assert result.energy == result.gap == np.inf
+    assert 3 < result.lower_bound < np.inf
+
+
 def test_assignments_as_the_compiled_one(new_rng):
     for seed in range(4):
         rng = new_rng(seed)
@@ -265,6 +275,13 @@ def test_forbidden_labels_are_told_and_refused():
     assert seen[0][1, 1] == np.inf
     with pytest.raises(ValueError, match="label 1 at position 1, which is forbidden there"):
         map_mrf(model, terms=[Any(nodes=[1, 0], minimize=lambda c: [0, 1])])
+
+
+def test_terms_may_be_a_generator():
+    terms = [Any(nodes=[0, 1]), Any(nodes=[2])]
+    given, listed = map_mrf(chain(), terms=iter(terms)), map_mrf(chain(), terms=terms)
+    assert given.lower_bound == listed.lower_bound
+    assert given.method == "fwmap"
 
 
 def test_other_methods_take_no_terms():

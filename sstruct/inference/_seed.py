@@ -1,0 +1,23 @@
+"""One seed of whatever is given as random_state."""
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+def seed_of(random_state):
+    """Return a seed, from 0 to 2^31 - 2.
+
+    Parameters
+    ----------
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None
+        A generator is drawn from.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    most = np.iinfo(np.int32).max
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(most))
+    return int(check_random_state(random_state).randint(most))
