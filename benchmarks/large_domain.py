@@ -315,11 +315,15 @@ def draw(curves, target):
             seconds = [row["seconds"] for row in rows]
             primal = np.fmin.accumulate([row["primal"] for row in rows])
             dual = np.fmax.accumulate([row["dual"] for row in rows])
-            primal[~np.isfinite(primal)] = dual[~np.isfinite(dual)] = np.nan
+            primal[~np.isfinite(primal)] = dual[~(dual > 0)] = np.nan
             left.plot(seconds, primal, color=f"C{i}")
             left.plot(seconds, dual, "--", color=f"C{i}")
             right.plot(seconds, [row["error"] for row in rows], color=f"C{i}", label=method)
-        left.set(title=title, xscale="log", yscale="symlog", ylabel="objective and bound")
+        # What is far off would leave no room for the rest.
+        best = np.nanmax([row["dual"] for rows in methods.values() for row in rows])
+        if best > 0:
+            left.set_ylim(best / 4, best * 4)
+        left.set(title=title, xscale="log", yscale="log", ylabel="objective and bound")
         right.set(title=title, xscale="log", ylabel="test error")
         right.legend(fontsize="small")
     for ax in axes[-1]:
