@@ -14,7 +14,7 @@ from sstruct._problems._rays import RayTerms
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import ascend
 from sstruct.inference._map_mrf import check_options
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import Record, energy_ceiling
 from sstruct.inference._mrf import MRF
 from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
 from sstruct.inference._terms import ModelWithTerms
@@ -133,7 +133,9 @@ def discrete_tomography(
     model = _image_model(shape, n_levels, weight, truncation)
     terms = RayTerms(start, node, sums, n_levels)
     images = _Images(model, terms, weight, random_state)
-    record = Record(ModelWithTerms(model, terms), images.first(), tol, max_time)
+    # A ray costs nothing or everything.
+    energies = ModelWithTerms(model, terms, energy_ceiling(model))
+    record = Record(energies, images.first(), tol, max_time)
     try:
         if record.energy == np.inf and _is_impossible(model, terms):
             status = Status.INFEASIBLE

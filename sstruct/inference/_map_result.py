@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._solvers.status import Status
+from sstruct.inference._terms import ModelWithTerms
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,7 @@ class Record:
 
     Parameters
     ----------
-    mrf : MRF
+    mrf : MRF or ModelWithTerms
     labels : ndarray of shape (V,), dtype int32
         A first labelling.
     tol, max_time : as of `map_mrf`
@@ -144,6 +145,8 @@ class Record:
 
 def energy_ceiling(mrf):
     """The sum of all terms' largest finite costs: no labelling that is allowed has more energy."""
+    if isinstance(mrf, ModelWithTerms):
+        return mrf.ceiling
 
     def largest(costs, start):
         return np.maximum.reduceat(np.where(np.isfinite(costs), costs, -np.inf), start[:-1])

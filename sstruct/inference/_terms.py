@@ -11,10 +11,12 @@ class ModelWithTerms:
     model : MRF
     terms : MapTerms
         Over nodes of the model.
+    ceiling : float
+        No labelling that is allowed has more energy.
     """
 
-    def __init__(self, model, terms):
-        self.model, self.terms = model, terms
+    def __init__(self, model, terms, ceiling=np.inf):
+        self.model, self.terms, self.ceiling = model, terms, ceiling
 
     def energy(self, labels):
         """Return the energy with the terms' own costs; +inf where one does not allow the labels."""
