@@ -334,7 +334,8 @@ cdef class MapProblem(BlockProblem):
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
         cdef Py_ssize_t s, k, j, p, own, begin, copies
-        cdef double mean
+        cdef double mean, total
+        cdef double* change = &self.message[0]
         cdef bint differs
         for s in range(self.shared_start[i], self.shared_start[i + 1]):
             p = self.shared[s]
@@ -344,13 +345,22 @@ cdef class MapProblem(BlockProblem):
             if not differs:
                 continue
             copies = self.stride[s]
+            # Many codes share few labels: what a label gains is summed before it goes to its copies.
             for k in range(count):
+                change[codes[k][p]] = 0
+            for k in range(count):
+                change[codes[k][p]] += coefficient[k]
+            for k in range(count):
+                total = change[codes[k][p]]
+                if total == 0:
+                    continue
+                change[codes[k][p]] = 0
                 own = self.weight_at[s] + codes[k][p] * copies
                 begin = own - self.number[s]
-                mean = coefficient[k] / copies
+                mean = total / copies
                 for j in range(begin, begin + copies):
                     out[j] += mean
-                out[own] -= coefficient[k]
+                out[own] -= total
         return 0
 
     cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1:
