@@ -333,24 +333,27 @@ cdef class MapProblem(BlockProblem):
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        cdef Py_ssize_t s, k, j, p, own, begin, copies
-        cdef double mean
-        cdef bint differs
+        cdef Py_ssize_t s, k, j, p, own, copies, differs
+        cdef double total
+        # Many codes share few labels: what a label gains is summed before it goes to its copies.
+        cdef double* change = &self.message[0]
         for s in range(self.shared_start[i], self.shared_start[i + 1]):
-            p = self.shared[s]
-            differs = False
-            for k in range(1, count):
-                differs = differs or codes[k][p] != codes[0][p]
+            p, copies = self.shared[s], self.stride[s]
+            differs = 0
+            for k in range(count):
+                differs |= codes[k][p] != codes[0][p]
+                change[codes[k][p]] = 0
             if not differs:
                 continue
-            copies = self.stride[s]
             for k in range(count):
+                change[codes[k][p]] += coefficient[k]
+            for k in range(count):
+                total, change[codes[k][p]] = change[codes[k][p]], 0
                 own = self.weight_at[s] + codes[k][p] * copies
-                begin = own - self.number[s]
-                mean = coefficient[k] / copies
-                for j in range(begin, begin + copies):
-                    out[j] += mean
-                out[own] -= coefficient[k]
+                if total != 0:
+                    for j in range(own - self.number[s], own - self.number[s] + copies):
+                        out[j] += total / copies
+                    out[own] -= total
         return 0
 
     cdef double own_cost(self, Py_ssize_t i, const int32_t* code) except? -1:

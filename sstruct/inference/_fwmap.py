@@ -10,6 +10,8 @@ y0 stand at zero:
 y being the mean planes. Moving mu keeps y: only losses change (MapProblem).
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sstruct._oracles._packed_mrf import PackedMRF
@@ -48,6 +50,22 @@ TOO_LONG = 30.0
 def formula_18(n_trees):
     """The proximal weight of paper 003: a fit to three of its instances, in their units."""
     return 1.5e6 / (n_trees + 22) ** 2
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How the proximal loop goes on; what it is by default is for trees of models.
+
+    first_weight : to begin with where weights adapt; None: by the gap
+    move_every : iterations between two moves of the centre, a multiple of EVALUATE_EVERY
+    too_short : of steps, as TOO_SHORT
+    multi_plane : whether approximate passes follow exact ones
+    """
+
+    first_weight: float | None = None
+    move_every: int = MOVE_EVERY
+    too_short: float = TOO_SHORT
+    multi_plane: bool = True
 
 
 class Proximal(FrankWolfe):
@@ -181,19 +199,19 @@ def ascend(
     *,
     schedule="work",
     first=None,
-    first_weight=None,
+    pace=Pace(),
 ):
     """Maximise the bound of a problem's blocks; return the status.
 
     offer_labels : function of multipliers and the engine that offers labellings to the record
     first : multipliers to begin at; None: 0
-    first_weight : the weight to begin with where None adapts it; None: by the gap
+    pace : Pace
     The other parameters are as of `fwmap`.
     """
     seed = seed_of(random_state)
     if first is not None:
         problem.begin(first)
-    engine = Proximal(problem, Options(step=STEPS[step], schedule=schedule, seed=seed))
+    engine = Proximal(problem, Options(pace.multi_plane, STEPS[step], schedule=schedule, seed=seed))
     begin = len(record.rows)
     best = engine.mu.copy() if first is None else first
     best_bound = problem.bound(best)
@@ -201,7 +219,7 @@ def ascend(
     offer_labels(best, engine)
     is_adaptive = weight is None
     if is_adaptive:
-        weight = first_weight or _first_weight(record, engine, best_bound)
+        weight = pace.first_weight or _first_weight(record, engine, best_bound)
     elif weight == "paper":
         weight = formula_18(problem.n_blocks)
     engine.move(best, weight)
@@ -226,11 +244,13 @@ def ascend(
             return Status.TIME_LIMIT
         if record.has_stalled(PATIENCE, begin):
             return Status.STALLED
-        if iteration % MOVE_EVERY == 0:
+        if iteration % pace.move_every == 0:
             weight = engine.weight
             if is_adaptive:
                 moved = engine.multipliers - engine.mu
-                weight = _next_weight(weight, promised, float(moved @ moved) / (2 * weight))
+                weight = _next_weight(
+                    weight, promised, float(moved @ moved) / (2 * weight), pace.too_short
+                )
             engine.move(best, weight)
     return Status.MAX_ITER
 
@@ -252,9 +272,9 @@ def _first_weight(record, engine, bound):
     return gap / length
 
 
-def _next_weight(weight, promised, proximal):
+def _next_weight(weight, promised, proximal, too_short):
     """The weight after a move of the centre, from A and |lambda - mu|^2 / (2 c) before it."""
-    if promised < TOO_SHORT * proximal:
+    if promised < too_short * proximal:
         return 2 * weight
     return weight / 2 if promised > TOO_LONG * proximal else weight
 

@@ -121,6 +121,14 @@ def test_what_no_image_has():
     check(result, [1, 1, 1], rays, (1, 3))
 
 
+def test_no_image_for_many_iterations():
+    # Halves are allowed everywhere in the relaxation, and it goes on until told to stop.
+    rays = [[0, 1], [1, 2], [0, 2], [3, 4], [4, 5], [3, 5]]
+    result = discrete_tomography([1] * 6, rays, (2, 3), 2, tol=0, max_iter=20)
+    assert (result.status, result.energy) == ("MAX_ITER", np.inf)
+    check(result, [1] * 6, rays, (2, 3))
+
+
 def test_images_are_found_again(new_rng):
     for seed in range(3):
         image = block_image(new_rng(seed), 12)
