@@ -157,6 +157,16 @@ def test_weights_and_copies(sets):
     assert weighted.lam_ == copied.lam_
 
 
+def test_weights_that_are_next_to_nothing(sets):
+    X, Y = sets
+    weights = np.ones(len(X))
+    weights[:3] = 1e-17
+    options = dict(solver="gdmm", tol=1e-3, max_iter=2000, random_state=0)
+    tiny = MultilabelSSVM(**options).fit(X, Y, weights)
+    absent = MultilabelSSVM(**options).fit(X, Y, weights == 1)
+    assert tiny.objective_ == pytest.approx(absent.objective_, rel=2e-3)
+
+
 def test_history_and_fixed_penalty(sets):
     X, Y = sets
     model = MultilabelSSVM(
