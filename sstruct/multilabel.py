@@ -155,9 +155,10 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
-        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in),
-        active_labels and admitted_edges (means a sample), search_seconds, update_seconds;
-        its oracle calls are those of certificates, which also find labels.
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in,
+        the root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
+        sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
+        also find labels.
 
     See Also
     --------

@@ -161,7 +161,7 @@ class LabelGDMM(Solver):
     def _measures(self):
         return {
             "rho": self.factors.rho,
-            "feasibility": math.sqrt(self.factors.residual),
+            "feasibility": math.sqrt(self.factors.residual / self.n_sweeps),
             "active_labels": self.active,
             "admitted_edges": self.n_edges,
             "search_seconds": self.factors.search_seconds,

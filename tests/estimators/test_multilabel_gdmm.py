@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
+from sstruct._solvers._gdmm_label_bounds import snapshot
 from sstruct._solvers.frank_wolfe import Options
 from sstruct._solvers.gdmm_labels import LabelGDMM
 from sstruct.base import training_of
@@ -236,6 +237,25 @@ def test_soft_bcfw_does_not_agree(sets):
     soft = solver_of(*sets, max_iter=60, rho=1.0, multiplier_step=0.0).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
+
+
+def test_feasibility_is_that_of_the_variables(rng):
+    # One sample with all labels on: nothing can join, and ten sweeps are ten passes of one.
+    data = rng.normal(size=(1, 4)), np.ones((1, 4), dtype=int)
+    whole, single = (solver_of(*data, rho=1.0, n_sweeps=n_sweeps) for n_sweeps in (10, 1))
+    squares = []
+    for _ in range(10):
+        assert single.factors.run(np.inf)
+        state = snapshot(single.factors, 0)
+        beta = state["beta"]
+        residual = beta[:, [1, 0]] + beta[:, 2:] - state["alpha"][state["end"]]
+        squares.append((residual**2).sum())
+        single._record()
+        assert single._measures()["feasibility"] == pytest.approx(np.sqrt(squares[-1]), abs=1e-13)
+    assert whole.factors.run(np.inf)
+    whole._record()
+    assert squares[0] > 0
+    assert whole._measures()["feasibility"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
 
 
 def test_the_exhaustive_search_goes_the_same_way(sets):
