@@ -146,7 +146,10 @@ cdef class ChainFactors:
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
-        cdef double before
+        # A label is scored by a row of features; what else a position takes does not grow with K.
+        cdef double before, work = 0, of_position = 100
+        if search:
+            of_position += self.n_labels * (1.0 + self.features.n_stored / max(self.n_rows, 1)) / parts
         self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
@@ -159,7 +162,8 @@ cdef class ChainFactors:
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
-                if look(&watch, 0):
+                work += self.length[b] * of_position
+                if look(&watch, work):
                     break
         return n_visited
 
