@@ -290,6 +290,16 @@ def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
     assert vars(model) == before
 
 
+@pytest.mark.parametrize("y", [None, [], [[0, 1], [1]], [0, 1], [[[0]]]], ids=str)
+def test_bad_targets_are_refused_as_by_others(sets, y):
+    refusals = []
+    for solver in ("mp-bcfw", "gdmm"):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            MultilabelSSVM(solver=solver).fit(sets[0], y)
+        refusals.append((refused.type, str(refused.value)))
+    assert refusals[0] == refusals[1]
+
+
 def test_one_label_a_sample_is_refused(sets):
     with pytest.raises(ValueError, match="solver='gdmm' needs sets of labels"):
         MultilabelSSVM(solver="gdmm").fit(sets[0], sets[1].argmax(axis=1))

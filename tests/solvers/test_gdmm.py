@@ -351,6 +351,12 @@ def test_bad_parameters_are_refused(sequences):
     ):
         with pytest.raises((ValueError, TypeError), match=name):
             ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
+    for n_parts in (5, 10**30):
+        model = ChainSSVM(solver="gdmm", gdmm_parts=n_parts)
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match=f"gdmm_parts={n_parts}, expected at most 4, the"):
+            model.fit(*sequences)
+        assert vars(model) == before
     with pytest.raises(ValueError, match="solver='gdmm' has no dual weights"):
         ssvm_path(ChainSSVM(solver="gdmm"), *sequences)
 
