@@ -11,13 +11,10 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from sstruct._solvers._gdmm_chain cimport ChainFactors
-from sstruct._solvers._gdmm_entries cimport Entries
+from sstruct._solvers._gdmm_entries cimport ROUNDING, Entries
 from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 
 import numpy as np
-
-# Shares of a mass that are rounding.
-cdef double ROUNDING = 1e-14
 
 
 def relaxed_hinge(ChainFactors factors not None):

@@ -31,7 +31,7 @@ from sstruct._problems._rows cimport (
     sstruct_add_row, sstruct_range_potentials, sstruct_row_size, sstruct_some_potentials)
 from sstruct._solvers._gdmm_label_block cimport LabelBlock, admit, free_block
 from sstruct._solvers._random cimport random_below, random_seed, random_shuffle
-from sstruct._solvers._watch cimport Watch, look, start_watch
+from sstruct._solvers._watch cimport Watch, look, sstruct_seconds, start_watch
 
 import numpy as np
 
@@ -51,9 +51,6 @@ cdef extern from "_solvers/_gdmm_outcomes.h":
 
 cdef enum:
     BLOCK = 32      # edges of a bound
-
-cdef extern from "_clock.h":
-    double sstruct_seconds() noexcept nogil
 
 
 cdef class LabelFactors:
