@@ -146,10 +146,8 @@ cdef class ChainFactors:
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
-        # A label is scored by a row of features; what else a position takes does not grow with K.
-        cdef double before, work = 0, of_position = 100
-        if search:
-            of_position += self.n_labels * (1.0 + self.features.n_stored / max(self.n_rows, 1)) / parts
+        cdef double before, work = 0, searched = self.n_labels // parts if search else 0
+        cdef double of_position = 100 + searched * self.features.n_stored / max(self.n_rows, 1)
         self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
