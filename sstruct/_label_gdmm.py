@@ -1,8 +1,16 @@
 """GDMM as a solver of MultilabelSSVM."""
 
 from sstruct._label_model import is_hierarchy
-from sstruct._label_sets import is_indicator
 from sstruct._solvers.gdmm_labels import LabelGDMM
+
+
+def checked_parts(gdmm_parts, n_labels):
+    """Return the number of parts of the labels; raise ValueError where a part would be empty."""
+    if gdmm_parts > n_labels:
+        raise ValueError(
+            f"gdmm_parts={gdmm_parts}, expected at most {n_labels}, the number of labels"
+        )
+    return int(gdmm_parts)
 
 
 class LabelFactorSolver:
@@ -24,22 +32,16 @@ class LabelFactorSolver:
                 "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
             )
 
-    def _check_gdmm_data(self, y):
-        """Refuse targets that GDMM has no factors for."""
-        if self.solver != "gdmm":
-            return
-        if not is_indicator(y):
+    def _refuse_one_label(self):
+        """Refuse a label a sample, which GDMM has no factors for."""
+        if self.solver == "gdmm":
             raise ValueError(
                 "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
                 "sample take solver='mp-bcfw' or 'bcfw'"
             )
-        n_labels = y.shape[1] if hasattr(y, "shape") else len(y[0])
-        if self.gdmm_parts > n_labels:
-            raise ValueError(
-                f"gdmm_parts={self.gdmm_parts}, expected at most {n_labels}, the number of labels"
-            )
 
     def _gdmm(self, problem, lam, block_weight, options, progress, callback):
+        n_parts = checked_parts(self.gdmm_parts, problem.n_labels)
         return LabelGDMM(
             problem,
             lam,
@@ -48,5 +50,5 @@ class LabelFactorSolver:
             progress,
             callback,
             rho=None if self.gdmm_rho == "auto" else float(self.gdmm_rho),
-            n_parts=int(self.gdmm_parts),
+            n_parts=n_parts,
         )

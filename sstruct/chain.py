@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._chain_data import LabelledChains
 from sstruct._chain_decoding import ChainDecoding
 from sstruct._chain_ranking import ChainRanking
+from sstruct._label_gdmm import checked_parts
 from sstruct._named_weights import ChainWeights
 from sstruct._problems._chain_factors import chain_factors
 from sstruct._problems._chain_marginals import max_marginals
@@ -151,7 +152,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     n_iter_ : int
         Passes made, at least 1; with `cache`, oracle calls over n.
     n_oracle_calls_ : int
-        Without those of certificates.
+        Without those of certificates; with ``"gdmm"`` visits to a chain that search for labels.
     objective_, dual_objective_, dual_gap_ : float
         Primal at ``w_``, the lower bound, and their difference: the certificate.
     status_ : str
@@ -333,7 +334,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
 
     def _gdmm(self, problem, *arguments):
         """Return the solver on the factors of a problem."""
-        own = {"rho": self.gdmm_rho, "parts": int(self.gdmm_parts)}
+        own = {"rho": self.gdmm_rho, "parts": checked_parts(self.gdmm_parts, problem.n_labels)}
         return GDMM(problem, chain_factors(problem), *arguments, **own)
 
     def predict(self, X):

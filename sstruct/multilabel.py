@@ -155,9 +155,10 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
-        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in),
-        active_labels and admitted_edges (means a sample), search_seconds, update_seconds;
-        its oracle calls are those of certificates, which also find labels.
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in,
+        the root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
+        sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
+        also find labels.
 
     See Also
     --------
@@ -302,7 +303,6 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             estimator is then unchanged.
         """
         self._check_parameters()
-        self._check_gdmm_data(y)
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
             training = MultilabelTraining(self, rows, y, sample_weight).arguments()
@@ -310,6 +310,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             if is_hierarchy(self.edges):
                 raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
             training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
+            self._refuse_one_label()
             training["attributes"] |= {
                 "edges_": np.empty((0, 2), dtype=np.int32),
                 "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),

@@ -142,6 +142,32 @@ def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not 
     return out
 
 
+def check_stored_places(matrix):
+    """Raise ValueError where a compressed matrix stores a place that it does not have.
+
+    SciPy makes such matrices without a look at the places, and follows them when it converts. Its
+    own `check_format` looks at none where the last pointer is 0.
+    """
+    if matrix.format not in ("csr", "csc", "bsr"):
+        return
+    indptr, indices = matrix.indptr, matrix.indices
+    across = matrix.shape[0 if matrix.format == "csc" else 1]
+    if matrix.format == "bsr":
+        across //= matrix.blocksize[1]
+    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
+        raise ValueError("sparse edge_scores: indptr must start with 0 and not fall")
+    n_stored = indptr[len(indptr) - 1]
+    if n_stored > min(len(indices), len(matrix.data)):
+        raise ValueError(
+            f"sparse edge_scores: indptr ends with {n_stored}, of {len(indices)} indices and "
+            f"{len(matrix.data)} values")
+    wrong = np.flatnonzero((indices[:n_stored] < 0) | (indices[:n_stored] >= across))
+    if len(wrong):
+        raise ValueError(
+            f"sparse edge_scores: indices[{wrong[0]}] is {indices[wrong[0]]}, expected 0 to "
+            f"{across - 1}")
+
+
 def sparse_viterbi(node_scores, edge_scores, beam=None):
     """Viterbi by a sparse matrix of transitions; see `sstruct._oracles._viterbi.viterbi`."""
     node = np.ascontiguousarray(node_scores, dtype=np.float64)
@@ -149,11 +175,12 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         raise ValueError(
             f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
     cdef Py_ssize_t L = node.shape[0], K = node.shape[1], kept = node.shape[1]
-    edge = sparse.csr_array(edge_scores, dtype=np.float64)
-    if edge.shape != (K, K):
+    if edge_scores.shape != (K, K):
         raise ValueError(
             f"sparse edge_scores must have shape {(K, K)} to go with node_scores of shape "
-            f"{node.shape}; found {edge.shape}")
+            f"{node.shape}; found {edge_scores.shape}")
+    check_stored_places(edge_scores)
+    edge = sparse.csr_array(edge_scores, dtype=np.float64)
     if not edge.has_canonical_format:
         edge = edge.copy()
         edge.sum_duplicates()
@@ -161,7 +188,11 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         if np.isnan(scores).any() or np.isposinf(scores).any():
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     if beam is not None:
-        if isinstance(beam, bool) or int(beam) != beam or beam < 1:
+        try:
+            whole = not isinstance(beam, (bool, str)) and int(beam) == beam and beam >= 1
+        except (TypeError, ValueError, OverflowError):
+            whole = False
+        if not whole:
             raise ValueError(f"beam must be a positive integer or None, found {beam!r}")
         kept = min(int(beam), K)
     # A row more than there are values, so that there is an address to take.

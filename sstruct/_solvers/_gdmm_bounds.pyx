@@ -2,7 +2,8 @@
 # (a) An upper bound on the optimum from the state of GDMM on chains, for any state: multipliers move
 #     scores between factors, and what one loses its neighbours gain. The sum of the factors' maxima
 #     is then no less than the maximum over labellings. The lower bound is in _gdmm_dual.
-# (b) Sums that grew by differences are built anew here, so that bounds are those of the variables.
+# (b) The weights of nodes and the residuals, which grew by differences, are built anew here; the
+#     scores of transitions, whose bounds would have to follow, keep their rounding.
 """An upper bound, statistics and rebuilding of the state of GDMM on chains."""
 
 from libc.math cimport INFINITY, fabs
@@ -10,13 +11,10 @@ from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from sstruct._solvers._gdmm_chain cimport ChainFactors
-from sstruct._solvers._gdmm_entries cimport Entries
+from sstruct._solvers._gdmm_entries cimport ROUNDING, Entries
 from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 
 import numpy as np
-
-# Shares of a mass that are rounding.
-cdef double ROUNDING = 1e-14
 
 
 def relaxed_hinge(ChainFactors factors not None):

@@ -147,7 +147,8 @@ cdef class ChainFactors:
         if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.n_labels)
-        cdef double before
+        cdef double before, work = 0, searched = self.n_labels // parts if search else 0
+        cdef double of_position = 100 + searched * self.features.n_stored / max(self.n_rows, 1)
         self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
@@ -160,7 +161,8 @@ cdef class ChainFactors:
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
-                if look(&watch, 0):
+                work += self.length[b] * of_position
+                if look(&watch, work):
                     break
         return n_visited
 

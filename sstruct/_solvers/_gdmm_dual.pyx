@@ -16,13 +16,10 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from sstruct._solvers._gdmm_chain cimport ChainFactors
-from sstruct._solvers._gdmm_entries cimport Entries, append
+from sstruct._solvers._gdmm_entries cimport ROUNDING, Entries, append
 from sstruct._solvers._gdmm_pairs cimport BoundedPairs
 
 import numpy as np
-
-# Shares of a mass that are rounding.
-cdef double ROUNDING = 1e-14
 
 
 cdef class Marginals:

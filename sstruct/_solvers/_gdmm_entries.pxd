@@ -8,6 +8,12 @@
 from libc.stdint cimport int32_t
 from libc.stdlib cimport realloc
 
+cdef extern from *:
+    """
+    #define SSTRUCT_GDMM_ROUNDING 1e-14
+    """
+    const double ROUNDING "SSTRUCT_GDMM_ROUNDING"   # shares of a mass that are rounding
+
 
 cdef struct Entry:
     int32_t first, second

@@ -46,7 +46,13 @@ SSTRUCT_INLINE void sstruct_outcome_steps_here(
             SSTRUCT_ORDER(s0, s2)
             SSTRUCT_ORDER(s1, s3)
             SSTRUCT_ORDER(s1, s2)
-            /* Relative to the largest: of differences alone the answer is made. */
+            /* Relative to the largest: of differences alone the answer is made, and Q C may be lost
+             * beside it. The largest is then 0 and b < 0, so the total is positive. */
+            const double top = s0;
+            d0 -= top;
+            d1 -= top;
+            d2 -= top;
+            d3 -= top;
             double sum = s1 - s0 - full, b = -full, now = sum / 2;
             b = now > b ? now : b;
             sum += s2 - s0;
@@ -55,7 +61,6 @@ SSTRUCT_INLINE void sstruct_outcome_steps_here(
             sum += s3 - s0;
             now = sum / 4;
             b = now > b ? now : b;
-            b += s0;
             d0 = d0 > b ? d0 - b : 0;
             d1 = d1 > b ? d1 - b : 0;
             d2 = d2 > b ? d2 - b : 0;

@@ -30,6 +30,8 @@ MOST_CHANGES = 40
 # few, a certificate then looks at the relaxed primal, and at the exact one when that says that the
 # fit is over.
 MOST_EXACT_LABELS = 300
+# A share of the largest transition's weight that is rounding.
+DUST = 1e-13
 
 
 class GDMM(Solver):
@@ -168,6 +170,9 @@ class GDMM(Solver):
             edges[:] = factors.pairs.scores()
             if factors.masked:
                 edges[edges == -np.inf] = 0.0
+            # What is left of sums whose terms are gone: sparse decoders would take it for weights.
+            least = DUST * max(edges.max(), -edges.min())
+            edges[(edges < least) & (edges > -least)] = 0.0
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
+from sstruct._solvers._gdmm_label_bounds import snapshot
 from sstruct._solvers.frank_wolfe import Options
 from sstruct._solvers.gdmm_labels import LabelGDMM
 from sstruct.base import training_of
@@ -157,6 +158,16 @@ def test_weights_and_copies(sets):
     assert weighted.lam_ == copied.lam_
 
 
+def test_weights_that_are_next_to_nothing(sets):
+    X, Y = sets
+    weights = np.ones(len(X))
+    weights[:3] = 1e-17
+    options = dict(solver="gdmm", tol=1e-3, max_iter=2000, random_state=0)
+    tiny = MultilabelSSVM(**options).fit(X, Y, weights)
+    absent = MultilabelSSVM(**options).fit(X, Y, weights == 1)
+    assert tiny.objective_ == pytest.approx(absent.objective_, rel=2e-3)
+
+
 def test_history_and_fixed_penalty(sets):
     X, Y = sets
     model = MultilabelSSVM(
@@ -228,6 +239,25 @@ def test_soft_bcfw_does_not_agree(sets):
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
 
+def test_feasibility_is_that_of_the_variables(rng):
+    # One sample with all labels on: nothing can join, and ten sweeps are ten passes of one.
+    data = rng.normal(size=(1, 4)), np.ones((1, 4), dtype=int)
+    whole, single = (solver_of(*data, rho=1.0, n_sweeps=n_sweeps) for n_sweeps in (10, 1))
+    squares = []
+    for _ in range(10):
+        assert single.factors.run(np.inf)
+        state = snapshot(single.factors, 0)
+        beta = state["beta"]
+        residual = beta[:, [1, 0]] + beta[:, 2:] - state["alpha"][state["end"]]
+        squares.append((residual**2).sum())
+        single._record()
+        assert single._measures()["feasibility"] == pytest.approx(np.sqrt(squares[-1]), abs=1e-13)
+    assert whole.factors.run(np.inf)
+    whole._record()
+    assert squares[0] > 0
+    assert whole._measures()["feasibility"] == pytest.approx(np.sqrt(np.mean(squares)), rel=1e-9)
+
+
 def test_the_exhaustive_search_goes_the_same_way(sets):
     own = dict(max_iter=20, n_parts=2)
     pruned, all_ = (solver_of(*sets, exhaustive=value, **own).solve() for value in (False, True))
@@ -258,6 +288,16 @@ def test_what_it_has_no_use_for_is_refused(sets, parameters, message):
     with pytest.raises(ValueError, match=message):
         model.fit(*sets)
     assert vars(model) == before
+
+
+@pytest.mark.parametrize("y", [None, [], [[0, 1], [1]], [0, 1], [[[0]]]], ids=str)
+def test_bad_targets_are_refused_as_by_others(sets, y):
+    refusals = []
+    for solver in ("mp-bcfw", "gdmm"):
+        with pytest.raises((ValueError, TypeError)) as refused:
+            MultilabelSSVM(solver=solver).fit(sets[0], y)
+        refusals.append((refused.type, str(refused.value)))
+    assert refusals[0] == refusals[1]
 
 
 def test_one_label_a_sample_is_refused(sets):

@@ -127,7 +127,10 @@ def test_duplicates_add_up_and_zeros_may_be_stored():
         ((np.full((1, 2), np.nan), sparse.csr_array((2, 2))), "node_scores must not contain NaN"),
         ((np.zeros((1, 1)), sparse.csr_array([[np.inf]])), "edge_scores must not contain NaN"),
         ((np.zeros((1, 1)), sparse.csr_array((1, 1)), 0), "beam must be a positive integer"),
-        ((np.zeros((1, 1)), sparse.csr_array((1, 1)), 1.5), "beam must be a positive integer"),
+        *(
+            ((np.zeros((1, 1)), sparse.csr_array((1, 1)), beam), "beam must be a positive integer")
+            for beam in (1.5, np.inf, np.nan, "x", [2])
+        ),
         ((np.zeros((1, 1)), np.zeros((1, 1)), 2), "beam goes with a sparse matrix"),
     ],
 )
@@ -135,3 +138,31 @@ def test_bad_arguments_are_refused(arguments, message):
     scores, beam = arguments[:2], (arguments[2:] or (None,))[0]
     with pytest.raises(ValueError, match=message):
         viterbi(*scores, beam=beam)
+
+
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array, sparse.csr_matrix])
+@pytest.mark.parametrize(
+    ("indices", "indptr", "message"),
+    [
+        ([10**9], [0, 1, 1], r"indices\[0\] is 1000000000, expected 0 to 1"),
+        ([1, -1], [0, 1, 2], r"indices\[1\] is -1, expected 0 to 1"),
+        ([0, 1], [0, 10**9, 2], "indptr must start with 0 and not fall"),
+        ([0, 1], [0, 10**9, 0], "indptr must start with 0 and not fall"),
+        ([0, 1], [0, 1, 3], "indptr ends with 3, of 2 indices and 2 values"),
+    ],
+)
+def test_places_outside_the_matrix_are_refused(kind, indices, indptr, message):
+    edge = kind((2, 2))
+    edge.data, edge.indices = np.ones(len(indices)), np.array(indices)
+    edge.indptr = np.array(indptr)
+    with pytest.raises(ValueError, match=message):
+        viterbi(np.zeros((3, 2)), edge)
+
+
+def test_blocks_outside_the_matrix_are_refused():
+    edge = sparse.bsr_array((np.ones((1, 2, 2)), [0], [0, 1, 1]), shape=(4, 4))
+    labels, value = viterbi(np.zeros((2, 4)), edge)
+    assert (labels.tolist(), value) == ([0, 0], 1.0)
+    edge.indices[0] = 2
+    with pytest.raises(ValueError, match=r"indices\[0\] is 2, expected 0 to 1"):
+        viterbi(np.zeros((2, 4)), edge)

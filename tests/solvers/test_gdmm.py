@@ -1,5 +1,8 @@
 """GDMM on chains: the optimum of the other solvers, by bounds that hold at every state."""
 
+import signal
+import threading
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -225,6 +228,38 @@ def test_with_few_transitions_every_check_has_the_exact_primal():
     assert abs(solution.primal - dense) <= 1e-12 * dense
 
 
+def test_weights_of_transitions_hold_no_dust():
+    X, y = make_large_domain_sequences(40, 60, n_features=10, random_state=0)
+    options = dict(solver="gdmm", lam=0.1, tol=0, max_iter=30, random_state=0)
+    with pytest.warns(match="after 30 passes"):
+        weights = np.abs(ChainSSVM(**options).fit(X, y).edge_coef_)
+    assert (weights[weights > 0] > 1e-13 * weights.max()).all()
+
+
+def long_chains(n_chains):
+    X, y = make_sequences(n_samples=n_chains, min_length=400, max_length=400, random_state=0)
+    kept = training_of(ChainSSVM(lam=0.1), X, y, None)
+    return ChainFactors(chain_factors(kept["problem"]), 0.1, kept["block_weight"], 1.0, 3, 0)
+
+
+@pytest.mark.parametrize("search", [True, False])
+def test_a_deadline_counts_positions_and_not_chains(search):
+    factors = long_chains(5)
+    for _ in range(3):
+        assert factors.run(np.arange(5), search, 1, 1.0, np.inf) == 5
+    assert factors.run(np.arange(5), search, 1, 1.0, 0.0) <= 3
+
+
+def test_ctrl_c_ends_a_pass():
+    factors = long_chains(3)
+    order = np.tile(np.arange(3), 10**6)  # a pass of an hour
+    timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        factors.run(order, False, 1, 1.0, np.inf)
+    assert np.isfinite(relaxed_hinge(factors))
+
+
 def test_the_same_bits_for_a_random_state(sequences):
     X, y = sequences
     fits = [
@@ -316,6 +351,12 @@ def test_bad_parameters_are_refused(sequences):
     ):
         with pytest.raises((ValueError, TypeError), match=name):
             ChainSSVM(solver="gdmm", **{name: value}).fit(*sequences)
+    for n_parts in (5, 10**30):
+        model = ChainSSVM(solver="gdmm", gdmm_parts=n_parts)
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match=f"gdmm_parts={n_parts}, expected at most 4, the"):
+            model.fit(*sequences)
+        assert vars(model) == before
     with pytest.raises(ValueError, match="solver='gdmm' has no dual weights"):
         ssvm_path(ChainSSVM(solver="gdmm"), *sequences)
 

@@ -67,7 +67,7 @@ def test_the_program_next_to_its_rounding():
 @given(
     n=st.integers(1, 20),
     rho=st.floats(0.01, 30),
-    C=st.floats(0.01, 20),
+    C=st.floats(0.01, 20) | st.just(1e-17),  # lost beside the messages
     step=st.sampled_from([0.0, 1.0]),
     scale=st.sampled_from([0.0, 0.1, 1.0, 100.0]),
     key=st.integers(0, 2**32 - 1),

@@ -150,7 +150,11 @@ def test_bounds_from_scratch(new_rng, key):
     case = Case(rng)
     alphas = np.array([case.alphas(i) for i in range(len(case.X))])
     w, dual = consistent_point(case.factors)
+    before = [snapshot(case.factors, i)["label"] for i in range(len(case.X))]
     hinge, exact, n_admitted = hinge_losses(case.factors, Crew(case.problem, 1), w)
+    grown = [
+        len(set(snapshot(case.factors, i)["label"])) - len(set(old)) for i, old in enumerate(before)
+    ]
     coef, bias, v = case.views(w)
     assert exact
     # The weights are a multiple of those of the labels' alpha, with edges from consistent masses.
@@ -190,7 +194,9 @@ def test_bounds_from_scratch(new_rng, key):
     ends = [(state["alpha"][state["end"]] ** 2).sum() for state in states]
     assert square == pytest.approx(sum(ends))
     assert (case.alphas(0) == alphas[0]).all()
-    assert n_admitted >= 0
+    # A sample lets in a label at most.
+    assert set(grown) <= {0, 1}
+    assert sum(grown) == n_admitted
 
 
 def test_bad_arguments_are_refused(rng):
