@@ -87,7 +87,8 @@ class Proximal(FrankWolfe):
 
     def __init__(self, problem, options):
         n = problem.n_blocks
-        super().__init__(problem, DualState(problem, 1.0, np.ones(n), 0), np.ones(n), options)
+        state = DualState(problem, 1.0, np.ones(n), options.seed)
+        super().__init__(problem, state, np.ones(n), options)
         self.mu, self.weight = np.zeros(problem.n_weights), 1.0
         y0, _ = self.mean_planes()
         self.y0 = project(problem.copy_start, y0)

@@ -55,6 +55,11 @@ class MapResult:
     method: str
 
 
+# Labellings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
+# alone to 980.138 with each of four seeds, from 8 to 979.115, from 24 to 978.566.
+OFFERED = 24
+
+
 class Record:
     """The best labelling and bound so far, their history, and the clock.
 
@@ -73,15 +78,23 @@ class Record:
         self.start = time.monotonic() if began is None else began
         self.deadline = np.inf if max_time is None else self.start + max_time
         self.labels, self.energy, self.lower_bound = labels.copy(), mrf.energy(labels), -np.inf
-        self.ceiling, self.rows = None, []
+        self.ceiling, self.rows, self.offered = None, [], {}
         self.row()
 
     def offer(self, labels, energy):
         """Keep a labelling if it is better than the best; `energy` is right up to rounding."""
+        self.offered[labels.tobytes()] = energy
+        if len(self.offered) > 2 * OFFERED:
+            self.offered = dict(sorted(self.offered.items(), key=lambda item: item[1])[:OFFERED])
         if energy < self.energy or self.energy == np.inf:
             energy = self.mrf.energy(labels)
             if energy < self.energy or self.energy == np.inf:
                 self.labels, self.energy = labels.copy(), energy
+
+    def best_offered(self, most):
+        """Return different labellings that were offered, the best first."""
+        keys = sorted(self.offered, key=self.offered.get)[: min(most, OFFERED)]
+        return [np.frombuffer(key, dtype=np.int32).copy() for key in keys]
 
     def bound(self, value):
         """Keep a bound if it is better than the best."""

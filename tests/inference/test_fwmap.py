@@ -289,3 +289,14 @@ def test_results_are_reproducible(rng):
     first, second = (map_mrf(model, "fwmap", max_iter=30, random_state=3) for _ in range(2))
     np.testing.assert_array_equal(first.labels, second.labels)
     np.testing.assert_array_equal(first.history["lower_bound"], second.history["lower_bound"])
+
+
+def test_seeds_decide_on_the_order_of_trees(rng):
+    edges = [(i, j) for i in range(12) for j in range(i)]
+    model = MRF(rng.random((12, 3)), edges, rng.random((len(edges), 3, 3)))
+    bounds = [
+        map_mrf(model, "fwmap", start="zero", max_iter=10, random_state=seed).lower_bound
+        for seed in (0, 0, 1)
+    ]
+    assert bounds[0] == bounds[1]
+    assert bounds[0] != bounds[2]
