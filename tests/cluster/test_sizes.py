@@ -6,6 +6,7 @@ import joblib
 import pytest
 
 from sstruct._problems.oracle_workers import cloudpickle
+from tests.cluster.conftest import PRELOAD
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 from tests.estimators.test_custom_jobs import assert_same_bits, fit
@@ -34,6 +35,7 @@ def test_the_size_of_a_cluster_changes_no_bit(rng, processes):
         distributed.LocalCluster(
             n_workers=3, threads_per_worker=2, processes=processes, protocol="tcp://",
             host="127.0.0.1", dashboard_address=":0", silence_logs=50,
+            preload=[PRELOAD],
         ) as cluster,
         distributed.Client(cluster) as client,
     ):  # fmt: skip
