@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import CancelledError
 from functools import partial
 
 import numpy as np
@@ -114,7 +115,11 @@ class Cluster:
                 for part in group.parts:
                     load[group.address] += len(part.rows) / threads[group.address]
         there = [part.source for part in parts if part.source is not None]
-        homes = self.client.who_has(there) if there else {}
+        try:
+            homes = self.client.who_has(there) if there else {}
+        except CancelledError:
+            self._check_sources(parts)
+            raise
         chosen = []
         for part in parts:
             at = [] if part.source is None else homes.get(part.source.key, ())
@@ -135,6 +140,7 @@ class Cluster:
                 try:
                     new.append(self._group(some, address))
                 except Exception:  # of scattering
+                    self._check_sources(some)
                     if address in self.client.nthreads():
                         raise
                     self._count_loss()

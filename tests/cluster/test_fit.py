@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
+from sstruct._problems.cluster import Cluster
+from sstruct._problems.cluster_parts import Part
 from sstruct._problems.oracle_workers import cloudpickle
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
@@ -103,8 +105,11 @@ class Ends(Choice):
 
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         for k, flag in enumerate(self.flags):
-            if np.abs(w).max() > 0.2 * k + 0.1 and os.path.exists(flag):
-                os.unlink(flag)
+            if np.abs(w).max() > 0.2 * k + 0.1:
+                try:
+                    os.unlink(flag)
+                except FileNotFoundError:  # another worker was first, perhaps this moment
+                    continue
                 os._exit(1)
         return super().argmax(x, w, y_true, loss_weight)
 
@@ -138,6 +143,15 @@ def test_what_is_lost_for_good_is_named_and_the_state_is_kept(client, rng, tmp_p
     with pytest.raises(RuntimeError, match="partition 0 was lost with its worker"):
         model.fit(held)
     assert model.status_ == "INTERRUPTED"
+
+
+def test_what_is_gone_before_it_has_a_place_is_named(client):
+    future = client.scatter([[1, 2]])[0]
+    cluster = Cluster.__new__(Cluster)
+    cluster.client, cluster.groups = client, []
+    future.cancel()
+    with pytest.raises(RuntimeError, match="partition 3 was lost with its worker"):
+        cluster._addresses([Part(3, future)])
 
 
 @pytest.mark.slow
