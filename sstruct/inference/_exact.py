@@ -97,8 +97,12 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def integer_program(mrf, record):
-    """The linear program over the local polytope, node marginals 0 or 1; return the status."""
+def integer_program(mrf, record, most_branches=None):
+    """The linear program over the local polytope, node marginals 0 or 1; return the status.
+
+    most_branches : int, optional
+        Nodes of the search tree after which to stop.
+    """
     model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
     if n_variables > MOST_VARIABLES:
@@ -114,6 +118,8 @@ def integer_program(mrf, record):
         options["time_limit"] = record.deadline - time.monotonic()
         if options["time_limit"] <= 0:
             return Status.TIME_LIMIT
+    if most_branches is not None:
+        options["node_limit"] = most_branches
     answer = optimize.milp(
         np.where(allowed, costs, 0.0),
         integrality=np.arange(n_variables) < len(model.node_costs),

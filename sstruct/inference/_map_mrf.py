@@ -2,6 +2,7 @@
 
 import numbers
 import time
+from operator import itemgetter
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from sstruct._oracles._packed_mrf import PackedMRF
 from sstruct._problems._user_terms import UserTerms
 from sstruct._problems.term_calls import TermCalls
 from sstruct._solvers.status import Status
+from sstruct.inference._combination import combine
 from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
 from sstruct.inference._fwmap import LOOKS, fwmap
 from sstruct.inference._map_result import Record
@@ -53,7 +55,8 @@ def map_mrf(
           forests exact.
         * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
           no bound. The other iterative methods end with it too, and then with moves of two
-          neighbours at once, unless there are factors or more than 2^23 entries of pairs.
+          neighbours at once from up to 24 labellings, and the best combination of what they lead
+          to, unless there are factors or more than 2^23 entries of pairs.
         * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
           not negative, nothing forbidden, as many labels at each node. No bound.
         * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
@@ -191,23 +194,27 @@ def map_mrf(
                 terms=own_terms,
             )
         if method in ("fwmap", "trws", "bp") and own_terms is None:
-            status = _improve_pairs(mrf, record, status)
+            status = _improve(mrf, record, status)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)
 
 
-def _improve_pairs(mrf, record, status):
-    """Improve good labellings by moves of two nodes, where they are cheap; return the status."""
+def _improve(mrf, record, status):
+    """Improve good labellings by moves of two nodes, and combine them; return the status."""
     if status is Status.INFEASIBLE or record.is_closed():
         return status
     if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
         return status
-    moves = JointMoves(PackedMRF(mrf))
+    moves, found = JointMoves(PackedMRF(mrf)), {}
     for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
-        record.offer(labels, moves.search(labels, LOOKS))
-        if record.is_late():
+        energy = moves.search(labels, LOOKS)
+        record.offer(labels, energy)
+        found[labels.tobytes()] = energy, labels
+        if record.is_late() or record.is_closed():
             break
+    if len(found) > 1 and not record.is_closed():
+        combine(mrf, [labels for _, labels in sorted(found.values(), key=itemgetter(0))], record)
     return Status.CONVERGED if record.is_closed() else status
 
 

@@ -56,7 +56,8 @@ class MapResult:
 
 
 # Labellings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
-# alone to 980.138 with each of four seeds, from 8 to 979.115, from 24 to 978.566.
+# alone to 980.138 with each of four seeds, from 8 to 979.115, from 24 to 978.566; and these
+# combined to the minimum.
 OFFERED = 24
 
 

@@ -60,11 +60,13 @@ def test_matchings_of_houses(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("sidechain2012"))
-def test_energies_of_large_side_chains(name):
-    # The second needs moves of two nodes at once after messages.
+@pytest.mark.parametrize("seed", [0, 5, 13])
+def test_energies_of_large_side_chains(name, seed):
+    # Moves of two nodes at once leave the second 0.27 % above for some seeds: good labellings have
+    # to be combined.
     energy, is_minimum = reference_energy(name)
     assert is_minimum
-    result = map_mrf(read_uai(FOLDER / name), "fwmap", random_state=0)
+    result = map_mrf(read_uai(FOLDER / name), "fwmap", random_state=seed)
     assert energy - 1e-6 <= result.energy <= energy + 1e-3 * abs(energy)
 
 
