@@ -12,7 +12,7 @@ from sstruct._custom_data import custom_problem, samples_of, workers_for
 from sstruct._documentation import shares_documentation
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.cluster_parts import is_partitioned
-from sstruct._problems.oracle_calls import METHODS, frozen
+from sstruct._problems.oracle_calls import FORMS, METHODS, best_labelings, decoded, encoded, frozen
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
@@ -55,6 +55,13 @@ class StructuredSVM(BaseSSVM):
             phi(x, y_true)), the labeling of largest h + loss_weight * loss among those with h > 0
             and loss / h from `lower` to `upper`, `lower` itself excluded where `above`, `upper`
             where `below`; None where there is none.
+        ``potentials(x, w)``
+            What ``argmax`` and ``constrained_argmax`` are then given in place of `w`, such as an
+            array of scores of parts. Called once for a sample and weights: a search of slack
+            rescaling calls ``argmax`` many times for them. Arrays cannot be written to afterwards.
+        ``encode(x, y)``, ``decode(x, labeling)``
+            A labeling as the other methods take and return it, from one as in `y`; and back, for
+            ``predict``. ``encode`` is called once for each true labeling.
         ``work``
             A number: what a call of ``argmax`` costs, in nanoseconds; default 1e6. Decides how
             many passes over cached labelings are made for each with the oracle.
@@ -225,6 +232,8 @@ class StructuredSVM(BaseSSVM):
         for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
             if not callable(getattr(self.oracle, name, None)):
                 raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
+        if len({callable(getattr(self.oracle, name, None)) for name in FORMS}) == 2:
+            raise TypeError("oracle must have both encode and decode, or neither of them")
         work = getattr(self.oracle, "work", WORK)
         check_number("work of the oracle", work, above=0)
         return float(work)
@@ -336,26 +345,29 @@ class StructuredSVM(BaseSSVM):
         Returns
         -------
         ndarray of shape (n,), dtype object
-            What ``oracle.argmax(x, w_)`` returns for each sample.
+            What ``oracle.argmax(x, w_)`` returns for each sample, decoded.
         """
+        samples, found = self._find(X)
+        out = np.empty(len(samples), dtype=object)
+        for i, x in enumerate(samples):
+            out[i] = decoded(self.oracle, x, found[i])
+        return out
+
+    def _find(self, X):
+        """Return samples, and the oracle's labelings of them."""
         check_is_fitted(self)
         if is_partitioned(X):
             raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
-        samples = samples_of(X, "X")
-        w = frozen(self._w)
-        n_tasks = min(workers_for(self.n_jobs), len(samples))
+        samples, w = samples_of(X, "X"), frozen(self._w)
         if is_compiled(self.oracle):
-            n_tasks, found = 1, [compiled_predict(self.oracle, samples, w)]
-        elif n_tasks > 1:
-            found = Parallel(n_jobs=self.n_jobs)(
-                delayed(_best)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
-            )
-        else:
-            n_tasks, found = 1, [_best(self.oracle, samples, w)]
-        out = np.empty(len(samples), dtype=object)
-        for i in range(len(samples)):
-            out[i] = found[i % n_tasks][i // n_tasks]
-        return out
+            return samples, compiled_predict(self.oracle, samples, w)
+        n_tasks = min(workers_for(self.n_jobs), len(samples))
+        if n_tasks == 1:
+            return samples, best_labelings(self.oracle, samples, w)
+        found = Parallel(n_jobs=self.n_jobs)(
+            delayed(best_labelings)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
+        )
+        return samples, [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
 
     def score(self, X, y, sample_weight=None):
         """Compute one minus the mean loss of predictions.
@@ -372,16 +384,13 @@ class StructuredSVM(BaseSSVM):
             By the oracle's loss: an accuracy where that is a share of wrong labels, and negative
             where it is above 1 on average.
         """
-        found, truths = self.predict(X), samples_of(y, "y")
+        (samples, found), truths = self._find(X), samples_of(y, "y")
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
         weights = check_weights(sample_weight, len(truths))
         if is_compiled(self.oracle):
-            losses = self.oracle.losses(samples_of(X, "X"), truths, found)
+            losses = self.oracle.losses(samples, truths, found)
         else:
+            truths = [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
             losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
         return float(1 - np.average(losses, weights=weights))
-
-
-def _best(oracle, samples, w):
-    return [oracle.argmax(x, w) for x in samples]

@@ -2,16 +2,36 @@
 
 import numbers
 from hashlib import blake2b
+from threading import get_ident
 
 import numpy as np
 from scipy import sparse
 
 METHODS = ("joint_feature", "loss", "argmax")
+# Each needs the other.
+FORMS = ("encode", "decode")
 
 
 def frozen(w):
     """Return a copy of weights that nobody can write to."""
     return np.frombuffer(w.tobytes())
+
+
+def encoded(oracle, x, y):
+    """Return a labeling as the oracle's methods take it."""
+    return oracle.encode(x, y) if hasattr(oracle, "encode") else y
+
+
+def decoded(oracle, x, labeling):
+    """Return a labeling of the oracle's as users give and get it."""
+    return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
+
+
+def best_labelings(oracle, samples, w):
+    """Return the oracle's labelings of largest score, as it returns them."""
+    if not hasattr(oracle, "potentials"):
+        return [oracle.argmax(x, w) for x in samples]
+    return [oracle.argmax(x, oracle.potentials(x, w)) for x in samples]
 
 
 class OracleCalls:
@@ -22,8 +42,9 @@ class OracleCalls:
     Parameters
     ----------
     oracle : object
-        With the methods ``joint_feature``, ``loss`` and ``argmax``.
+        With the methods ``joint_feature``, ``loss`` and ``argmax``, and perhaps others.
     X, y : list
+        Labelings as users give them.
     rows : list of int
         Places of the samples in what the user gave, for errors.
     form : tuple of (int, bool), optional
@@ -31,6 +52,8 @@ class OracleCalls:
 
     Attributes
     ----------
+    y : list
+        True labelings as the oracle takes them.
     n_weights : int
     sparse : bool
         Whether features are kept as index and value: where the first ones came as a sparse vector.
@@ -51,7 +74,12 @@ class OracleCalls:
         self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
         self.n_weights, self.sparse = form
         self.looked_at = bytearray(len(X))
-        self.digests = [digest((x, y)) for x, y in zip(X, y, strict=True)]
+        # Potentials that a thread asked for last, with the block and the weights.
+        self.known = {}
+        self._take_digests()
+        if hasattr(oracle, "encode"):
+            self.y = [self._encoded(i) for i in range(len(X))]
+            self._take_digests()
         self.truths = [self._truth(i) for i in range(len(X))]
 
     def __len__(self):
@@ -61,6 +89,24 @@ class OracleCalls:
     def truth_digests(self):
         """A digest of the features of each true labeling."""
         return [digest(features) for features in self.truths]
+
+    def _take_digests(self):
+        self.digests = [digest((x, y)) for x, y in zip(self.X, self.y, strict=True)]
+
+    def _encoded(self, i):
+        """The true labeling in the oracle's form, which must stand for the same there and back."""
+        truth = self._call(i, "encode", self.X[i], self.y[i])
+        if truth is None:
+            raise TypeError(f"{self._at(i, 'encode')} returned None, expected a labeling")
+        again = self._call(i, "encode", self.X[i], self._call(i, "decode", self.X[i], truth))
+        loss = self._loss_between(i, truth, again)
+        if loss != 0:
+            raise ValueError(
+                f"{self._at(i, 'encode')} of what decode returned for the true labeling has loss "
+                f"{loss:g}, expected 0"
+            )
+        self.check_unchanged(i)
+        return truth
 
     def _truth(self, i):
         """Features of the true labeling; its loss must be 0, and a second call return the same."""
@@ -147,7 +193,10 @@ class OracleCalls:
 
     def loss(self, i, labeling):
         """Return L_i(y)."""
-        found = self._call(i, "loss", self.y[i], labeling)
+        return self._loss_between(i, self.y[i], labeling)
+
+    def _loss_between(self, i, truth, labeling):
+        found = self._call(i, "loss", truth, labeling)
         if isinstance(found, np.ndarray) and found.ndim == 0:
             found = found[()]
         if not isinstance(found, numbers.Real | np.bool_):
@@ -163,8 +212,25 @@ class OracleCalls:
 
     def ask(self, i, w, loss_weight):
         """Ask the max-oracle; return features and loss of its labeling. w: from `frozen`."""
-        labeling = self._call(i, "argmax", self.X[i], w, y_true=self.y[i], loss_weight=loss_weight)
+        scores = self.potentials(i, w)
+        labeling = self._call(
+            i, "argmax", self.X[i], scores, y_true=self.y[i], loss_weight=loss_weight
+        )
         return self._taken(i, "argmax", labeling)
+
+    def potentials(self, i, w):
+        """Return what the oracle's searches take in place of w: w, where it does not say."""
+        if not hasattr(self.oracle, "potentials"):
+            return w
+        thread = get_ident()
+        block, weights, found = self.known.get(thread, (None, None, None))
+        if block != i or not (weights is w or np.array_equal(weights, w)):
+            found = self._call(i, "potentials", self.X[i], w)
+            if found is None:
+                raise TypeError(f"{self._at(i, 'potentials')} returned None")
+            _freeze(found)
+            self.known[thread] = i, w, found
+        return found
 
     def ask_between(self, i, w, loss_weight, margin, lower, upper, above, below):
         """Ask the constrained oracle; the same, or None where no labeling is in the interval."""
@@ -172,7 +238,7 @@ class OracleCalls:
             i,
             "constrained_argmax",
             self.X[i],
-            w,
+            self.potentials(i, w),
             self.y[i],
             loss_weight=loss_weight,
             margin=margin,
@@ -217,6 +283,13 @@ class OracleCalls:
             f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
             f"h = {h:g}, expected h > 0 and loss / h from {lower:g} to {upper:g}"
         )
+
+
+def _freeze(potentials):
+    """Make arrays read-only: they are for several calls."""
+    for one in potentials if isinstance(potentials, list | tuple) else [potentials]:
+        if isinstance(one, np.ndarray):
+            one.setflags(write=False)
 
 
 def _entries(vector):

@@ -42,6 +42,32 @@ class ConstrainedChoice(Choice):
         return int(np.argmax(np.where(inside, h + loss_weight * g, -np.inf)))
 
 
+class ChoiceByScores(ConstrainedChoice):
+    """Searches take scores of candidates in place of weights."""
+
+    def potentials(self, x, w):
+        return x @ w
+
+    def argmax(self, x, scores, y_true=None, loss_weight=1.0):
+        if y_true is not None:
+            scores = scores + loss_weight * self.losses(x, y_true)
+        return int(np.argmax(scores))
+
+    def constrained_argmax(self, x, scores, y_true, **keywords):
+        # One feature, the score, of weight 1.
+        return super().constrained_argmax(scores[:, None], np.ones(1), y_true, **keywords)
+
+
+class NamedChoice(Choice):
+    """Labelings are names outside, and places inside."""
+
+    def encode(self, x, y):
+        return int(y.removeprefix("candidate "))
+
+    def decode(self, x, labeling):
+        return f"candidate {labeling}"
+
+
 def make_choices(rng, n=24, d=4, noise=1.0):
     """Samples of 2 to 6 candidates, of which a linear score with noise picks the right one."""
     weights = rng.standard_normal(d)

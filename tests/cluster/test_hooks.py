@@ -1,0 +1,24 @@
+"""Optional methods of oracles on a cluster."""
+
+import joblib
+import numpy as np
+import pytest
+
+from sstruct import StructuredSVM
+from tests.estimators.choices import make_choices
+from tests.estimators.test_custom_hooks import ByScores, Named, names
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+@pytest.mark.parametrize("oracle", [ByScores, Named])
+def test_potentials_and_encodings_are_the_workers_own(client, rng, oracle, rescaling):
+    X, y = make_choices(rng)
+    y = names(y) if oracle is Named else y
+    options = {"lam": 0.05, "max_iter": 2, "rescaling": rescaling, "random_state": 0}
+    alone = StructuredSVM(oracle(), **options).fit(X, y)
+    with joblib.parallel_config(backend="dask"):
+        there = StructuredSVM(oracle(), **options).fit(X, y)
+    np.testing.assert_array_equal(there.w_, alone.w_)
+    assert there.predict(X).tolist() == alone.predict(X).tolist()
