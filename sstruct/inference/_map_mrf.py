@@ -23,6 +23,9 @@ from sstruct.inference._terms import ModelWithTerms
 # Entries of all tables up to which labellings are improved by two nodes at once: in all eight times
 # as many are looked at, again and again.
 MOST_ENTRIES = 2**23
+# Iterations of belief propagation after other methods: where pairs contradict one another its
+# labellings are better. Ising models: by 3 to 5 % before they are combined.
+MOST_PROPAGATIONS = 100
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -54,9 +57,10 @@ def map_mrf(
         * ``"bp"``: min-sum belief propagation in the same sweeps. Any model; no bound, but on
           forests exact.
         * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
-          no bound. The other iterative methods end with it too, and then with moves of two
-          neighbours at once from up to 24 labellings, and the best combination of what they lead
-          to, unless there are factors or more than 2^23 entries of pairs.
+          no bound. The other iterative methods end with it too. Where they leave a gap, and unless
+          there are factors or more than 2^23 entries of pairs, moves of two neighbours at once
+          follow from the best 24 labellings (after ``"fwmap"`` and ``"trws"`` also of at most 100
+          iterations of ``"bp"``), and combinations of what they lead to, by HiGHS.
         * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
           not negative, nothing forbidden, as many labels at each node. No bound.
         * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
@@ -194,18 +198,23 @@ def map_mrf(
                 terms=own_terms,
             )
         if method in ("fwmap", "trws", "bp") and own_terms is None:
-            status = _improve(mrf, record, status)
+            status = _improve(mrf, record, status, method != "bp")
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)
 
 
-def _improve(mrf, record, status):
-    """Improve good labellings by moves of two nodes, and combine them; return the status."""
+def _improve(mrf, record, status, propagates):
+    """Improve good labellings by moves of two nodes, and combine them; return the status.
+
+    propagates : whether to look for more by belief propagation first
+    """
     if status is Status.INFEASIBLE or record.is_closed():
         return status
     if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
         return status
+    if propagates and not record.is_late():
+        message_passing(mrf, record, MOST_PROPAGATIONS, averaged=False)
     moves, found = JointMoves(PackedMRF(mrf)), {}
     for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
         energy = moves.search(labels, LOOKS)

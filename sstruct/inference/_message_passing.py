@@ -36,7 +36,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
     own = PackedMRF(mrf)
     sweeps = MessagePassing(own if model is mrf else PackedMRF(model), order, averaged)
     labels = np.zeros(model.n_nodes, dtype=np.int32)
-    seen = {}
+    seen, begin = {}, len(record.rows)
     if averaged:
         record.bound(trivial_bound(model))
     for _ in range(max_iter):
@@ -60,7 +60,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
             return Status.TIME_LIMIT, sweeps
         if record.is_infeasible():
             return Status.INFEASIBLE, sweeps
-        if record.has_stalled(_PATIENCE) or (is_first and _gains_little(record)):
+        if record.has_stalled(_PATIENCE, begin - 1) or (is_first and _gains_little(record)):
             return Status.STALLED, sweeps
     return Status.MAX_ITER, sweeps
 

@@ -33,12 +33,16 @@ def test_bounds_are_above_those_of_messages(name):
     assert result.lower_bound > messages.lower_bound + 5e-4 * (1 + abs(messages.lower_bound))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", parameters("ising"))
 def test_bounds_of_grids_are_those_of_messages(name):
-    # Two labels: messages reach the linear relaxation's value.
+    # Two labels: messages reach the linear relaxation's value. Energies are 3 to 6 % above the
+    # references until labellings of belief propagation are combined.
+    energy, _ = reference_energy(name)
     model = read_uai(FOLDER / name)
     messages, result = map_mrf(model, "trws"), map_mrf(model, "fwmap")
     assert result.lower_bound == pytest.approx(messages.lower_bound, rel=1e-5)
+    assert max(messages.energy, result.energy) <= energy + 1e-3 * abs(energy)
 
 
 @functools.cache
