@@ -150,8 +150,13 @@ cdef class PackedMRF:
             total += costs.factor_tables[costs.factor_table_start[costs.factor_table[f]] + entry]
         return total
 
-    cdef void conditional(self, Py_ssize_t v, const int32_t* labels, double* out) noexcept nogil:
-        """out[k]: cost of all terms at v with label k there and the other nodes' labels."""
+    cdef void conditional(
+            self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels,
+            double* out) noexcept nogil:
+        """out[k]: cost of all terms at v with label k there and the other nodes' labels.
+
+        without : an edge that is left out; -1: none
+        """
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t k, i, j, e, f, u, entry, step
         cdef const double* table
@@ -159,8 +164,9 @@ cdef class PackedMRF:
             out[k] = min(costs.node_costs[costs.node_start[v] + k], FORBIDDEN)
         for i in range(self.arc_first[v], self.arc_first[v + 1]):
             e = self.arc[i]
-            self.add_edge_costs(
-                e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
+            if e != without:
+                self.add_edge_costs(
+                    e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
         for i in range(self.factor_first[v], self.factor_first[v + 1]):
             f = self.factor_arc[i]
             # The entry with label 0 at v, and how far the next label's is from it.
@@ -193,7 +199,7 @@ cdef class PackedMRF:
                     waits[v] = 0
                     left -= 1
                     most_visits -= 1
-                    self.conditional(v, &labels[0], out)
+                    self.conditional(v, -1, &labels[0], out)
                     best = labels[v]
                     for k in range(costs.n_labels[v]):
                         if out[k] < out[best]:
