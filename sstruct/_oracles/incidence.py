@@ -1,6 +1,27 @@
-"""Edges, factors or rays listed by node."""
+"""Lists of nodes, checked; and edges, factors or rays listed by node."""
 
 import numpy as np
+
+
+def checked_nodes(nodes, n_nodes, name, noun="node"):
+    """Return a list of different nodes, one at least, as int32 (n,), or raise ValueError.
+
+    name, noun : what errors call the list and a node
+    """
+    nodes = np.asarray(nodes)
+    if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
+        raise ValueError(
+            f"{name} must be a list of {noun}s, one at least; found shape {nodes.shape} and dtype "
+            f"{nodes.dtype}"
+        )
+    wrong = (nodes < 0) | (nodes >= n_nodes)
+    if wrong.any():
+        raise ValueError(f"{name} has {noun} {nodes[wrong.argmax()]}, expected 0 to {n_nodes - 1}")
+    in_order = np.sort(nodes)
+    again = in_order[1:] == in_order[:-1]
+    if again.any():
+        raise ValueError(f"{name} has {noun} {in_order[again.argmax()]} twice")
+    return nodes.astype(np.int32)
 
 
 def by_node(items, nodes, n_nodes):
