@@ -118,12 +118,14 @@ def test_errors_surface(rng, n_jobs):
     assert model.status_ == "INTERRUPTED"
 
 
-def test_other_solvers_have_none(rng):
+def test_what_has_none_is_refused(rng):
     X, y = make_choices(rng, n=8)
     with pytest.raises(ValueError, match="overlap=True does not go with solver='bcfw'"):
         StructuredSVM(Choice(), overlap=True, solver="bcfw").fit(X, y)
     with pytest.raises(ValueError, match="overlap must be"):
         StructuredSVM(Choice(), overlap="yes").fit(X, y)
+    with pytest.raises(ValueError, match="overlap=True does not go with rescaling='slack'"):
+        StructuredSVM(Choice(), overlap=True, rescaling="slack").fit(X, y)
 
 
 def test_batches_are_as_large_as_asked_for(rng):
