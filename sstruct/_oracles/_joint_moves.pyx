@@ -33,20 +33,6 @@ cdef class JointMoves:
         self.first = np.empty(model.costs.most_labels)
         self.second = np.empty(model.costs.most_labels)
 
-    cdef void conditional(
-            self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels,
-            double* out) noexcept nogil:
-        """out[k]: cost of label k at v and of all its edges but one."""
-        cdef const MRFCosts* costs = &self.model.costs
-        cdef Py_ssize_t k, i, e
-        for k in range(costs.n_labels[v]):
-            out[k] = min(costs.node_costs[costs.node_start[v] + k], FORBIDDEN)
-        for i in range(self.model.arc_first[v], self.model.arc_first[v + 1]):
-            e = self.model.arc[i]
-            if e != without:
-                self.model.add_edge_costs(
-                    e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
-
     cdef bint exchange(self, Py_ssize_t e, int32_t* labels) noexcept nogil:
         """Give the ends of an edge their best two labels; return whether that gains."""
         cdef const MRFCosts* costs = &self.model.costs
@@ -55,8 +41,8 @@ cdef class JointMoves:
         cdef double* of_v = &self.second[0]
         cdef double least_v, cost, present, best
         cdef Py_ssize_t best_a = labels[u], best_b = labels[v]
-        self.conditional(u, e, labels, of_u)
-        self.conditional(v, e, labels, of_v)
+        self.model.conditional(u, e, labels, of_u)
+        self.model.conditional(v, e, labels, of_v)
         least_v = of_v[0]
         for b in range(1, costs.n_labels[v]):
             least_v = min(least_v, of_v[b])

@@ -39,5 +39,6 @@ cdef class PackedMRF:
         self, Py_ssize_t e, Py_ssize_t v, Py_ssize_t label, double* out) noexcept nogil
     cdef void send(
         self, Py_ssize_t e, Py_ssize_t v, const double* source, double* out) noexcept nogil
-    cdef void conditional(self, Py_ssize_t v, const int32_t* labels, double* out) noexcept nogil
+    cdef void conditional(
+        self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels, double* out) noexcept nogil
     cdef double energy(self, const int32_t* labels) noexcept nogil

@@ -15,6 +15,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 import numpy as np
 
 from sstruct._oracles._distance_transform cimport Parabola, transform_line
+from sstruct._oracles.incidence import by_node, edges_by_node
 
 cdef extern from "_min_plus.h":
     void sstruct_min_plus_rows(
@@ -25,14 +26,6 @@ cdef extern from "_min_plus.h":
         double* out) noexcept nogil
 
 FORBIDDEN = 1e200
-
-
-def _arcs(items, holders, n_nodes):
-    """List by node the items that have it among their holders: begins (n_nodes + 1,), items."""
-    order = np.argsort(holders, kind="stable")
-    first = np.zeros(n_nodes + 1, dtype=np.int32)
-    np.cumsum(np.bincount(holders, minlength=n_nodes), out=first[1:])
-    return first, items[order].astype(np.int32)
 
 
 cdef const double* _doubles(const double[::1] array) noexcept:
@@ -68,9 +61,8 @@ cdef class PackedMRF:
         costs.factor_table = _ints(model.factor_table)
         costs.factor_table_start = _longs(model.factor_table_start)
         costs.factor_tables = _doubles(model.factor_tables)
-        self.arc_first, self.arc = _arcs(
-            np.repeat(np.arange(model.n_edges), 2), model.edges.reshape(-1), model.n_nodes)
-        self.factor_first, self.factor_arc = _arcs(
+        self.arc_first, self.arc = edges_by_node(model.edges, model.n_nodes)
+        self.factor_first, self.factor_arc = by_node(
             np.repeat(np.arange(model.n_factors), np.diff(model.factor_start)), model.factor_nodes,
             model.n_nodes)
         self.scratch = np.empty(costs.most_labels)
@@ -158,8 +150,13 @@ cdef class PackedMRF:
             total += costs.factor_tables[costs.factor_table_start[costs.factor_table[f]] + entry]
         return total
 
-    cdef void conditional(self, Py_ssize_t v, const int32_t* labels, double* out) noexcept nogil:
-        """out[k]: cost of all terms at v with label k there and the other nodes' labels."""
+    cdef void conditional(
+            self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels,
+            double* out) noexcept nogil:
+        """out[k]: cost of all terms at v with label k there and the other nodes' labels.
+
+        without : an edge that is left out; -1: none
+        """
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t k, i, j, e, f, u, entry, step
         cdef const double* table
@@ -167,8 +164,9 @@ cdef class PackedMRF:
             out[k] = min(costs.node_costs[costs.node_start[v] + k], FORBIDDEN)
         for i in range(self.arc_first[v], self.arc_first[v + 1]):
             e = self.arc[i]
-            self.add_edge_costs(
-                e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
+            if e != without:
+                self.add_edge_costs(
+                    e, v, labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v], out)
         for i in range(self.factor_first[v], self.factor_first[v + 1]):
             f = self.factor_arc[i]
             # The entry with label 0 at v, and how far the next label's is from it.
@@ -201,7 +199,7 @@ cdef class PackedMRF:
                     waits[v] = 0
                     left -= 1
                     most_visits -= 1
-                    self.conditional(v, &labels[0], out)
+                    self.conditional(v, -1, &labels[0], out)
                     best = labels[v]
                     for k in range(costs.n_labels[v]):
                         if out[k] < out[best]:

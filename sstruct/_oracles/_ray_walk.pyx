@@ -14,6 +14,7 @@ from libc.stdlib cimport llabs
 
 from sstruct._oracles._packed_mrf cimport MRFCosts, PackedMRF
 from sstruct._oracles._splitmix cimport next_random
+from sstruct._oracles.incidence import by_node
 
 import numpy as np
 
@@ -38,8 +39,7 @@ cdef class RayWalk:
     cdef PackedMRF packed
     cdef const int64_t[::1] start, sums
     cdef const int32_t[::1] node
-    cdef const int64_t[::1] first                 # of a node, among `ray`: the rays through it
-    cdef const int32_t[::1] ray
+    cdef const int32_t[::1] first, ray            # of a node, among `ray`: the rays through it
     cdef int64_t[::1] missing, rests              # of rays: sum less labels; of nodes: until which step
     cdef double[::1] weight
     cdef int32_t[::1] wrong, place                # rays whose sum is wrong; where a ray is among them
@@ -49,9 +49,8 @@ cdef class RayWalk:
     def __init__(self, model, start, node, sums, seed):
         self.packed = PackedMRF(model)
         self.start, self.node, self.sums, self.state = start, node, sums, seed
-        of = np.repeat(np.arange(len(sums), dtype=np.int32), np.diff(start))
-        self.ray = of[np.argsort(node, kind="stable")]
-        self.first = np.r_[0, np.cumsum(np.bincount(node, minlength=model.n_nodes))]
+        self.first, self.ray = by_node(
+            np.repeat(np.arange(len(sums)), np.diff(start)), node, model.n_nodes)
         self.missing, self.weight = np.empty(len(sums), dtype=np.int64), np.empty(len(sums))
         self.wrong, self.place = np.empty((2, len(sums)), dtype=np.int32)
         self.rests = np.empty(model.n_nodes, dtype=np.int64)

@@ -16,6 +16,8 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._oracles.incidence import by_node, edges_by_node
+
 
 cdef Py_ssize_t root_of(int32_t* above, Py_ssize_t v) noexcept nogil:
     """Representative of v in a union-find forest, halving the way."""
@@ -46,13 +48,11 @@ def elimination(Py_ssize_t n_nodes, edges):
     O(V + E).
     """
     ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
-    order = np.argsort(ends.ravel(), kind="stable")
-    counts = np.bincount(ends.ravel(), minlength=n_nodes)
-    begins = np.zeros(n_nodes + 1, dtype=np.int32)
-    np.cumsum(counts, out=begins[1:])
+    begins, edge = edges_by_node(ends, n_nodes)
+    counts = np.diff(begins)
     cdef const int32_t[:, ::1] end = ends
-    cdef const int32_t[::1] first = begins, arc = (order // 2).astype(np.int32)
-    cdef int32_t[::1] degree = counts.astype(np.int32)
+    cdef const int32_t[::1] first = begins, arc = edge
+    cdef int32_t[::1] degree = counts.copy()
     # Nodes by degree, and where those of each degree begin.
     cdef int32_t[::1] line = np.argsort(counts, kind="stable").astype(np.int32)
     cdef int32_t[::1] at = np.empty(n_nodes, dtype=np.int32)
@@ -110,11 +110,7 @@ cdef class ForestPartition:
     def __init__(self, n_nodes, edges, n_forests):
         ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
         self.n_nodes, self.n_edges, self.edges = n_nodes, len(ends), ends
-        order = np.argsort(ends.ravel(), kind="stable")
-        self.arc = (order // 2).astype(np.int32)
-        first = np.zeros(n_nodes + 1, dtype=np.int32)
-        np.cumsum(np.bincount(ends.ravel(), minlength=n_nodes), out=first[1:])
-        self.first = first
+        self.first, self.arc = edges_by_node(ends, n_nodes)
         self.forest_of = np.full(self.n_edges, -1, dtype=np.int32)
         self.reason, self.waiting = np.empty((2, self.n_edges + 1), dtype=np.int32)
         self.resize(n_forests)
@@ -239,12 +235,9 @@ def trees_of_forests(Py_ssize_t n_nodes, edges, forest_of, Py_ssize_t n_forests)
     starts = [0]
     for f in range(n_forests):
         members = np.flatnonzero(of_edge == f).astype(np.int32)
-        ends_of = np.asarray(ends)[members].ravel()
-        order = np.argsort(ends_of, kind="stable")
-        counts = np.zeros(n_nodes + 1, dtype=np.int32)
-        np.cumsum(np.bincount(ends_of, minlength=n_nodes), out=counts[1:])
+        first, arc = by_node(
+            np.repeat(members, 2), np.asarray(ends)[members].ravel(), n_nodes)
         begun = tail
-        first, arc = counts, members[order // 2]
         tail = _trees(f, n_nodes, ends, first, arc, seen, node, parent, way, tail, starts)
         if tail - begun - len(members) != len(starts) - 1 - np.searchsorted(starts, begun):
             raise ValueError(f"forest {f} has a cycle")

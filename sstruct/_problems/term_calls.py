@@ -5,6 +5,8 @@ from collections import OrderedDict
 
 import numpy as np
 
+from sstruct._oracles.incidence import checked_nodes
+
 METHODS = ("minimize", "cost")
 # Answers of each term that are kept to compare others with.
 KEPT = 8
@@ -52,22 +54,7 @@ class TermCalls:
                     f"terms[{t}] has no {'method ' if name in METHODS else ''}{name}: expected an "
                     "object with nodes, minimize(costs) and cost(labels)"
                 )
-        nodes = np.asarray(term.nodes)
-        if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
-            raise ValueError(
-                f"terms[{t}].nodes must be a list of nodes, one at least; found shape "
-                f"{nodes.shape} and dtype {nodes.dtype}"
-            )
-        wrong = (nodes < 0) | (nodes >= self.model.n_nodes)
-        if wrong.any():
-            raise ValueError(
-                f"terms[{t}].nodes has node {nodes[wrong.argmax()]}, expected 0 to "
-                f"{self.model.n_nodes - 1}"
-            )
-        values, counts = np.unique(nodes, return_counts=True)
-        if len(values) < len(nodes):
-            raise ValueError(f"terms[{t}].nodes has node {values[counts.argmax()]} twice")
-        return nodes.astype(np.int32)
+        return checked_nodes(term.nodes, self.model.n_nodes, f"terms[{t}].nodes")
 
     def nodes(self, t):
         """The nodes of a term."""

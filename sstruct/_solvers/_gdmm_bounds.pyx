@@ -81,8 +81,7 @@ def rebuild(ChainFactors factors not None):
                 r = factors.start[b] + l
                 active = &factors.active_labels[r]
                 n_labels += active.size
-                with gil:
-                    factors.reserve(active.size)
+                factors.reserve(active.size)
                 for k in range(active.size):
                     factors.label[k], factors.change[k] = active.at[k].first, active.at[k].value
                 if active.size > 1:
@@ -112,8 +111,7 @@ cdef double end_residual(
     cdef double total = 0, C = 0
     cdef const Entries* pairs = &factors.active_pairs[r]
     cdef Py_ssize_t n = pairs.size
-    with gil:
-        factors.reserve(max(n, node.size))
+    factors.reserve(max(n, node.size))
     for k in range(messages.size):
         messages.at[k].value = 0
     for k in range(n):

@@ -42,7 +42,7 @@ cdef class ChainFactors:
     cdef double[::1] theta, message, gradient, linear, step, change
     cdef int32_t[::1] label, slot, row_count, column_count
 
-    cdef int reserve(self, Py_ssize_t size) except -1
+    cdef int reserve(self, Py_ssize_t size) except -1 nogil
     cdef void node_scores(
         self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
         ) noexcept nogil

@@ -115,11 +115,12 @@ cdef class ChainFactors:
                 free(lists[r].at)
             free(lists)
 
-    cdef int reserve(self, Py_ssize_t size) except -1:
+    cdef int reserve(self, Py_ssize_t size) except -1 nogil:
         """Have scratch for so many labels or pairs of a factor."""
         if size > self.gradient.shape[0]:
-            self.gradient, self.linear, self.step, self.change = np.empty((4, 2 * size))
-            self.label = np.empty(2 * size, dtype=np.int32)
+            with gil:
+                self.gradient, self.linear, self.step, self.change = np.empty((4, 2 * size))
+                self.label = np.empty(2 * size, dtype=np.int32)
         return 0
 
     def run(self, const Py_ssize_t[::1] order, bint search, Py_ssize_t parts, double step,
@@ -257,9 +258,7 @@ cdef class ChainFactors:
         self.messages_at(b, l, sources)
         if search:
             drop_zeros(active)
-        if active.size + self.n_new > self.gradient.shape[0]:
-            with gil:
-                self.reserve(active.size + self.n_new)
+        self.reserve(active.size + self.n_new)
         for source in sources:
             for k in range(source.size):
                 self.message[source.at[k].first] += self.rho * (
@@ -333,9 +332,7 @@ cdef class ChainFactors:
         cdef double C = self.mass[b], least = INFINITY, begin, difference
         cdef int32_t j, i
         cdef bint found
-        if active.size + 1 > self.gradient.shape[0]:
-            with gil:
-                self.reserve(active.size + 1)
+        self.reserve(active.size + 1)
         drop_zeros(active)
         pairs.load(&self.left[r], &self.right[r], self.rho, False)
         for k in range(active.size):

@@ -202,8 +202,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
                 total = withdraw(chain, factors.length[b])
             for l in range(factors.length[b]):
                 r, node, edge = factors.start[b] + l, &chain.nodes[l], &chain.edges[l]
-                with gil:
-                    factors.reserve(node.size)
+                factors.reserve(node.size)
                 for k in range(node.size):
                     factors.label[k], factors.change[k] = node.at[k].first, -node.at[k].value
                     loss += node.at[k].value * factors.loss_scale[b] * (

@@ -5,6 +5,8 @@ import numbers
 import numpy as np
 from scipy import sparse
 
+from sstruct._oracles.incidence import checked_nodes
+
 
 def projection_rays(shape, angles):
     """List the pixels of parallel rays through an image.
@@ -75,23 +77,7 @@ def checked_rays(rays, n_pixels):
     """Return begins (n_rays + 1,) int64 and pixels int32 of all rays, or raise ValueError."""
     if sparse.issparse(rays):
         return _rows_of_matrix(rays, n_pixels)
-    lists = []
-    for r, ray in enumerate(rays):
-        ray = np.asarray(ray)
-        if ray.ndim != 1 or len(ray) == 0 or ray.dtype.kind not in "iu":
-            raise ValueError(
-                f"rays[{r}] must be a list of pixels' numbers, one at least; found shape "
-                f"{ray.shape} and dtype {ray.dtype}"
-            )
-        wrong = (ray < 0) | (ray >= n_pixels)
-        if wrong.any():
-            raise ValueError(
-                f"rays[{r}] has pixel {ray[wrong.argmax()]}, expected 0 to {n_pixels - 1}"
-            )
-        if len(np.unique(ray)) < len(ray):
-            values, counts = np.unique(ray, return_counts=True)
-            raise ValueError(f"rays[{r}] has pixel {values[counts.argmax()]} twice")
-        lists.append(ray.astype(np.int32))
+    lists = [checked_nodes(ray, n_pixels, f"rays[{r}]", "pixel") for r, ray in enumerate(rays)]
     start = np.r_[0, np.cumsum([len(ray) for ray in lists], dtype=np.int64)]
     return start, np.concatenate(lists) if lists else np.empty(0, dtype=np.int32)
 

@@ -14,8 +14,8 @@ from sstruct._problems.cluster import Cluster
 from sstruct._problems.cluster_parts import Part
 from sstruct._problems.oracle_workers import cloudpickle
 from tests.estimators import choices
-from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
-from tests.estimators.test_custom_jobs import assert_same_bits, fit
+from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.test_custom_jobs import OPTIONS, assert_same_bits, fit
 
 # Workers need not find the tests.
 cloudpickle.register_pickle_by_value(choices)
@@ -29,17 +29,11 @@ def remote(X, y, oracle=None, **parameters):
         return fit(X, y, oracle, **parameters)
 
 
-OPTIONS = [
-    {},
-    {"solver": "bcfw", "step": "pairwise", "sampling": "uniform", "cache": False},
-    {"sampling": "permutation", "cache": True, "average": True},
-    {"solver": "fw"},
-    {"solver": "ssg", "max_iter": 1},
-    {"overlap": True, "batch_size": 9},
-]
-
-
-@pytest.mark.parametrize("options", OPTIONS, ids=lambda p: "-".join(map(str, p.values())))
+@pytest.mark.parametrize(
+    "options",
+    [*OPTIONS, {"overlap": True, "batch_size": 9}],
+    ids=lambda p: "-".join(map(str, p.values())),
+)
 def test_a_cluster_changes_no_bit(client, rng, options):
     X, y = make_choices(rng, n=40)
     assert_same_bits(remote(X, y, **options), fit(X, y, **options))
@@ -159,17 +153,6 @@ def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
     X, y = make_choices(rng, n=40)
     with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
         remote(X, y, EndsAlways())
-
-
-class Trouble(RuntimeError):
-    """An exception of the user's own."""
-
-
-class Fails(Choice):
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        if w.any() and abs(w).max() > 0.01 and len(x) == 6:
-            raise Trouble("six", len(x))
-        return super().argmax(x, w, y_true, loss_weight)
 
 
 class Changes(Choice):

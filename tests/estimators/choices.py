@@ -68,6 +68,19 @@ class NamedChoice(Choice):
         return f"candidate {labeling}"
 
 
+class Trouble(RuntimeError):
+    """An exception of the user's own."""
+
+
+class Fails(Choice):
+    """Raises at samples of six candidates, where w is no longer small."""
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any() and abs(w).max() > 0.01 and len(x) == 6:
+            raise Trouble("six", len(x))
+        return super().argmax(x, w, y_true, loss_weight)
+
+
 def make_choices(rng, n=24, d=4, noise=1.0):
     """Samples of 2 to 6 candidates, of which a linear score with noise picks the right one."""
     weights = rng.standard_normal(d)

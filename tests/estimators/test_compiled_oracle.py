@@ -30,16 +30,20 @@ HERE = Path(__file__).parent
 WORK = 1e6
 
 
-@pytest.fixture(scope="session")
-def library(tmp_path_factory):
+def compiled(source, folder):
     compiler = shutil.which("cc") or shutil.which("gcc")
     if compiler is None:
         pytest.skip("no C compiler")
-    path = tmp_path_factory.mktemp("choice") / "choice.so"
+    path = folder / "library.so"
     # No fused multiply-adds: Python has none.
-    command = [compiler, "-O2", "-ffp-contract=off", "-shared", "-fPIC", HERE / "choice.c"]
+    command = [compiler, "-O2", "-ffp-contract=off", "-shared", "-fPIC", HERE / source]
     subprocess.run([*command, "-o", path], check=True)
     return path
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory):
+    return compiled("choice.c", tmp_path_factory.mktemp("choice"))
 
 
 class InOrder(Choice):
@@ -114,6 +118,24 @@ def test_habits_of_estimators(rng, library):
     warm.set_params(tol=1e-8).fit(X, y)
     with pytest.raises(ValueError, match="warm_start"):
         warm.fit(X[:-1], y[:-1])
+
+
+def test_control_c_in_a_prediction_leaves_the_estimator_as_it_was(rng, tmp_path):
+    X, y = make_choices(rng)
+    path = compiled("interrupted_choice.c", tmp_path)
+    left = ctypes.c_int32.in_dll(ctypes.CDLL(path), "calls_left")  # below 0 from the first on
+    model = fit(X, y, compiled_choice(path, 4), tol=1e-3)
+    before, w, found = model.__dict__.copy(), model.w_.copy(), model.predict(X)
+    left.value = 5
+    with pytest.raises(KeyboardInterrupt):
+        model.predict(X)
+    # At once: there was no sixth call.
+    assert left.value == 0
+    assert model.__dict__ == before
+    np.testing.assert_array_equal(model.w_, w)
+    assert [k.tolist() for k in model.predict(X)] == [k.tolist() for k in found]
+    left.value = 0
+    np.testing.assert_array_equal(model.fit(X, y).w_, w)
 
 
 class Reloading(CompiledOracle):

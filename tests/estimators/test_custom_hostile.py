@@ -8,7 +8,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
-from tests.estimators.choices import Choice, ConstrainedChoice, make_choices, terms
+from tests.estimators.choices import Choice, ConstrainedChoice, Trouble, make_choices, terms
 from tests.reference import brute_force
 
 LAM = 0.05
@@ -122,10 +122,6 @@ def test_numbers_of_all_kinds_are_losses(choices):
     for value in (np.float32(0.5), np.array(0.5), 1, True, np.bool_(True), np.int8(1)):
         model = fit(Answers("loss", value, *choices), choices, solver="ssg", max_iter=1)
         assert np.isfinite(model.objective_)
-
-
-class Trouble(RuntimeError):
-    """An exception of the user's own."""
 
 
 class Raises(Choice):

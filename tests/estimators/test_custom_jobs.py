@@ -14,7 +14,7 @@ from sstruct._problems import oracle_workers
 from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._problems.oracle_workers import Workers
 from tests.estimators import choices
-from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
+from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 
 # Worker processes need not find the tests.
 oracle_workers.cloudpickle.register_pickle_by_value(choices)
@@ -124,17 +124,6 @@ def test_paths_change_no_bit(rng):
     np.testing.assert_array_equal(path.lams_, with_jobs.lams_)
     for a, b in zip(path.ws_, with_jobs.ws_, strict=True):
         np.testing.assert_array_equal(a, b)
-
-
-class Trouble(RuntimeError):
-    """An exception of the user's own."""
-
-
-class Fails(Choice):
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        if w.any() and abs(w).max() > 0.01 and len(x) == 6:
-            raise Trouble("six", len(x))
-        return super().argmax(x, w, y_true, loss_weight)
 
 
 class Wrong(Choice):

@@ -13,7 +13,7 @@ from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._solvers._exact_pass import Sampling, exact_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from tests.estimators.choices import Choice, make_choices, terms
+from tests.estimators.choices import Choice, Fails, Trouble, make_choices, terms
 from tests.estimators.test_custom_jobs import assert_same_bits, fit
 from tests.reference.dual_qp import optimum
 
@@ -105,32 +105,27 @@ def test_workers_change_no_bit(rng, backend):
         assert_same_bits(fit(X, y, overlap=True, n_jobs=2), alone)
 
 
-class Leaves(Choice):
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        if w.any() and len(x) == 6:
-            raise RuntimeError("six")
-        return super().argmax(x, w, y_true, loss_weight)
-
-
 @pytest.mark.parametrize("n_jobs", [None, 2])
 def test_errors_surface(rng, n_jobs):
     X, y = make_choices(rng, n=40)
-    model = StructuredSVM(Leaves(), lam=LAM, overlap=True, n_jobs=n_jobs, random_state=0)
+    model = StructuredSVM(Fails(), lam=LAM, overlap=True, n_jobs=n_jobs, random_state=0)
     with (
         joblib.parallel_config(backend="threading"),
-        pytest.raises(RuntimeError, match="six") as caught,
+        pytest.raises(Trouble) as caught,
     ):
         model.fit(X, y)
     assert "argmax of the oracle at X[" in caught.value.__notes__[0]
     assert model.status_ == "INTERRUPTED"
 
 
-def test_other_solvers_have_none(rng):
+def test_what_has_none_is_refused(rng):
     X, y = make_choices(rng, n=8)
     with pytest.raises(ValueError, match="overlap=True does not go with solver='bcfw'"):
         StructuredSVM(Choice(), overlap=True, solver="bcfw").fit(X, y)
     with pytest.raises(ValueError, match="overlap must be"):
         StructuredSVM(Choice(), overlap="yes").fit(X, y)
+    with pytest.raises(ValueError, match="overlap=True does not go with rescaling='slack'"):
+        StructuredSVM(Choice(), overlap=True, rescaling="slack").fit(X, y)
 
 
 def test_batches_are_as_large_as_asked_for(rng):

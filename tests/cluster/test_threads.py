@@ -1,0 +1,39 @@
+"""Threads beside a Dask cluster and in its tasks: workers of the cluster are none."""
+
+import joblib
+import pytest
+
+from sstruct._threads import n_threads
+
+ASKED = (None, 1, 3, -1)
+
+
+def counts():
+    """Numbers of threads, and of workers as joblib has them, for each `n_jobs`."""
+    return [n_threads(n) for n in ASKED], [joblib.effective_n_jobs(n) for n in ASKED]
+
+
+def counts_in_dask():
+    with joblib.parallel_config(backend="dask"):
+        return counts()
+
+
+@pytest.mark.parametrize("place", ["beside", "task", "task of joblib"])
+def test_a_cluster_of_two_workers_is_not_for_threads(client, place):
+    if place == "beside":
+        threads, workers = counts_in_dask()
+    elif place == "task":
+        threads, workers = client.submit(counts_in_dask, pure=False).result()
+    else:
+        with joblib.parallel_config(backend="dask"):
+            ((threads, workers),) = joblib.Parallel()([joblib.delayed(counts)()])
+    assert workers == [2, 1, 2, 2]
+    # Without a number one, and with one as many as on this machine without a cluster.
+    assert threads == [1, 1, 3, joblib.cpu_count()]
+
+
+def test_without_a_cluster_joblib_decides():
+    assert n_threads(None) == 1
+    with joblib.parallel_config(backend="threading", n_jobs=3):
+        assert n_threads(None) == 3
+        assert n_threads(2) == 2
