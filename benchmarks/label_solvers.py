@@ -5,9 +5,10 @@
         [--losses hamming hamming-count] [--lams 0.1 1 10] [--limit 40]
 
 Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and with all
-else at its default; lam in units of 1/n. made-K: make_multilabel_pairwise with K labels, K pairs of
-which interact. Rows of real sets are brought to unit length. A fit ends at relative gap 0.01, the
-default tolerance, or with the pass under way after ``--limit`` seconds.
+else at its default; lam in units of 1/n. made-K: make_multilabel_pairwise with K labels and
+50 features, a quarter of the labels on; few-K: scikit-learn's make_multilabel_classification, 500
+features, about three on. Rows, but for made-K, are brought to unit length. A fit ends at relative
+gap 0.01, the default tolerance, or with the pass under way after ``--limit`` seconds.
 
 Seconds are CPU seconds of the process, one thread, of whole fits: packing and certificates are in
 them. For each fit: seconds to relative gaps of 0.1 and 0.01 ("-": not reached), the last gap and
@@ -27,6 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from multilabel import FETCH
 from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
 
 from sstruct import MultilabelSSVM
@@ -41,6 +43,11 @@ def label_sets(name, n):
     if name.startswith("made-"):
         K = int(name.removeprefix("made-"))
         return make_multilabel_pairwise(n, n_labels=K, n_features=50, random_state=0)
+    if name.startswith("few-"):
+        X, Y = make_multilabel_classification(
+            n, n_features=500, n_classes=int(name.removeprefix("few-")), n_labels=3, random_state=0
+        )
+        return normalize(X), Y
     fetch = FETCH[name]
     whole = name in ("rcv1", "corel16k", "reuters")
     X, Y = fetch(subset="all" if whole else "train", return_X_y=True)
