@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which solver should "auto" be for label sets? MP-BCFW beside GDMM, all pairs interacting.
 
-    python benchmarks/label_solvers.py [--data bibtex rcv1 enron ... made-100 ...] [--samples 300]
+    python benchmarks/label_solvers.py [--data bibtex rcv1 ... made-100 few-100 ...] [--samples 2000]
         [--losses hamming hamming-count] [--lams 0.1 1 10] [--limit 40]
 
 Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and with all
@@ -91,8 +91,8 @@ def shown(seconds):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="+", default=["bibtex", "rcv1", "enron"])
-    parser.add_argument("--samples", type=int, default=300)
+    parser.add_argument("--data", nargs="+", default=["bibtex", "rcv1", "reuters", "few-100"])
+    parser.add_argument("--samples", type=int, default=2000)
     parser.add_argument("--losses", nargs="+", default=["hamming", "hamming-count"])
     parser.add_argument("--lams", type=float, nargs="+", default=[0.1, 1.0, 10.0])
     parser.add_argument("--limit", type=float, default=40.0)
