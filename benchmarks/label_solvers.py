@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Which solver should "auto" be for label sets? MP-BCFW beside GDMM, all pairs interacting.
 
-    python benchmarks/label_solvers.py [--data bibtex rcv1 ... made-100 few-100 ...] [--samples 2000]
+    python benchmarks/label_solvers.py [--data rcv1 ... made-100 few-100 ...] [--samples 2000]
         [--losses hamming hamming-count] [--lams 0.1 1 10] [--limit 40]
 
 Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and with all
