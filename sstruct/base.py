@@ -134,7 +134,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
                 yield name, values
 
-    def _auto_solver(self, problem):
+    def _auto_solver(self, problem, lam):
         """What ``solver="auto"`` stands for."""
         return "mp-bcfw"
 
@@ -155,7 +155,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             As given to ``fit``, for callbacks.
         """
         problem, data, attributes = with_rescaling(self, problem, data, attributes)
-        solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
+        solver = self._auto_solver(problem, lam) if self.solver == "auto" else self.solver
         options = self._options(solver, problem)
         bounds = self._bounds(problem)
         bar = progress(self.verbose, solver, self.tol, self.max_iter)

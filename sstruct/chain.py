@@ -56,7 +56,8 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         single nodes and edges and brings them to agree: for chains of a thousand labels and more,
         where Viterbi's K^2 a node is too dear; margins without `bounds`. ``"auto"`` is
         ``"mp-bcfw"``, but for ChainSSVM with 1,000 labels and more ``"gdmm"``, where nothing is
-        asked for that it does not have and there is no `transition_mask`.
+        asked for that it does not have and there is no `transition_mask`; MultilabelSSVM says when
+        it is there.
         The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
         plane (needs clarabel).
         `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
@@ -326,7 +327,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
             },
         )
 
-    def _auto_solver(self, problem):
+    def _auto_solver(self, problem, lam):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
         # A mask would make its certificates Viterbi's.
         fits = not any(self._misfits("gdmm")) and self.transition_mask is None and self.transitions

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Which solver should "auto" be for label sets? MP-BCFW beside GDMM, all pairs interacting.
+
+    python benchmarks/label_solvers.py [--data rcv1 ... made-100 few-100 ...] [--samples 2000]
+        [--losses hamming hamming-count] [--lams 0.1 1 10] [--limit 40]
+
+Fits of MultilabelSSVM with inference="relaxed", so that both solve the same problem, and with all
+else at its default; lam in units of 1/n. made-K: make_multilabel_pairwise with K labels and
+50 features, a quarter of the labels on; few-K: scikit-learn's make_multilabel_classification, 500
+features, about three on. Rows, but for made-K, are brought to unit length. A fit ends at relative
+gap 0.01, the default tolerance, or with the pass under way after ``--limit`` seconds.
+
+Seconds are CPU seconds of the process, one thread, of whole fits: packing and certificates are in
+them. For each fit: seconds to relative gaps of 0.1 and 0.01 ("-": not reached), the last gap and
+when it was certified. Data are read from SSTRUCT_DATA. Writes a table to the screen and a JSON
+object a fit, with all its certificates, as a line to --output.
+"""
+
+import argparse
+import json
+import os
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from multilabel import FETCH
+from scipy import sparse
+from sklearn.datasets import make_multilabel_classification
+from sklearn.preprocessing import normalize
+
+from sstruct import MultilabelSSVM
+from sstruct.datasets import make_multilabel_pairwise
+
+LEVELS = (0.1, 0.01)
+METHODS = ("mp-bcfw", "gdmm")
+
+
+def label_sets(name, n):
+    """At most n rows and their sets."""
+    if name.startswith("made-"):
+        K = int(name.removeprefix("made-"))
+        return make_multilabel_pairwise(n, n_labels=K, n_features=50, random_state=0)
+    if name.startswith("few-"):
+        X, Y = make_multilabel_classification(
+            n, n_features=500, n_classes=int(name.removeprefix("few-")), n_labels=3, random_state=0
+        )
+        return normalize(X), Y
+    fetch = FETCH[name]
+    whole = name in ("rcv1", "corel16k", "reuters")
+    X, Y = fetch(subset="all" if whole else "train", return_X_y=True)
+    chosen = np.random.default_rng(0).permutation(X.shape[0])[:n]
+    Y = Y[chosen].toarray() if sparse.issparse(Y) else Y[chosen]
+    return normalize(X[chosen]), np.asarray(Y)
+
+
+def certificates(solver, X, Y, loss, lam, limit):
+    """Fit, and return the relative gap of the best bounds so far at each certificate."""
+    rows, begin = [], time.process_time()
+
+    def look(info):
+        seconds = time.process_time() - begin
+        if not np.isnan(info["primal"]):
+            primal = min([info["primal"], *(row["primal"] for row in rows)])
+            gap = 1 - info["dual"] / primal
+            rows.append({"seconds": seconds, "primal": primal, "dual": info["dual"], "gap": gap})
+        return seconds >= limit
+
+    model = MultilabelSSVM(
+        solver=solver, inference="relaxed", loss=loss, lam=lam, max_iter=10**6, random_state=0
+    ).set_callbacks(look)
+    model.fit(X, Y)
+    seconds = time.process_time() - begin
+    primal = min([model.objective_, *(row["primal"] for row in rows)])
+    rows.append({"seconds": seconds, "primal": primal, "dual": model.dual_objective_,
+                 "gap": 1 - model.dual_objective_ / primal})  # fmt: skip
+    return rows
+
+
+def reach(rows, level):
+    """Seconds of the first certificate at a gap, or None."""
+    return next((row["seconds"] for row in rows if row["gap"] <= level), None)
+
+
+def shown(seconds):
+    """Seconds as a cell."""
+    return f"{seconds:9.2f}" if seconds is not None else f"{'-':>9}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="+", default=["bibtex", "rcv1", "reuters", "few-100"])
+    parser.add_argument("--samples", type=int, default=2000)
+    parser.add_argument("--losses", nargs="+", default=["hamming", "hamming-count"])
+    parser.add_argument("--lams", type=float, nargs="+", default=[0.1, 1.0, 10.0])
+    parser.add_argument("--limit", type=float, default=40.0)
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    print(f"{'data':12}{'n':>6}{'K':>5} {'loss':14}{'lam n':>6}  {'solver':8}"
+          f"{'to 0.1':>9}{'to 0.01':>9}{'seconds':>9}{'gap':>8}")  # fmt: skip
+    for name in arguments.data:
+        X, Y = label_sets(name, arguments.samples)
+        n, K = Y.shape
+        for loss in arguments.losses:
+            for lam in arguments.lams:
+                for solver in METHODS:
+                    rows = certificates(solver, X, Y, loss, lam / n, arguments.limit)
+                    times = "".join(shown(reach(rows, level)) for level in LEVELS)
+                    print(f"{name:12}{n:6}{K:5} {loss:14}{lam:6g}  {solver:8}{times}"
+                          f"{shown(rows[-1]['seconds'])}{rows[-1]['gap']:8.3f}",
+                          flush=True)  # fmt: skip
+                    fit = {"data": name, "n": n, "K": K, "loss": loss, "lam n": lam,
+                           "solver": solver, "rows": rows}  # fmt: skip
+                    with open(arguments.output / "label_solvers.jsonl", "a") as lines:
+                        lines.write(json.dumps(fit) + "\n")
+
+
+if __name__ == "__main__":
+    main()
