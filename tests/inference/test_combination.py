@@ -38,8 +38,6 @@ def test_is_the_best_of_all_combinations(n_nodes, density, kind, count, seed, ne
     rng = new_rng(seed)
     plain, model = some_model(rng, n_nodes, density, kind)
     labellings = different(rng, plain, count)
-    if reference.energy(plain, labellings[0]) == np.inf:
-        return
     record = Record(model, labellings[0], 1e-9, None)
     combination.combine(model, labellings, record)
     choices = product(*(np.unique(labels) for labels in np.stack(labellings).T))
