@@ -45,6 +45,9 @@ LOOKS = 20
 # halves where A is so many times the term: the planes describe h badly so far away.
 TOO_SHORT = 0.5
 TOO_LONG = 30.0
+# It halves as well at each move after so many without a gain: it begins too large where TRW-S has
+# come close to the best multipliers. With qap 000 nothing was gained any more.
+MOST_IDLE = 5
 
 
 def formula_18(n_trees):
@@ -224,6 +227,7 @@ def ascend(
     elif weight == "paper":
         weight = formula_18(problem.n_blocks)
     engine.move(best, weight)
+    bound_before, idle = best_bound, 0
     for iteration in range(1, max_iter + 1):
         in_time = engine.iterate(record.deadline)
         if iteration % EVALUATE_EVERY == 0 or not in_time:
@@ -252,6 +256,10 @@ def ascend(
                 weight = _next_weight(
                     weight, promised, float(moved @ moved) / (2 * weight), pace.too_short
                 )
+                idle = idle + 1 if best_bound <= bound_before else 0
+                if idle >= MOST_IDLE:
+                    weight = min(weight, engine.weight / 2)
+                bound_before = best_bound
             engine.move(best, weight)
     return Status.MAX_ITER
 

@@ -1,10 +1,15 @@
 """Optional methods of oracles: potentials, and labelings in another form."""
 
+import sys
+
 import joblib
 import numpy as np
 import pytest
+from joblib.externals import cloudpickle as joblib_cloudpickle
 
 from sstruct import StructuredSVM
+from sstruct._problems.oracle_workers import cloudpickle
+from tests.estimators import choices as choices_module
 from tests.estimators.choices import (
     Choice,
     ChoiceByScores,
@@ -12,6 +17,11 @@ from tests.estimators.choices import (
     NamedChoice,
     make_choices,
 )
+
+# Worker processes need not find the tests.
+for module in (choices_module, sys.modules[__name__]):
+    cloudpickle.register_pickle_by_value(module)
+    joblib_cloudpickle.register_pickle_by_value(module)
 
 OPTIONS = {"lam": 0.05, "tol": 1e-6, "random_state": 0}
 
