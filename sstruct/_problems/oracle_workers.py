@@ -20,8 +20,9 @@ try:
 except ImportError:  # joblib before 1.6 brings its own
     from joblib.externals import cloudpickle
 
-# Tasks for each worker: more of them even out oracles of unequal cost.
-TASKS = 2
+# A task is this share of what is left for a worker: the last ones are single calls, so that workers
+# end together, also with oracles, and cores, of unequal speed.
+SHARE = 0.5
 # Blocks of a certificate that are asked at the same time, for each worker; and of a pass, at most,
 # the batch.
 AT_ONCE = 64
@@ -55,56 +56,90 @@ class Workers:
         self.calls, self.token, self.path = calls, uuid4().hex, None
         _own[self.token] = calls
         backend, _ = get_active_backend()
-        waits = not (overlap and getattr(backend, "supports_return_generator", False))
-        self.parallel = Parallel(
-            n_jobs=n_jobs,
-            batch_size=1,
-            pre_dispatch="all",
-            return_as="list" if waits else "generator",
-        )
-        self.under_way = None
         if not getattr(backend, "supports_sharedmem", False):
             self.path = _write(calls, self.token)
             weakref.finalize(self, _remove, self.path)
+        self.processes = self.parallel = self.under_way = None
+        if isinstance(backend, LokyBackend):
+            self.processes = Processes(self.n_workers, self.token, self.path)
+        else:
+            waits = not (overlap and getattr(backend, "supports_return_generator", False))
+            self.parallel = Parallel(
+                n_jobs=n_jobs,
+                batch_size=1,
+                pre_dispatch="all",
+                return_as="list" if waits else "generator",
+            )
 
     def start(self, blocks, w, loss_weight, known=None):
         """Ask, and return a function that returns what ``OracleCalls.ask`` does for each block."""
+        ends = pairwise(_ends(len(blocks), self.n_workers))
+        if self.processes is not None:
+            return self.processes.start([blocks[a:b] for a, b in ends], w, loss_weight)
         if hasattr(self.under_way, "close"):
             self.under_way.close()  # what an interruption has left behind
-        n_tasks = min(TASKS * self.n_workers, len(blocks))
-        ends = np.linspace(0, len(blocks), n_tasks + 1).round().astype(int)
+        w = w.tobytes()
         found = self.parallel(
-            delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight)
-            for a, b in pairwise(ends.tolist())
+            delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight) for a, b in ends
         )
         self.under_way = found
         return lambda: [answer for answers in found for answer in answers]
 
 
 class Processes:
-    """Ask in joblib's worker processes, one call at a time for each thread that asks.
+    """joblib's worker processes, without its ``Parallel``: loky's.
 
-    For searches, whose next question is the last answer's: joblib's ``Parallel`` would have them
-    wait for one another. Of joblib's backends that start processes, for loky.
+    ``Parallel`` takes 11 ms a call, against 1, as it sleeps while it waits; and in searches, whose
+    next question is the last answer's, threads would wait for one another.
 
     Parameters
     ----------
-    workers : Workers
-        That have sent the data.
+    n_workers : int
+    token, path : str
+        Of the data.
     """
 
-    def __init__(self, workers):
-        self.workers, n = workers, workers.n_workers
+    def __init__(self, n_workers, token, path):
+        self.n_workers, self.data, self.under_way = n_workers, (token, path), []
+        self.parallel = Parallel(n_jobs=n_workers)
         # A copy: `Parallel` takes its pool from a backend where it ends.
         self.backend = copy.copy(get_active_backend()[0])
-        self.backend.configure(n_jobs=n, parallel=Parallel(n_jobs=n))
+        self.renew()
+
+    def renew(self):
+        """Have all worker processes, also where some have ended."""
+        # With other arguments than those of `Parallel` joblib would start other processes.
+        arguments = getattr(self.parallel, "_backend_kwargs", {})
+        self.backend.configure(n_jobs=self.n_workers, parallel=self.parallel, **arguments)
         # Before joblib 1.5 under another name.
         self.submit = getattr(self.backend, "submit", None) or self.backend.apply_async
 
-    def ask(self, name, i, w, *args):
-        """Return what the method `name` of `OracleCalls` returns."""
+    def start(self, tasks, w, loss_weight):
+        """Ask about the blocks of each task; as `Workers.start`."""
+        self.cancel()  # what an interruption has left behind
+        self.renew()
         # Bytes: an array of a megabyte would go through a file.
-        task = partial(_ask_once, self.workers.token, self.workers.path, name, i, w.tobytes(), args)
+        given = w.tobytes(), loss_weight
+        self.under_way = [
+            self.submit(partial(_ask, *self.data, blocks, *given)) for blocks in tasks
+        ]
+        return self._answers
+
+    def _answers(self):
+        try:
+            return [answer for future in self.under_way for answer in future.result()]
+        finally:
+            self.cancel()
+
+    def cancel(self):
+        """Withdraw what no worker has begun."""
+        for future in self.under_way:
+            future.cancel()
+        self.under_way = []
+
+    def ask(self, name, i, w, *args):
+        """Return what the method `name` of `OracleCalls` returns, for a thread that waits."""
+        task = partial(_ask_once, *self.data, name, i, w.tobytes(), args)
         return self.submit(task).result()
 
 
@@ -113,13 +148,14 @@ class CallsInProcesses(OracleCalls):
 
     def __init__(self, calls, workers):
         vars(self).update(vars(calls))
-        self.processes, self.n_threads = Processes(workers), workers.n_workers
+        # The data's file lives as long as `workers`.
+        self.workers, self.n_threads = workers, workers.n_workers
 
     def ask(self, *args):
-        return self.processes.ask("ask", *args)
+        return self.workers.processes.ask("ask", *args)
 
     def ask_between(self, *args):
-        return self.processes.ask("ask_between", *args)
+        return self.workers.processes.ask("ask_between", *args)
 
 
 def for_searches(calls, n_jobs):
@@ -135,6 +171,14 @@ def for_searches(calls, n_jobs):
     return calls
 
 
+def _ends(count, n_workers):
+    """Where tasks of so many calls begin and end."""
+    ends = [0]
+    while ends[-1] < count:
+        ends.append(ends[-1] + max(1, int(SHARE * (count - ends[-1]) / n_workers)))
+    return ends
+
+
 def _ask_once(token, path, name, i, w, args):
     """Task of a worker."""
     return getattr(_calls(token, path), name)(i, np.frombuffer(w), *args)
@@ -143,7 +187,7 @@ def _ask_once(token, path, name, i, w, args):
 def _ask(token, path, blocks, w, loss_weight):
     """Task of a worker."""
     calls = _calls(token, path)
-    w = np.frombuffer(w.tobytes())  # one that the oracle cannot write to
+    w = np.frombuffer(w)  # one that the oracle cannot write to
     return [calls.ask(i, w, loss_weight) for i in blocks]
 
 

@@ -5,7 +5,6 @@ import sys
 import joblib
 import numpy as np
 import pytest
-from joblib.externals import cloudpickle as joblib_cloudpickle
 
 from sstruct import StructuredSVM
 from sstruct._problems.oracle_workers import cloudpickle
@@ -21,7 +20,6 @@ from tests.estimators.choices import (
 # Worker processes need not find the tests.
 for module in (choices_module, sys.modules[__name__]):
     cloudpickle.register_pickle_by_value(module)
-    joblib_cloudpickle.register_pickle_by_value(module)
 
 OPTIONS = {"lam": 0.05, "tol": 1e-6, "random_state": 0}
 

@@ -8,6 +8,7 @@ import time
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from sstruct import StructuredSVM, ssvm_path
 from sstruct._problems import oracle_workers
@@ -144,6 +145,33 @@ def test_errors_of_workers_surface_and_the_state_is_kept(rng, backend, rescaling
         assert model.status_ == "INTERRUPTED"
         with pytest.raises(ValueError, match=r"X\[\d+\]: loss returned -1.0"):
             fit(X, y, Wrong(), rescaling=rescaling)
+
+
+class Dies(Choice):
+    """Takes its process along, once, where w is no longer small."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.path = path
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        if w.any() and abs(w).max() > 0.01 and not os.path.exists(self.path):
+            open(self.path, "w").close()
+            os._exit(1)
+        return super().argmax(x, w, y_true, loss_weight)
+
+
+def test_a_process_that_dies_is_named_and_others_take_its_place(rng, tmp_path):
+    X, y = make_choices(rng, n=40)
+    model = StructuredSVM(Dies(str(tmp_path / "died")), lam=0.02, random_state=0, n_jobs=2)
+    with joblib.parallel_config(backend="loky"):
+        with pytest.raises(TerminatedWorkerError):
+            model.fit(X, y)
+        # What there was is kept, and certified by new processes.
+        assert model.w_.any()
+        assert np.isfinite(model.dual_gap_)
+        model.fit(X, y)
+    assert_same_bits(model, StructuredSVM(Choice(), lam=0.02, random_state=0).fit(X, y))
 
 
 def test_data_are_sent_once(rng, monkeypatch):
