@@ -37,7 +37,7 @@ MOVE_EVERY = 10
 # Sum of disagreements that counts as none: B of eq. 10.
 AGREEMENT = 1e-3
 # Iterations without any progress after which one is not waited for.
-PATIENCE = 300
+PATIENCE = 1000
 # Local search after each rounding: at most so many looks at each node.
 LOOKS = 20
 # The proximal weight doubles where what the planes still promise, A of eq. 10, is so small a share
@@ -45,8 +45,8 @@ LOOKS = 20
 # halves where A is so many times the term: the planes describe h badly so far away.
 TOO_SHORT = 0.5
 TOO_LONG = 30.0
-# It halves as well at each move after so many without a gain: it begins too large where TRW-S has
-# come close to the best multipliers. With qap 000 nothing was gained any more.
+# It halves as well at each move from this one on until something is gained: it begins too large
+# where TRW-S has come close to the best multipliers. With qap 000 nothing was gained any more.
 MOST_IDLE = 5
 
 
@@ -227,7 +227,7 @@ def ascend(
     elif weight == "paper":
         weight = formula_18(problem.n_blocks)
     engine.move(best, weight)
-    bound_before, idle = best_bound, 0
+    first_bound = best_bound
     for iteration in range(1, max_iter + 1):
         in_time = engine.iterate(record.deadline)
         if iteration % EVALUATE_EVERY == 0 or not in_time:
@@ -256,10 +256,8 @@ def ascend(
                 weight = _next_weight(
                     weight, promised, float(moved @ moved) / (2 * weight), pace.too_short
                 )
-                idle = idle + 1 if best_bound <= bound_before else 0
-                if idle >= MOST_IDLE:
+                if best_bound == first_bound and iteration >= MOST_IDLE * pace.move_every:
                     weight = min(weight, engine.weight / 2)
-                bound_before = best_bound
             engine.move(best, weight)
     return Status.MAX_ITER
 
