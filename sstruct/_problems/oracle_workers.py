@@ -163,10 +163,10 @@ def for_searches(calls, n_jobs):
 
     Threads then make the calls themselves; processes are waited for, each by a thread.
     """
-    n_workers, backend = effective_n_jobs(n_jobs), get_active_backend()[0]
-    if n_workers > 1 and getattr(backend, "supports_sharedmem", False):
-        calls.n_threads = n_workers
-    elif n_workers > 1 and isinstance(backend, LokyBackend):
+    backend, _ = get_active_backend()
+    if getattr(backend, "supports_sharedmem", False):
+        calls.n_threads = effective_n_jobs(n_jobs)
+    elif isinstance(backend, LokyBackend):
         calls = CallsInProcesses(calls, Workers(calls, n_jobs))
     return calls
 

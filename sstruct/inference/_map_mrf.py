@@ -59,8 +59,8 @@ def map_mrf(
         * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
           no bound. The other iterative methods end with it too. Where they leave a gap, and unless
           there are factors or more than 2^23 entries of pairs, moves of two neighbours at once
-          follow from the best 24 labellings (after ``"fwmap"`` and ``"trws"`` also of at most 100
-          iterations of ``"bp"``), and combinations of what they lead to, by HiGHS.
+          follow from the best 24 labellings (after ``"fwmap"`` and ``"trws"`` also of as many
+          iterations of ``"bp"``, at most 100), and combinations of what they lead to, by HiGHS.
         * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
           not negative, nothing forbidden, as many labels at each node. No bound.
         * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
@@ -198,23 +198,24 @@ def map_mrf(
                 terms=own_terms,
             )
         if method in ("fwmap", "trws", "bp") and own_terms is None:
-            status = _improve(mrf, record, status, method != "bp")
+            status = _improve(mrf, record, status, 0 if method == "bp" else max_iter)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     return record.result(status, method)
 
 
-def _improve(mrf, record, status, propagates):
+def _improve(mrf, record, status, max_iter):
     """Improve good labellings by moves of two nodes, and combine them; return the status.
 
-    propagates : whether to look for more by belief propagation first
+    max_iter : int
+        Of belief propagation, to look for more with; MOST_PROPAGATIONS at most, 0: none.
     """
     if status is Status.INFEASIBLE or record.is_closed():
         return status
     if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
         return status
-    if propagates and not record.is_late():
-        message_passing(mrf, record, MOST_PROPAGATIONS, averaged=False)
+    if max_iter and not record.is_late():
+        message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
     moves, found = JointMoves(PackedMRF(mrf)), {}
     for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
         energy = moves.search(labels, LOOKS)

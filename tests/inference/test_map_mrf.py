@@ -428,3 +428,15 @@ def test_a_model_that_allows_nothing():
             assert (result.status == "INFEASIBLE") or method == "bp"
             if method != "bp":
                 assert (result.lower_bound, result.gap) == (np.inf, 0)
+
+
+@pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
+def test_max_iter_holds_for_what_follows_too(rng, method):
+    # Pairs that contradict one another: a gap is left.
+    edges = [[u, v] for u in range(10) for v in range(u)]
+    tables = [w * np.eye(2) for w in rng.choice([-1.0, 1.0], len(edges))]
+    result = map_mrf(MRF(rng.random((10, 2)), edges, tables), method, max_iter=2)
+    assert result.gap > 0.1
+    # At the start, two iterations of each method (before FWMAP TRW-S, after it BP), the end.
+    most = {"bp": 1, "trws": 2, "fwmap": 3}[method]
+    assert len(result.history["seconds"]) <= 2 * most + 2
