@@ -89,7 +89,7 @@ def grid_cut(node, weights, edges, connectivity):
     """The private door to the implicit grid, which the grid's estimator and decoder use."""
     costs = np.zeros((len(edges), 4))
     costs[:, 1] = costs[:, 2] = np.concatenate([weight.ravel() for weight in weights])
-    labels = BinaryEnergy().py_minimize(
+    labels = BinaryEnergy().minimize_arrays(
         node.reshape(-1, 2), None, costs, False, (*node.shape[:2], connectivity)
     )[0]
     return labels.reshape(node.shape[:2])

@@ -88,7 +88,7 @@ def ours(node, edges, weights, size, table, seed):
 def decoder(node, edges, weights, size, table, seed):
     """What training and prediction call: nothing to check, the grid known as one."""
     grid = None if size is None else (size, size, 4)
-    return GraphDecoder("expansion", seed).py_decode(
+    return GraphDecoder("expansion", seed).decode_arrays(
         node,
         edges,
         weights[:, None],

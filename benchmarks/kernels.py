@@ -26,12 +26,12 @@ KINDS = ("dense", "indicators", "viterbi")
 
 def nanoseconds(problem, w, repeats):
     """CPU time a position of one call of the oracle."""
-    problem.py_maximize(0, w, 0.0)
+    problem.best_code(0, w, 0.0)
     least, n_calls = np.inf, 20
     for _ in range(repeats):
         begin = time.thread_time()
         for _ in range(n_calls):
-            problem.py_maximize(0, w, 0.0)
+            problem.best_code(0, w, 0.0)
         least = min(least, time.thread_time() - begin)
     return 1e9 * least / (n_calls * LENGTH)
 
@@ -40,6 +40,7 @@ def measure(n_labels, repeats):
     """Return the instruction set in use and its nanoseconds: {K: {kind: ns}}."""
     from sstruct._oracles._viterbi import instructions
     from sstruct._problems._chain import ChainProblem
+    from sstruct._problems.chain_arguments import ChainModel, Chains
     from sstruct._solvers._state import aligned_zeros
 
     rng = np.random.default_rng(0)
@@ -53,7 +54,9 @@ def measure(n_labels, repeats):
         out[K] = {}
         for kind in KINDS:
             X = features.get(kind, indicators)
-            problem = ChainProblem(X, [0], [LENGTH], K, transitions=kind == "viterbi")
+            problem = ChainProblem(
+                X, Chains([0], [LENGTH]), ChainModel(K, transitions=kind == "viterbi")
+            )
             w = aligned_zeros(problem.n_weights)
             for part in problem.weight_views(w).values():
                 part[...] = rng.standard_normal(part.shape)

@@ -49,7 +49,6 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
-from sstruct._problems._chain_factors import chain_factors
 from sstruct._problems._crew import Crew
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import DualState, squared_norm
@@ -166,7 +165,7 @@ class Run:
         if self.method in OF_FACTORS:
             problem, *others = common
             own = OF_FACTORS[self.method]
-            return GDMM(problem, chain_factors(problem), *others, parts=self.n_parts, **own)
+            return GDMM(problem, *others, parts=self.n_parts, **own)
         draw = self.options.sampling == "gap"
         state = DualState(self.problem, self.lam, self.weights, 0, draw=draw)
         return FrankWolfe(self.problem, state, self.weights, self.options, None, None, self.look)

@@ -83,14 +83,14 @@ class Sarawagi:
     def search(self, i, w, xi):
         """Return the largest product found and the number of queries."""
         problem, best, count = self.problem, 0.0, 0
-        truth = problem.py_truth(i)
+        truth = problem.true_code(i)
 
         def bound(lam):
             nonlocal best, count
             count += 1
-            code, *_ = problem.py_maximize(i, w, lam)
+            code, *_ = problem.best_code(i, w, lam)
             pair = problem.py_scores(i, w, np.stack([code, truth]), 0.0)
-            h, g = 1 + pair[0] - pair[1], problem.py_loss(i, code)
+            h, g = 1 + pair[0] - pair[1], problem.loss_of(i, code)
             if h > 0:
                 best = max(best, h * g)
             return h + lam * g - 2 * np.sqrt(xi * lam)
@@ -133,9 +133,9 @@ def measure(problem, block_weight, lam, n_passes):
         name: SlackProblem(problem.fork(), name) for name in ("angular", "bisecting", "binary")
     }
     golden = Sarawagi(problem.fork())
-    largest = [problem.py_loss(i, problem.py_maximize(i, np.zeros(problem.n_weights))[0])
+    largest = [problem.loss_of(i, problem.best_code(i, np.zeros(problem.n_weights))[0])
                for i in range(problem.n_blocks)]  # fmt: skip
-    known = [[problem.py_truth(i)] for i in range(problem.n_blocks)]
+    known = [[problem.true_code(i)] for i in range(problem.n_blocks)]
     tally = {name: [] for name in (*searches, "sarawagi")}
     for w in trajectory(SlackProblem(problem.fork(), "angular"), block_weight, lam, n_passes):
         for i in range(problem.n_blocks):

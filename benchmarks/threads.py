@@ -42,7 +42,8 @@ from benchmark_problems import LAMS, machine, packed
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._crew import Crew
 from sstruct._problems._decode import decode
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
@@ -82,12 +83,8 @@ class Job:
         exact_pass(
             self.state,
             self.crews[n_threads],
-            StepKind.PAIRWISE,
-            Sampling.PERMUTATION,
+            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, self.passes, KEEP, math.inf),
             False,
-            self.passes,
-            KEEP,
-            math.inf,
         )
 
     def gaps(self, n_threads):

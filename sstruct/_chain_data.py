@@ -6,6 +6,7 @@ from scipy import sparse
 from sstruct._labels import encode, is_label, training_classes
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._rows import compressed
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._validation import check_weights, flat_labels, pack_nodes
 from sstruct.losses import node_costs
 from sstruct.masks import allowed_transitions, check_labellings
@@ -64,19 +65,22 @@ class LabelledChains:
         offsets = self.nodes.offsets
         return ChainProblem(
             compressed(self.nodes.flat),
-            self.start,
-            self.length,
-            len(self.classes),
+            Chains(
+                self.start,
+                self.length,
+                self.start == offsets[self._sample],
+                self.start + self.length == offsets[self._sample + 1],
+            ),
+            ChainModel(
+                len(self.classes),
+                estimator.fit_intercept,
+                estimator.boundaries,
+                estimator.transitions,
+                *self.masks,
+            ),
             self.codes,
             cost=self._cost,
             loss_scale=self._loss_scale,
-            starts_here=self.start == offsets[self._sample],
-            ends_here=self.start + self.length == offsets[self._sample + 1],
-            bias=estimator.fit_intercept,
-            boundaries=estimator.boundaries,
-            transitions=estimator.transitions,
-            edge_mask=self.masks[0],
-            boundary_mask=self.masks[1],
         )
 
     def arrays(self):

@@ -5,6 +5,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
 from sstruct._problems._decode import decode
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import weight_views
 from sstruct._threads import n_threads
 from sstruct._validation import pack_nodes
@@ -16,19 +17,9 @@ class ChainDecoding(BaseSSVM):
 
     def _decoder(self, nodes):
         """Return the problem of decoding, and the weights in its layout."""
-        bias, boundaries, transitions = self._terms
-        problem = ChainProblem(
-            nodes.flat,
-            nodes.offsets[:-1],
-            nodes.lengths,
-            len(self.classes_),
-            bias=bias,
-            boundaries=boundaries,
-            transitions=transitions,
-            edge_mask=self._masks[0],
-            boundary_mask=self._masks[1],
-        )
-        return problem, self._w
+        chains = Chains(nodes.offsets[:-1], nodes.lengths)
+        model = ChainModel(len(self.classes_), *self._terms, *self._masks)
+        return ChainProblem(nodes.flat, chains, model), self._w
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)

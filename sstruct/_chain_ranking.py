@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._problems._chain_top_k import chain_top_k
+from sstruct._problems._chain import chain_top_k
 from sstruct._validation import check_number, pack_nodes
 
 

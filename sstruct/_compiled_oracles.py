@@ -36,7 +36,7 @@ def compiled_problem(oracle, X, y, rows):
         if getattr(problem, size) < 1:
             raise ValueError(f"{name}.problem has {size} {getattr(problem, size)}, expected >= 1")
     for i, row in enumerate(rows):
-        loss = problem.py_loss(i, problem.py_truth(i))
+        loss = problem.loss_of(i, problem.true_code(i))
         if loss != 0:
             raise ValueError(
                 f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
@@ -52,7 +52,7 @@ def _answers(problem):
     weights = np.zeros(problem.n_weights), 1 / np.arange(1.0, problem.n_weights + 1)
     problem.remember(False)
     try:
-        return np.array([problem.py_maximize(i, w)[1] for w in weights for i in blocks])
+        return np.array([problem.best_code(i, w)[1] for w in weights for i in blocks])
     except Exception:
         # It will fail in the fit, which keeps what it has by then.
         return np.array([])

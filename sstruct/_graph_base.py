@@ -16,6 +16,7 @@ from sstruct._threads import n_threads
 from sstruct._tree_search import TreeSearch
 from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
+from sstruct.inference._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]
 INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
@@ -227,5 +228,6 @@ def _name(method, pairwise, graphs):
 
 
 def _decoder(method, seed, max_iter, keeps=True):
-    search = TreeSearch(seed, max_iter, keeps) if method == "fwmap" else None
-    return GraphDecoder(method, seed, search=search)
+    if method == "fwmap":
+        return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
+    return GraphDecoder(method, seed)

@@ -10,7 +10,7 @@ from sstruct._labels import encode, is_label, training_classes
 from sstruct._problems._graph import GraphProblem
 from sstruct._problems._pairwise import PairwiseModel
 from sstruct._problems._rows import compressed
-from sstruct._problems.graph_arguments import WITH_FEATURES
+from sstruct._problems.graph_arguments import WITH_FEATURES, GraphRanges
 from sstruct._validation import Nodes, check_weights
 from sstruct.losses import node_costs
 
@@ -55,16 +55,17 @@ class Graphs:
         """
         return GraphProblem(
             compressed(self.nodes.flat) if training else self.nodes.flat,
-            self.start,
-            self.length,
-            n_labels,
-            edges=self.edges,
-            edge_start=self.edge_start,
-            n_edges=self.n_edges,
-            feature_start=self.feature_start,
-            grids=self.grids,
-            pairwise=PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
-            decoder=decoder,
+            GraphRanges(
+                self.start,
+                self.length,
+                self.edges,
+                self.edge_start,
+                self.n_edges,
+                self.feature_start,
+                self.grids,
+            ),
+            PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
+            decoder,
             bias=bias,
             **training,
         )

@@ -66,7 +66,7 @@ class LabelFactorSolver:
         if not (pairs and large and middle):
             return "mp-bcfw"
         # Of a relaxed code 2 is a label that is on.
-        on = sum(np.count_nonzero(problem.py_truth(i)[:K] == 2) for i in range(n))
+        on = sum(np.count_nonzero(problem.true_code(i)[:K] == 2) for i in range(n))
         return "gdmm" if on <= MOST_ON * n else "mp-bcfw"
 
     def _gdmm(self, problem, lam, block_weight, options, progress, callback):

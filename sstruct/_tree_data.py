@@ -7,6 +7,7 @@ import numpy as np
 
 from sstruct._problems._rows import compressed
 from sstruct._problems._tree import TreeProblem
+from sstruct._problems.tree_arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
 
@@ -48,15 +49,17 @@ class Trees:
         pairs = self.pair_scores is not None
         return TreeProblem(
             compressed(self.rows),
-            self.start[used],
+            TreeStates(
+                self.start[used],
+                None if listed else self.shape[used],
+                self.positions,
+                self.n_types,
+                self.pair_scores,
+                self.pair_start[used] if pairs else None,
+                self.scale[used],
+            ),
             parents,
             labels,
-            shape=None if listed else self.shape[used],
-            positions=self.positions,
-            n_types=self.n_types,
-            pair_scores=self.pair_scores,
-            pair_start=self.pair_start[used] if pairs else None,
-            unit=self.scale[used],
             bias=fit_intercept,
             **loss,
         )

@@ -6,7 +6,7 @@ from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._map_start import multipliers_of_messages
 from sstruct._solvers.status import Status
-from sstruct.inference._fwmap import Search, ascend
+from sstruct.inference._fwmap import Ascent, Search, ascend
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._mrf import MRF
@@ -38,7 +38,7 @@ class TreeSearch:
         self.multipliers, self.covers = {}, {}
 
     def __call__(self, block, node_costs, edges, weights, tables, labels):
-        """Return labels, a lower bound and the work; the arguments are those of GraphDecoder."""
+        """Return labels, a lower bound and the work; the arguments are those of TreeDecoder."""
         model = _model(node_costs, edges, weights, tables)
         record = Record(model, labels, TOLERANCE, None)
         cover = self.covers.get(block)
@@ -57,7 +57,7 @@ class TreeSearch:
                 best, best_bound = multipliers.copy(), record.lower_bound
 
         if status is not Status.CONVERGED:
-            ascend(problem, record, offer, self.max_iter, self.seed, None, "exact", first=first)
+            ascend(problem, record, offer, Ascent(self.max_iter, self.seed), first)
         if self.keeps:
             self.covers[block], self.multipliers[block] = cover, best
         work = len(record.rows) * 4.0 * problem.oracle_work * problem.n_blocks

@@ -7,8 +7,7 @@ from sstruct._chain_decoding import ChainDecoding
 from sstruct._chain_ranking import ChainRanking
 from sstruct._label_gdmm import checked_parts
 from sstruct._named_weights import ChainWeights
-from sstruct._problems._chain_factors import chain_factors
-from sstruct._problems._chain_marginals import max_marginals
+from sstruct._problems._chain import max_marginals
 from sstruct._solvers.gdmm import GDMM
 from sstruct._validation import check_choice, pack_nodes
 
@@ -336,7 +335,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     def _gdmm(self, problem, *arguments):
         """Return the solver on the factors of a problem."""
         own = {"rho": self.gdmm_rho, "parts": checked_parts(self.gdmm_parts, problem.n_labels)}
-        return GDMM(problem, chain_factors(problem), *arguments, **own)
+        return GDMM(problem, *arguments, **own)
 
     def predict(self, X):
         """Find the best labelling of each sequence.

@@ -17,7 +17,7 @@ from sstruct._multilabel_data import (
 from sstruct._named_weights import GraphWeights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
 from sstruct._problems._decode import decode
-from sstruct._problems._label_marginals import label_marginals
+from sstruct._problems._multilabel import label_marginals
 from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_weights, pack_rows
 from sstruct.base import BaseSSVM

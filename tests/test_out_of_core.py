@@ -101,7 +101,8 @@ def test_stretches_are_visited_one_after_another():
     from sstruct._problems._callable import CallableProblem
     from sstruct._problems._crew import Crew
     from sstruct._problems.oracle_calls import OracleCalls
-    from sstruct._solvers._exact_pass import Sampling, exact_pass
+    from sstruct._solvers._approximate_pass import PassPlan, Sampling
+    from sstruct._solvers._exact_pass import exact_pass
     from sstruct._solvers._state import DualState
     from sstruct._solvers._steps import StepKind
 
@@ -111,7 +112,8 @@ def test_stretches_are_visited_one_after_another():
     crew, orders = Crew(problem, 1), []
     for number in (1, 2):
         visited.clear()
-        exact_pass(state, crew, StepKind.FW, Sampling.SEQUENTIAL, False, number, 0, np.inf)
+        plan = PassPlan(StepKind.FW, Sampling.SEQUENTIAL, number, 0, np.inf)
+        exact_pass(state, crew, plan, False)
         orders.append(list(visited))
     for order in orders:
         assert sorted(order) == list(range(n))

@@ -21,12 +21,11 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free
 
+from sstruct._constants cimport ROUNDING
 from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
 from sstruct._oracles._graph_workspace cimport grow, set_flow
 from sstruct._oracles._splitmix cimport next_random
 
-# Of the sum of the absolute terms: less is no improvement, or no repulsion.
-cdef double ROUNDING = 1e-12
 # Of the flow through a node or the capacity of an arc: what is left below is rounding.
 cdef double SATURATED = 1e-14
 # Flows are kept from move to move where they take no more room than this (128 MB).

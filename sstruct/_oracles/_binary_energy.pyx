@@ -19,9 +19,9 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from sstruct._constants cimport ROUNDING
 from sstruct._oracles._edges import checked_simple_edges
 
-cdef double ROUNDING = 1e-12
 
 cdef struct NormalForm:
     double along_u, along_v, forth, back
@@ -212,7 +212,7 @@ cdef class BinaryEnergy:
                 4 * e + 2 * labels[self.edges[2 * e]] + labels[self.edges[2 * e + 1]]]
         return total
 
-    def py_minimize(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
+    def minimize_arrays(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
         """Solve one problem, costs (V, 2) and (E, 4): (labels, value, work). The value is the bound
         of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
         cdef const double[:, ::1] node = node_costs, edge = edge_costs
@@ -370,5 +370,5 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
         return potts_cut(node, edges, costs)
     if costs.shape[1] == 1:
         costs = costs * np.array([0.0, 1.0, 1.0, 0.0])
-    labels, value, _ = BinaryEnergy().py_minimize(node, edges, costs, roof_duality)
+    labels, value, _ = BinaryEnergy().minimize_arrays(node, edges, costs, roof_duality)
     return labels, value

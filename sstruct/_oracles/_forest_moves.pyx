@@ -12,12 +12,11 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcpy
 
+from sstruct._constants cimport ROUNDING
 from sstruct._oracles._graph_costs cimport edge_cost, labelling_cost
 from sstruct._oracles._graph_workspace cimport grow, list_arcs
 from sstruct._oracles._splitmix cimport next_random
 
-# Of the size of the terms: less is no gain.
-cdef double ROUNDING = 1e-12
 # So many moves in a row without a gain end the search, and so many end it anyway.
 cdef Py_ssize_t MOST_IDLE = 6
 cdef Py_ssize_t MOST_MOVES = 200

@@ -19,7 +19,7 @@ cdef struct GraphAnswer:
     double cost                     # of the labels
     double work                     # units of about one scalar multiply-add
     bint exact                      # the labels are known to be a minimum
-    double bound                    # no labelling costs less; written by "fwmap" alone
+    double bound                    # no labelling costs less; written by decoders that are `bounded` alone
 
 
 cdef inline double edge_cost(

@@ -16,13 +16,10 @@ cdef class GraphDecoder:
     cdef bint has_partial
     cdef ForestMoves trees              # of "expansion"
     cdef Forest forest                  # of "max-sum"
-    cdef readonly object search         # of "fwmap"
-    cdef Py_ssize_t block               # for `search`: which graph this is, set before `decode`
+    cdef readonly bint bounded          # whether answers come with a bound
+    cdef Py_ssize_t block               # which graph this is, set before `decode`
 
     cdef int decode(
-        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
-    cdef call(self, const GraphCosts* costs, int32_t* labels)
-    cdef int relax(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int expand(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil

@@ -1,15 +1,13 @@
 # Design:
-# (a) One decoder for graphs and grids, a method each: "cut", "expansion", "max-sum", "fwmap". The methods
-#     are those of the other files; here one is chosen, and its workspace kept from call to call.
+# (a) One decoder for graphs and grids, a method each: "cut", "expansion", "max-sum". The methods are
+#     those of the other files; here one is chosen, and its workspace kept from call to call.
 #     "expansion" of Potts costs first asks which labels all minima share (_partial_optimality): on
 #     images of few labels that halves the time, and costs a twentieth where it finds none.
 # (b) Where neighbours repel each other moves of single labels are weak, and moves of forests
 #     (_forest_moves) follow them.
-# (c) "fwmap" calls a Python object given to it, since its engine is that of the solvers. Where bound
-#     and labels do not meet, moves as of "expansion" follow from the labels found.
+# (c) Decoders that need what oracles do not know, a solver say, are subclasses in a layer above.
 # (d) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
-#     call. So it does not matter which fork decodes what, as long as a graph that `search` remembers
-#     is decoded in the same order of calls.
+#     call. So it does not matter which fork decodes what.
 """Decoders of labelled graphs by name."""
 
 from libc.stdint cimport int32_t
@@ -18,9 +16,7 @@ import numpy as np
 
 from sstruct._oracles._graph_costs cimport labelling_cost
 
-METHODS = ("cut", "expansion", "max-sum", "fwmap")
-# Of 1 + abs(cost): bound and cost that are no further apart are equal but for rounding.
-cdef double ROUNDING = 1e-10
+METHODS = ("cut", "expansion", "max-sum")
 
 
 cdef class GraphDecoder:
@@ -28,12 +24,11 @@ cdef class GraphDecoder:
 
     Parameters
     ----------
-    method : {"cut", "expansion", "max-sum", "fwmap"}
+    method : {"cut", "expansion", "max-sum"}
         "cut": two labels, attractive edges: exact. "expansion": any labels and costs, from a start
         that is never made worse: approximate (exact with two attractive labels, with two where
         roof duality decides every node, with one, or without edges). "max-sum": any labels and
-        costs on a graph without cycles: exact. "fwmap": any labels and costs, with a lower bound of
-        all labellings' costs, to which exact answers are equal.
+        costs on a graph without cycles: exact.
     random_state : int
         Seed of the label order of "expansion", not negative.
     partial_optimality : bool, default=True
@@ -41,10 +36,10 @@ cdef class GraphDecoder:
         whose label is the same in every minimum, and tries moves of the others alone. The answer is
         then exact too where that decides all nodes, or leaves none that are joined.
 
-    search : callable, optional
-        Of "fwmap": called with a graph's number, node costs (V, K), edges (E, 2), edge weights
-        (E, G), tables (G, K, K) or None (Potts), and labels to begin with, which it may write to;
-        returns labels (V,) int32, a lower bound and the work. `fork` shares it.
+    Attributes
+    ----------
+    bounded : bool
+        Whether answers come with a lower bound of all labelings' costs.
 
     Raises
     ------
@@ -52,14 +47,13 @@ cdef class GraphDecoder:
         For another method.
     """
 
-    def __cinit__(self, method, random_state, *, partial_optimality=True, search=None):
+    def __init__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
             raise ValueError(f"method must be one of {METHODS}; found {method!r}")
         self.method = method
         self.random_state = random_state
         self.kind = METHODS.index(method)
         self.has_partial = partial_optimality
-        self.search, self.block = search, 0
         if self.kind != 2:
             self.moves = AlphaExpansion()
             self.partial = PartialOptimality()
@@ -78,45 +72,7 @@ cdef class GraphDecoder:
             return self.moves.cut(costs, labels, answer)
         if self.kind == 1:
             return self.expand(costs, labels, answer)
-        if self.kind == 3:
-            return self.relax(costs, labels, answer)
         return self.forest.minimize(costs, labels, answer)
-
-    cdef int relax(
-            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
-        """Labels and a bound by `search`, then moves if they do not meet."""
-        cdef double bound, work
-        if costs.n_edges == 0:
-            self.expand(costs, labels, answer)    # exact
-            answer.bound = answer.cost
-            return 0
-        with gil:
-            bound, work = self.call(costs, labels)
-        answer.cost, answer.work = labelling_cost(costs, labels), 0
-        if answer.cost - bound > ROUNDING * (1 + abs(answer.cost)):
-            self.expand(costs, labels, answer)
-        answer.bound = min(bound, answer.cost)
-        answer.exact = answer.cost - bound <= ROUNDING * (1 + abs(answer.cost))
-        answer.work += work
-        return 0
-
-    cdef call(self, const GraphCosts* costs, int32_t* labels):
-        """Copy a graph to arrays and its labels back; return the bound and the work."""
-        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels, G, stride, n_tables
-        G, stride = costs.n_features, costs.stride
-        n_tables = G if costs.tables != NULL else 0
-        node = np.array(<double[:V, :stride]> <double*> costs.node_costs)[:, :K]
-        edges = np.array(<int32_t[:E, :2]> <int32_t*> costs.edges)
-        weights = np.array(<double[:E, :G]> <double*> costs.edge_weights)
-        tables = None
-        if n_tables:
-            tables = np.array(<double[:n_tables, :K, :K]> <double*> costs.tables)
-        start = np.array(<int32_t[:V]> labels)
-        found, bound, work = self.search(self.block, node, edges, weights, tables, start)
-        cdef const int32_t[::1] new = found
-        for v in range(V):
-            labels[v] = new[v]
-        return bound, work
 
     cdef int expand(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
@@ -167,14 +123,13 @@ cdef class GraphDecoder:
     cdef GraphDecoder fork(self):
         """A decoder of the same method and seed with a workspace of its own."""
         return GraphDecoder(
-            self.method, self.random_state, partial_optimality=self.has_partial,
-            search=self.search)
+            self.method, self.random_state, partial_optimality=self.has_partial)
 
     def py_fork(self):
         """`fork`, for tests."""
         return self.fork()
 
-    def py_decode(self, node_costs, edges, edge_weights, tables, labels, grid=None):
+    def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
         """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).
 
         `grid` = (height, width, connectivity) says what grid the edges are. Indices and

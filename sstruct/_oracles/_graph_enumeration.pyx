@@ -23,7 +23,7 @@ def graph_enumeration(attractive=False):
     attractive : bool
         Whether to refuse what a cut does: neighbours that may rather differ than agree.
     """
-    cdef GraphEnumeration decoder = GraphEnumeration("expansion", 0)
+    cdef GraphEnumeration decoder = GraphEnumeration()
     decoder.attractive = attractive
     return decoder
 
@@ -37,7 +37,7 @@ cdef class GraphEnumeration(GraphDecoder):
         When decoding, if there are more than 10^8 labellings, or an edge is refused.
     """
 
-    def __init__(self, *_):
+    def __init__(self):
         self.labels = np.zeros(1, dtype=np.int32)
 
     cdef GraphDecoder fork(self):

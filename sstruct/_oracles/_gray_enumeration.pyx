@@ -17,6 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint32_t
 from libc.string cimport memcpy
 
+from sstruct._oracles._interval cimport Interval
 from sstruct._oracles._label_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 
 import numpy as np
@@ -230,15 +231,16 @@ cdef class GrayEnumeration(LabelDecoder):
 
     cdef int maximize_between(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
-            double loss_weight, double lower, double upper, bint above, bint below, int32_t* code,
-            LabelAnswer* answer, bint* found) except -1 nogil:
+            double loss_weight, const Interval* interval, int32_t* code,
+            LabelAnswer* answer) except -1 nogil:
         cdef uint32_t count = 0, high = 0
         cdef Py_ssize_t a
         cdef double best = -INFINITY, of_loss, margin, least, most
-        cdef bint inside
+        cdef double lower = interval.lower, upper = interval.upper
+        cdef bint above = interval.above, below = interval.below, inside
         cdef double* value = &self.value[0]
         self.begin(theta, pair, loss)
-        found[0] = False
+        answer.found = False
         while self.step(count, &high, loss):
             for a in range(self.n_sets):
                 of_loss = self.low_loss[a] + self.high_loss[0]
@@ -248,7 +250,7 @@ cdef class GrayEnumeration(LabelDecoder):
                 inside &= of_loss > least if above else of_loss >= least
                 inside &= of_loss < most if below else of_loss <= most
                 value[a] = margin + loss_weight * of_loss if inside else -INFINITY
-            self.improve(high, &best, code, found)
+            self.improve(high, &best, code, &answer.found)
             count += 1
         answer.work, answer.exact = 4 * self.work, True
         return 0

@@ -20,12 +20,12 @@ from libc.stdlib cimport free
 
 import numpy as np
 
+from sstruct._constants cimport ROUNDING
 from sstruct._oracles._graph_workspace cimport grow
 from sstruct._oracles._label_codes cimport relaxed_code_size
 from sstruct._oracles._relaxed_labels cimport load_problem
 
 cdef enum: MOST_ENUMERATED = 16
-cdef double ROUNDING = 1e-12
 
 
 cdef class LabelCompletion:
@@ -230,7 +230,7 @@ cdef class LabelCompletion:
                         total -= 0.5 * relaxed.interaction[e]
         return total
 
-    def py_decode(self, RelaxedLabels relaxed, node_scores, edges, edge_scores):
+    def decode_arrays(self, RelaxedLabels relaxed, node_scores, edges, edge_scores):
         """Maximise and complete, scores (K,) and (E,) or (E, 4): (labels, value, bound, exact, work).
         For the doors, tests and benchmarks."""
         cdef double value = 0, bound = 0, work = 0

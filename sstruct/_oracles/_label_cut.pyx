@@ -5,11 +5,9 @@
 
 from libc.stdint cimport int32_t
 
+from sstruct._constants cimport CUT_WORK
 from sstruct._oracles._binary_energy cimport BinaryEnergy
 from sstruct._oracles._label_decoder cimport LabelAnswer, LabelDecoder
-
-# Work of a cut for each label and edge: as measured for superpixel graphs.
-cdef double CUT_WORK = 50
 
 
 cdef class LabelCut(LabelDecoder):

@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t
 
+from sstruct._oracles._interval cimport Interval
+
 
 cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off[k])
     const double* off           # (K,) 0 where label k is truly off
@@ -12,6 +14,7 @@ cdef struct LabelAnswer:
     double work                 # in units of about one scalar multiply-add
     bint exact                  # whether no labelling is better
     double bound                # no labelling's f is above it; written where not exact
+    bint found                  # whether there is any; written by `maximize_between` alone
 
 
 cdef class LabelDecoder:
@@ -39,8 +42,8 @@ cdef class LabelDecoder:
         int32_t* code, LabelAnswer* answer) except -1 nogil
     cdef int maximize_between(
         self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
-        double loss_weight, double lower, double upper, bint above, bint below, int32_t* code,
-        LabelAnswer* answer, bint* found) except -1 nogil
+        double loss_weight, const Interval* interval, int32_t* code,
+        LabelAnswer* answer) except -1 nogil
     cdef int marginals(
         self, const double* theta, const double* pair, double* out) except -1 nogil
     cpdef int check_code(self, const int32_t[::1] code) except -1

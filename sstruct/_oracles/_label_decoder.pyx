@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._oracles._edges import checked_simple_edges
+from sstruct._oracles._interval cimport Interval
 from sstruct._oracles._label_codes cimport edge_bit, relaxed_code_size, twice_both
 
 
@@ -88,12 +89,11 @@ cdef class LabelDecoder:
 
     cdef int maximize_between(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
-            double loss_weight, double lower, double upper, bint above, bint below, int32_t* code,
-            LabelAnswer* answer, bint* found) except -1 nogil:
-        """Write argmax_y h(y) + loss_weight L(y) of those with lower h <= L <= upper h and h > 0.
+            double loss_weight, const Interval* interval, int32_t* code,
+            LabelAnswer* answer) except -1 nogil:
+        """Write argmax_y h(y) + loss_weight L(y) of those with L / h in an interval; h = offset + f.
 
-        h = offset + f; `above`, `below`: lower or upper themselves excluded. `found`: whether there
-        is any.
+        The answer says whether any is `found`.
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_between")
@@ -242,15 +242,16 @@ cdef class LabelDecoder:
         cdef const double[::1] node, of_edge
         cdef LabelLoss costs
         cdef LabelAnswer answer
-        cdef bint found = False
+        cdef Interval interval
         node, of_edge = self._checked(theta, pair)
         self._set_loss(truth, loss, &costs)
+        interval.lower, interval.upper = lower, upper
+        interval.above, interval.below = above, below
         if not self.has_between:
             raise ValueError("no constrained maximum for this decoder")
         code = np.empty(self.code_size, dtype=np.int32)
         cdef int32_t[::1] out = code
         with nogil:
             self.maximize_between(
-                &node[0], &of_edge[0], &costs, offset, loss_weight, lower, upper, above, below,
-                &out[0], &answer, &found)
-        return code if found else None
+                &node[0], &of_edge[0], &costs, offset, loss_weight, &interval, &out[0], &answer)
+        return code if answer.found else None

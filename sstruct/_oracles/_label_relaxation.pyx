@@ -8,15 +8,13 @@
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from sstruct._constants cimport CUT_WORK
 from sstruct._oracles._label_codes cimport relaxed_code_size
 from sstruct._oracles._label_completion cimport LabelCompletion
 from sstruct._oracles._label_decoder cimport LabelAnswer, LabelDecoder
 from sstruct._oracles._relaxed_labels cimport RelaxedLabels
 
 import numpy as np
-
-# Work of a cut for each label and edge: as measured for superpixel graphs.
-cdef double CUT_WORK = 50
 
 
 cdef class LabelRelaxation(LabelDecoder):

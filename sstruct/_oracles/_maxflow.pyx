@@ -119,7 +119,7 @@ cdef class MaxFlow:
         """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
         sstruct_flow_add_flows(<const sstruct_flow*> self.workspace, flow)
 
-    def py_solve(self, n_nodes, edges, terminal, capacity, grid=None):
+    def solve_arrays(self, n_nodes, edges, terminal, capacity, grid=None):
         """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
         the place of the edges. For tests and benchmarks."""
         cdef const int32_t[:, ::1] edge_view
@@ -154,7 +154,7 @@ cdef class MaxFlow:
         return flow, side, work
 
     def py_solve_again(self, change):
-        """Go on from the problem of `py_solve` with terminals (n,) changed: the sides. For tests."""
+        """Go on from the problem of `solve_arrays` with terminals (n,) changed: the sides. For tests."""
         cdef const double[::1] changes = change
         cdef Py_ssize_t v
         cdef double work = 0
@@ -248,7 +248,7 @@ def maxflow(n, edges, capacities, source, sink):
     from_source[sink] = to_sink[source] = 0
     through[source] = through[sink] = 0
     inner = ~np.isin(edges, (source, sink)).any(axis=1)
-    flow, side, _ = MaxFlow().py_solve(
+    flow, side, _ = MaxFlow().solve_arrays(
         n, np.ascontiguousarray(edges[inner]), from_source - to_sink,
         np.ascontiguousarray(capacities[inner]))
     side[source], side[sink] = 0, 1

@@ -6,7 +6,11 @@
 #     not negative, take time linear in the labels: the least label, two passes, a lower envelope.
 # (c) Local search (iterated conditional modes) looks at nodes whose surroundings changed, in turn.
 #     Terms of +inf count as FORBIDDEN each, so that it also leaves forbidden labellings.
-# (d) The arrays have been checked by sstruct.inference.MRF, and are read-only.
+# (d) `JointMoves` goes beyond one node at a time: the best two labels of the ends of an edge, all others
+#     fixed, edge after edge. In models of matchings, whose pairs forbid one right node for both, these
+#     are exchanges, and moves that put one node in another's place and that one elsewhere. Terms of
+#     +inf are left out of sums before they are added, not subtracted after.
+# (e) The arrays have been checked by sstruct.inference.MRF, and are read-only.
 """Costs of models for compiled decoders, and local search."""
 
 from libc.math cimport INFINITY
@@ -26,6 +30,8 @@ cdef extern from "_min_plus.h":
         double* out) noexcept nogil
 
 FORBIDDEN = 1e200
+# Of the cost at two nodes, what a move must gain at least: rounding is no gain.
+cdef double LEAST_GAIN = 1e-10
 
 
 cdef const double* _doubles(const double[::1] array) noexcept:
@@ -229,3 +235,67 @@ cdef class PackedMRF:
         cdef double[::1] out = values
         self.send(e, v, &source[0], &out[0])
         return values
+
+
+cdef class JointMoves:
+    """Moves on a model, whose scratch is used.
+
+    Parameters
+    ----------
+    model : PackedMRF
+        Without factors of three or four nodes: they are not looked at.
+    """
+
+    cdef PackedMRF model
+    cdef double[::1] first, second
+
+    def __cinit__(self, PackedMRF model):
+        self.model = model
+        self.first = np.empty(model.costs.most_labels)
+        self.second = np.empty(model.costs.most_labels)
+
+    cdef bint exchange(self, Py_ssize_t e, int32_t* labels) noexcept nogil:
+        """Give the ends of an edge their best two labels; return whether that gains."""
+        cdef const MRFCosts* costs = &self.model.costs
+        cdef Py_ssize_t u = costs.edges[2 * e], v = costs.edges[2 * e + 1], a, b
+        cdef double* of_u = &self.first[0]
+        cdef double* of_v = &self.second[0]
+        cdef double least_v, cost, present, best
+        cdef Py_ssize_t best_a = labels[u], best_b = labels[v]
+        self.model.conditional(u, e, labels, of_u)
+        self.model.conditional(v, e, labels, of_v)
+        least_v = of_v[0]
+        for b in range(1, costs.n_labels[v]):
+            least_v = min(least_v, of_v[b])
+        present = of_u[best_a] + of_v[best_b] + min(self.model.edge_cost(e, best_a, best_b), FORBIDDEN)
+        best = present - LEAST_GAIN * (1 + abs(present))
+        for a in range(costs.n_labels[u]):
+            if of_u[a] >= FORBIDDEN:
+                continue
+            for b in range(costs.n_labels[v]):
+                cost = of_u[a] + of_v[b]
+                if cost < FORBIDDEN:
+                    cost += min(self.model.edge_cost(e, a, b), FORBIDDEN)
+                    if cost < best:
+                        best, best_a, best_b = cost, a, b
+        if best_a == labels[u] and best_b == labels[v]:
+            return False
+        labels[u], labels[v] = <int32_t> best_a, <int32_t> best_b
+        return True
+
+    def search(self, int32_t[::1] labels, Py_ssize_t most_rounds):
+        """Give the ends of edges in turn their best two labels, until no edge gains.
+
+        labels : checked by the caller    INOUT    most_rounds : when to stop anyway
+        Returns the energy; it is not above the one before, up to rounding.
+        O(E (degrees K + K^2)) a round.
+        """
+        cdef const MRFCosts* costs = &self.model.costs
+        cdef Py_ssize_t left = costs.n_edges, at = 0
+        with nogil:
+            most_rounds *= costs.n_edges
+            while left > 0 and most_rounds > 0:
+                left = costs.n_edges if self.exchange(at, &labels[0]) else left - 1
+                most_rounds -= 1
+                at = at + 1 if at + 1 < costs.n_edges else 0
+        return self.model.energy(&labels[0])

@@ -31,12 +31,12 @@ from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
+from sstruct._constants cimport ROUNDING
 from sstruct._oracles._graph_workspace cimport grow
 from sstruct._oracles._label_codes cimport twice_both
 from sstruct._oracles._relaxed_labels cimport load_problem
 
 cdef enum: MOST_STEPS = 100
-cdef double ROUNDING = 1e-12
 cdef double MOST_TILT = 1e3     # of directions whose flows go on: larger ones would leave rounding behind
 cdef double STEEPEST = 1e6      # slope that stands for an infinite one, for h = margin and the largest g
 

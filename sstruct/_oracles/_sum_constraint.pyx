@@ -111,7 +111,7 @@ cdef class SumConstraint:
         self.fill(1, 0, n)
         self.divide(1, 0, n, total)
 
-    def py_minimize(self, const double[:, ::1] costs, Py_ssize_t total):
+    def minimize_arrays(self, const double[:, ::1] costs, Py_ssize_t total):
         """Return the labels (n,) int32; for tests and measurements."""
         cdef Py_ssize_t n = costs.shape[0], K = costs.shape[1]
         if not (1 <= n <= self.most_places and 1 <= K <= self.most_labels):

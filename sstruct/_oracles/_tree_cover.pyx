@@ -227,7 +227,8 @@ def trees_of_forests(Py_ssize_t n_nodes, edges, forest_of, Py_ssize_t n_forests)
         If a forest has a cycle.
     """
     cdef const int32_t[:, ::1] ends = np.ascontiguousarray(edges, dtype=np.int32).reshape(-1, 2)
-    cdef Py_ssize_t n_edges = ends.shape[0], f, tail = 0
+    cdef Py_ssize_t n_edges = ends.shape[0], f, tail = 0, root, v, u, i, e, head, begin, begun
+    cdef const int32_t[::1] first_of, arcs
     nodes, parents, ways = np.empty((3, 2 * n_edges), dtype=np.int32)
     cdef int32_t[::1] node = nodes, parent = parents, way = ways
     cdef int32_t[::1] seen = np.full(n_nodes, -1, dtype=np.int32)
@@ -237,36 +238,26 @@ def trees_of_forests(Py_ssize_t n_nodes, edges, forest_of, Py_ssize_t n_forests)
         members = np.flatnonzero(of_edge == f).astype(np.int32)
         first, arc = by_node(
             np.repeat(members, 2), np.asarray(ends)[members].ravel(), n_nodes)
-        begun = tail
-        tail = _trees(f, n_nodes, ends, first, arc, seen, node, parent, way, tail, starts)
+        first_of, arcs, begun = first, arc, tail
+        for root in range(n_nodes):
+            if seen[root] == f or first_of[root] == first_of[root + 1]:
+                continue
+            begin = head = tail
+            node[tail], parent[tail], way[tail] = <int32_t> root, -1, -1
+            seen[root] = <int32_t> f
+            tail += 1
+            while head < tail:
+                v = node[head]
+                for i in range(first_of[v], first_of[v + 1]):
+                    e = arcs[i]
+                    u = ends[e, 0] + ends[e, 1] - v
+                    if seen[u] != f:
+                        seen[u] = <int32_t> f
+                        node[tail], parent[tail] = <int32_t> u, <int32_t> (head - begin)
+                        way[tail] = <int32_t> e
+                        tail += 1
+                head += 1
+            starts.append(tail)
         if tail - begun - len(members) != len(starts) - 1 - np.searchsorted(starts, begun):
             raise ValueError(f"forest {f} has a cycle")
     return np.array(starts, dtype=np.int64), nodes[:tail], parents[:tail], ways[:tail]
-
-
-cdef Py_ssize_t _trees(
-        Py_ssize_t f, Py_ssize_t n_nodes, const int32_t[:, ::1] ends, const int32_t[::1] first,
-        const int32_t[::1] arc, int32_t[::1] seen, int32_t[::1] node, int32_t[::1] parent,
-        int32_t[::1] way, Py_ssize_t tail, list starts) except -1:
-    """Append the trees of one forest; return where the next tree begins."""
-    cdef Py_ssize_t root, v, u, i, e, head, begin
-    for root in range(n_nodes):
-        if seen[root] == f or first[root] == first[root + 1]:
-            continue
-        begin = head = tail
-        node[tail], parent[tail], way[tail] = <int32_t> root, -1, -1
-        seen[root] = <int32_t> f
-        tail += 1
-        while head < tail:
-            v = node[head]
-            for i in range(first[v], first[v + 1]):
-                e = arc[i]
-                u = ends[e, 0] + ends[e, 1] - v
-                if seen[u] != f:
-                    seen[u] = <int32_t> f
-                    node[tail], parent[tail] = <int32_t> u, <int32_t> (head - begin)
-                    way[tail] = <int32_t> e
-                    tail += 1
-            head += 1
-        starts.append(tail)
-    return tail

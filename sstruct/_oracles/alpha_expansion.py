@@ -126,7 +126,7 @@ def alpha_expansion(
     seeds = np.random.default_rng(random_state).integers(2**63, size=n_starts)
     best = None
     for seed in seeds.tolist():
-        found, value, _, exact = GraphDecoder("expansion", seed).py_decode(
+        found, value, _, exact = GraphDecoder("expansion", seed).decode_arrays(
             node, pairs, weights[:, np.newaxis], distance, start
         )
         if best is None or exact:

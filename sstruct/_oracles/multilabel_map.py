@@ -98,7 +98,7 @@ def multilabel_map(node_scores, edges, edge_scores, *, return_bound=False):
     if not np.isfinite(scores).all():
         e = int((~np.isfinite(scores.reshape(E, -1)).all(axis=1)).argmax())
         raise ValueError(f"edge_scores[{e}] = {scores[e].tolist()} must be finite")
-    labels, value, bound, exact, _ = LabelCompletion().py_decode(
+    labels, value, bound, exact, _ = LabelCompletion().decode_arrays(
         RelaxedLabels(), node, pairs, scores
     )
     if return_bound:

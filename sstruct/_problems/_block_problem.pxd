@@ -1,20 +1,14 @@
 from libc.stdint cimport int32_t
 
+from sstruct._oracles._interval cimport Interval
+
 
 cdef struct OracleAnswer:
     double value    # loss_weight L(y) + <w, phi(x_i, y)>, up to the block's constant (see `scores`)
     double work     # what the call cost, in units of about one scalar multiply-add
     bint exact      # whether no labeling is better
     double bound    # no labeling's value is above it; written by problems that are `bounded` alone
-
-
-cdef inline bint is_between(
-        double h, double g, double lower, double upper, bint above, bint below) noexcept nogil:
-    """Whether g / h is in an interval, h positive; see `maximize_between`."""
-    if not h > 0:
-        return False
-    return (g > lower * h if above else g >= lower * h) and (
-        g < upper * h if below else g <= upper * h)
+    bint found      # whether there is any labeling; written by `maximize_between` alone
 
 
 cdef class BlockProblem:
@@ -36,9 +30,8 @@ cdef class BlockProblem:
         self, Py_ssize_t i, const double* w, double margin, int32_t* code,
         OracleAnswer* answer) except -1 nogil
     cdef int maximize_between(
-        self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-        double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-        bint* found) except -1 nogil
+        self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+        const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil
     cdef int ask_ahead(
         self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
         double loss_weight) except -1 nogil

@@ -10,6 +10,8 @@
 
 from libc.stdint cimport int32_t
 
+from sstruct._oracles._interval cimport Interval
+
 import numpy as np
 
 from sstruct._problems.node_arguments import fill_views
@@ -80,15 +82,13 @@ cdef class BlockProblem:
             raise NotImplementedError(f"{type(self).__name__}.maximize_product")
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         """Write argmax_y h(y) + loss_weight L_i(y) of those with L_i(y) / h(y) in an interval.
 
         The constrained lambda-oracle (paper 004, eq. 12): h(y) = margin + <w, phi(x_i, y) -
-        phi(x_i, y_i)>, and lower h(y) <= L_i(y) <= upper h(y) with h(y) > 0; `above`, `below`:
-        lower or upper themselves excluded. `found`: whether there is any. The answer's value, and
-        its bound, are of h(y) + loss_weight L_i(y).
+        phi(x_i, y_i)>, positive. The answer says whether any is `found`; its value, and its bound,
+        are of h(y) + loss_weight L_i(y).
         """
         with gil:
             raise NotImplementedError(f"{type(self).__name__}.maximize_between")
@@ -219,14 +219,14 @@ cdef class BlockProblem:
         if w.shape[0] != self.n_weights:
             raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
 
-    def py_truth(self, Py_ssize_t i):
+    def true_code(self, Py_ssize_t i):
         self._check_block(i)
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         self.truth(i, &out[0])
         return code
 
-    def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
         return self._py_oracle(i, w, loss_weight, False)
 
@@ -256,14 +256,15 @@ cdef class BlockProblem:
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         cdef OracleAnswer answer
-        cdef bint found = False
+        cdef Interval interval
+        interval.lower, interval.upper = lower, upper
+        interval.above, interval.below = above, below
         with nogil:
-            self.maximize_between(
-                i, &w[0], loss_weight, margin, lower, upper, above, below, &out[0], &answer, &found)
-        return (code, answer.value, answer.work, bool(answer.exact)) if found else None
+            self.maximize_between(i, &w[0], loss_weight, margin, &interval, &out[0], &answer)
+        return (code, answer.value, answer.work, bool(answer.exact)) if answer.found else None
 
     def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: from the potentials of the last `py_maximize`."""
+        """Return the scores of labelings; w None: from the potentials of the last `best_code`."""
         cdef const double[::1] weights
         cdef const double* pointer = NULL
         if w is not None:
@@ -285,7 +286,7 @@ cdef class BlockProblem:
             self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
         return values
 
-    def py_loss(self, Py_ssize_t i, const int32_t[::1] code):
+    def loss_of(self, Py_ssize_t i, const int32_t[::1] code):
         self.check_code(i, code)
         cdef double out = 0
         self.loss(i, &code[0], &out)

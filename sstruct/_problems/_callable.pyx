@@ -15,6 +15,7 @@ from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
+from sstruct._oracles._interval cimport Interval
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._plane_table cimport PlaneTable, StoredPlane, plane_add, plane_product
 
@@ -264,18 +265,18 @@ cdef class CallableProblem(BlockProblem):
         return 0
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef const StoredPlane* plane = NULL
-        cdef double h, slack
+        cdef double h, slack, lower = interval.lower, upper = interval.upper
         cdef int32_t k
         with gil:
             try:
                 taken = self.calls.ask_between(
-                    i, self.weights_of(w), loss_weight, margin, lower, upper, above, below)
-                found[0] = taken is not None
-                if found[0]:
+                    i, self.weights_of(w), loss_weight, margin, lower, upper,
+                    interval.above, interval.below)
+                answer.found = taken is not None
+                if answer.found:
                     code[0] = self.take(i, taken)
                     plane = self.plane(i, code[0])
                     h = margin - plane_product(plane, w)
@@ -287,20 +288,20 @@ cdef class CallableProblem(BlockProblem):
             except Exception as error:
                 raise self._failed(error)
         answer.work, answer.exact, answer.value = self.oracle_work, True, 0
-        if found[0]:
+        if answer.found:
             answer.value = margin - plane_product(plane, w) + loss_weight * plane.loss
             self.wrong[i] += code[0] != 0
         for k in range(self.table.counts[i]):
             plane = &self.table.planes[i][k]
-            if k == code[0] and found[0] or not plane.used:
+            if k == code[0] and answer.found or not plane.used:
                 continue
             h = margin - plane_product(plane, w)
             slack = ROUNDING * (fabs(margin) + fabs(h - margin))
             # Well inside, lest rounding be taken for an error.
             if h > slack and plane.loss > lower * (h + slack) and plane.loss < upper * (h - slack) and (
-                    not found[0] or h + loss_weight * plane.loss > answer.value + 2 * (
+                    not answer.found or h + loss_weight * plane.loss > answer.value + 2 * (
                         slack + ROUNDING * loss_weight * plane.loss)):
-                found[0] = True
+                answer.found = True
                 answer.exact, code[0] = False, k
                 answer.value = h + loss_weight * plane.loss
         answer.bound = answer.value
@@ -392,8 +393,8 @@ cdef class CallableProblem(BlockProblem):
                 found[k] = np.asarray(out), self.table.planes[i][k].loss
         return found
 
-    def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
         # `scores` reads the weights again: they must still be there.
         self._check_weights(w)
-        return BlockProblem.py_maximize(self, i, self.weights_of(&w[0]), loss_weight)
+        return BlockProblem.best_code(self, i, self.weights_of(&w[0]), loss_weight)

@@ -13,8 +13,10 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from sstruct._constants cimport VECTOR_WORK
 from sstruct._oracles._error_table cimport ErrorTable
-from sstruct._oracles._viterbi cimport viterbi_labels
+from sstruct._oracles._top_k cimport ChainRanking
+from sstruct._oracles._viterbi cimport chain_max_marginals, viterbi_labels
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
 from sstruct._problems._rows cimport (
@@ -23,6 +25,7 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
+from sstruct._oracles._top_k import ranked_arrays
 from sstruct._problems.batches import batch_size
 from sstruct._problems.chain_arguments import (
     check_blocks, check_labels, error_counts, penalties, table_work)
@@ -33,8 +36,6 @@ cdef extern from "_kernels.h":
     int64_t sstruct_transition_distance(
         const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
 
-# Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512).
-cdef double VECTOR_WORK = 1.0 / 24
 # Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
 cdef Py_ssize_t MAX_PAIRS = 64
 
@@ -46,59 +47,47 @@ cdef class ChainProblem(BlockProblem):
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features)
         Feature rows of all positions; float32 or float64 and contiguous is not copied.
-    start, length : array-like of shape (n_blocks,)
-        First row and number of rows (at least 1) of each chain.
-    n_labels : int
-        K.
+    chains : Chains
+    model : ChainModel
     labels : array-like of shape (n_rows,), dtype int32, or None
         True label of each row, -1 where no block covers it. None: the problem can only decode.
     cost : array-like of shape (K, K), optional
         Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of node costs. Default 1.
-    starts_here, ends_here : array-like of bool of shape (n_blocks,), optional
-        Whether a block has a start and an end term. Default True.
-    bias, boundaries, transitions : bool
-        Which weights exist beside the node weights.
-    edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
-        Which transitions are allowed; which labels may start and end a chain.
     """
 
-    def __init__(
-            self, X, start, length, n_labels, labels=None, *, cost=None, loss_scale=None,
-            starts_here=None, ends_here=None, bias=True, boundaries=True, transitions=True,
-            edge_mask=None, boundary_mask=None):
+    def __init__(self, X, chains, model, labels=None, *, cost=None, loss_scale=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
-        cdef Py_ssize_t n, n_rows = features.n_rows, K = n_labels
+        cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
         self.arguments = dict(
-            X=features, start=start, length=length, n_labels=n_labels, labels=labels, cost=cost,
-            loss_scale=loss_scale, starts_here=starts_here, ends_here=ends_here, bias=bias,
-            boundaries=boundaries, transitions=transitions, edge_mask=edge_mask,
-            boundary_mask=boundary_mask)
+            X=features, chains=chains, model=model, labels=labels, cost=cost,
+            loss_scale=loss_scale)
         self.features, self.rows = features, features.rows
-        starts, lengths = check_blocks(start, length, n_rows)
+        starts, lengths = check_blocks(chains.start, chains.length, n_rows)
         self.start, self.length = starts, lengths
         n = self.n_blocks = len(starts)
         if K < 1:
             raise ValueError(f"n_labels must be at least 1, found {K}")
         self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
-        self.bias, self.boundaries, self.transitions = bias, boundaries, transitions
+        self.bias, self.boundaries = model.bias, model.boundaries
+        self.transitions, self.masked = model.transitions, model.edge_mask is not None
         self.max_code_size = int(lengths.max())
         self.bias_at = self.n_features * self.KP
-        self.start_at = self.bias_at + bias * self.KP
-        self.end_at = self.start_at + boundaries * self.KP
-        self.edge_at = self.end_at + boundaries * self.KP
-        self.n_weights = self.edge_at + transitions * K * self.KP
+        self.start_at = self.bias_at + self.bias * self.KP
+        self.end_at = self.start_at + self.boundaries * self.KP
+        self.edge_at = self.end_at + self.boundaries * self.KP
+        self.n_weights = self.edge_at + self.transitions * K * self.KP
         self.has_labels = labels is not None
         self.labels = check_labels(
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.starts_here, self.ends_here = [
-            of_blocks(here, n, np.uint8) for here in (starts_here, ends_here)]
-        self.masked = edge_mask is not None
-        self.edge_penalty = penalties(edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
-        self.boundary_penalty = penalties(boundary_mask, (2, K), self.KP, "boundary_mask")
+            of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
+        self.edge_penalty = penalties(
+            model.edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
+        self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
         self._set_scratch()
         work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
         self.oracle_work = VECTOR_WORK * self.KP * work
@@ -397,3 +386,58 @@ cdef class ChainProblem(BlockProblem):
         self._check_weights(w)
         terms = (self.bias, self.boundaries, self.transitions)
         return weight_views(w, self.n_labels, self.n_features, terms)
+
+
+def max_marginals(ChainProblem problem not None, const double[::1] w):
+    """Return, for each row of each block in turn, the best score through each label: (N, K)."""
+    problem._check_weights(w)
+    cdef Py_ssize_t i, l, k, at = 0, K = problem.n_labels, KP = problem.KP
+    out = np.empty((int(np.asarray(problem.length).sum()), K))
+    cdef double[:, ::1] scores = out
+    cdef double[::1] backward = np.empty(2 * KP)
+    with nogil:
+        for i in range(problem.n_blocks):
+            problem.potentials(i, &w[0], 0.0)
+            chain_max_marginals(
+                &problem.theta[0], problem.length[i], K, KP, problem.edge, 0, &problem.best[0],
+                &backward[0], &problem.origin[0])
+            for l in range(problem.length[i]):
+                for k in range(K):
+                    scores[at + l, k] = problem.best[l * KP + k]
+            at += problem.length[i]
+    return out
+
+
+def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k):
+    """Rank the labellings of each block at w, without loss.
+
+    Returns
+    -------
+    list of (codes, values), one a block
+        ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of
+        labellings that the masks allow if that is smaller.
+
+    Raises
+    ------
+    ValueError
+        If the masks forbid every labelling of a block.
+    """
+    problem._check_weights(w)
+    cdef ChainRanking ranking = ChainRanking()
+    cdef double[::1] no_edges = np.zeros(problem.n_labels * problem.KP)
+    cdef const double* edge
+    cdef Py_ssize_t i, m
+    ranked = []
+    for i in range(problem.n_blocks):
+        with nogil:
+            problem.potentials(i, &w[0], 0.0)
+            edge = problem.edge
+            if edge == NULL:
+                edge = &no_edges[0]
+            m = ranking.rank(
+                &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge, 0, k)
+        if m == 0:
+            raise ValueError(
+                f"block {i}: the masks forbid every labelling of {problem.length[i]} positions")
+        ranked.append(ranked_arrays(ranking, m))
+    return ranked

@@ -8,7 +8,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer, is_between
+from sstruct._oracles._interval cimport Interval, is_inside
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
 
@@ -124,19 +125,18 @@ cdef class EnumeratedProblem(BlockProblem):
         return 0
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t y, first = self.offsets[i], m = self.n_labelings(i)
         cdef double h, g
         self.potentials(i, w, 0)
-        found[0] = False
+        answer.found = False
         for y in range(m):
             h, g = margin + self.score[y] - self.score[0], self.losses[first + y]
-            if not is_between(h, g, lower, upper, above, below):
+            if not is_inside(interval, h, g):
                 continue
-            if not found[0] or h + loss_weight * g > answer.value:
-                found[0] = True
+            if not answer.found or h + loss_weight * g > answer.value:
+                answer.found = True
                 answer.value = h + loss_weight * g
                 code[0] = <int32_t> y
         answer.work = <double> m * self.n_weights

@@ -15,6 +15,7 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from sstruct._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_sets cimport collect_labels, forget_labels
@@ -25,18 +26,12 @@ from sstruct._problems._rows cimport (
 import numpy as np
 
 from sstruct._problems.batches import batch_size
-from sstruct._problems.chain_arguments import check_blocks, check_labels
-from sstruct._problems.graph_arguments import (
-    check_edges, check_grids, check_node_weights, graph_weight_views, row_ranges)
+from sstruct._problems.chain_arguments import check_labels
+from sstruct._problems.graph_arguments import check_node_weights, graph_weight_views
 from sstruct._problems.node_arguments import padded
 
 cdef extern from "_kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
-
-# Work of one vectorized multiply-add over labels, in scalar ones.
-cdef double VECTOR_WORK = 1.0 / 24
-# A guess at a decoder's work per node or edge and cut, for the size of batches alone.
-cdef double CUT_WORK = 50
 
 
 cdef class GraphProblem(BlockProblem):
@@ -46,52 +41,30 @@ cdef class GraphProblem(BlockProblem):
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features)
         Feature rows of all nodes; float32 or float64 and contiguous is not copied.
-    start, length : array-like of shape (n_blocks,)
-        First row and number of rows (at least 1) of each graph.
-    n_labels : int
-        K.
-    labels : array-like of shape (n_rows,), dtype int32, or None
-        True label of each row, anything where no block covers it. None: the problem only decodes.
-    edges : array-like of shape (E, 2)
-        Of all graphs, ends 0 ... length - 1.
-    edge_start, n_edges : array-like of shape (n_blocks,)
-        First of the rows of `edges` that are a graph's, and their number; graphs may share them.
+    graphs : GraphRanges
     pairwise : PairwiseModel
         With the features of all edges.
-    feature_start : array-like of shape (n_blocks,), optional
-        First row of a graph's edge features. Default: `edge_start`.
-    grids : array-like of shape (n_blocks, 3), optional
-        Height, width and connectivity of blocks that are whole grids, with the edges of
-        `grid_edges`; connectivity 0: no grid.
+    decoder : GraphDecoder
+    labels : array-like of shape (n_rows,), dtype int32, or None
+        True label of each row, anything where no block covers it. None: the problem only decodes.
     cost : array-like of shape (K, K), optional
         Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     node_weight : array-like of shape (n_rows,), optional
         Factor of each node's cost. Default 1.
     bias : bool
         Whether each label has a bias.
-    decoder : GraphDecoder
     """
 
     def __init__(
-            self, X, start, length, n_labels, labels=None, *, edges, edge_start, n_edges,
-            pairwise, decoder, feature_start=None, grids=None, cost=None, node_weight=None,
+            self, X, graphs, pairwise, decoder, labels=None, *, cost=None, node_weight=None,
             bias=True):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
-        cdef Py_ssize_t n_rows = features.n_rows, K = n_labels
-        if K < 1 or K != pairwise.n_labels:
-            raise ValueError(f"n_labels is {K}, of the pairwise model {pairwise.n_labels}")
-        start, length = check_blocks(start, length, n_rows)
+        cdef Py_ssize_t n_rows = features.n_rows, K = pairwise.n_labels
+        graphs = graphs.checked(n_rows, pairwise.n_rows if pairwise.has_features else None)
         if labels is not None:
-            labels = check_labels(labels, start, length, n_rows, K)
-        edges, edge_start, n_edges = check_edges(edges, edge_start, n_edges, length)
-        feature_start, _ = row_ranges(
-            edge_start if feature_start is None else feature_start, n_edges, len(length),
-            pairwise.n_rows if pairwise.has_features else len(edges), "edge features")
+            labels = check_labels(labels, graphs.start, graphs.length, n_rows, K)
         self._set(dict(
-            X=features, start=start, length=length, n_labels=K, labels=labels, edges=edges,
-            edge_start=edge_start, n_edges=n_edges, pairwise=pairwise, decoder=decoder,
-            feature_start=feature_start if pairwise.has_features else np.zeros_like(edge_start),
-            grids=check_grids(grids, length, edges, edge_start, n_edges),
+            X=features, graphs=graphs, pairwise=pairwise, decoder=decoder, labels=labels,
             cost=padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K),
                         "cost"),
             node_weight=check_node_weights(node_weight, n_rows), bias=bias))
@@ -99,30 +72,30 @@ cdef class GraphProblem(BlockProblem):
     def _set(self, arguments):
         """Take checked arguments."""
         cdef FeatureRows features = arguments["X"]
-        cdef Py_ssize_t n, K = arguments["n_labels"]
-        length, n_edges = arguments["length"], arguments["n_edges"]
+        graphs = arguments["graphs"]
         self.arguments, self.features, self.rows = arguments, features, features.rows
-        self.start, self.length = arguments["start"], length
-        self.edge_start, self.n_edges = arguments["edge_start"], n_edges
-        self.feature_start, self.grids = arguments["feature_start"], arguments["grids"]
-        self.edges, self.pairwise = arguments["edges"], arguments["pairwise"]
+        self.start, self.length = graphs.start, graphs.length
+        self.edges, self.edge_start, self.n_edges = graphs.edges, graphs.edge_start, graphs.n_edges
+        self.feature_start, self.grids = graphs.feature_start, graphs.grids
+        self.pairwise, self.decoder = arguments["pairwise"], arguments["decoder"]
         self.has_labels = arguments["labels"] is not None
         self.labels = arguments["labels"] if self.has_labels else np.zeros(1, dtype=np.int32)
         self.cost, self.node_weight = arguments["cost"], arguments["node_weight"]
-        self.bias, self.decoder = arguments["bias"], arguments["decoder"]
-        self.bounded = self.decoder.method == "fwmap"
-        n = self.n_blocks = len(length)
-        self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
-        self.max_code_size = int(length.max())
+        self.bias, self.bounded = arguments["bias"], self.decoder.bounded
+        self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
+        self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
+        self.max_code_size = int(graphs.length.max())
         self.bias_at = self.n_features * self.KP
         self.edge_at = self.bias_at + self.bias * self.KP
         self.n_weights = self.edge_at + self.pairwise.n_weights
-        self.pairwise.reserve(n_edges.max())
+        self.pairwise.reserve(graphs.n_edges.max())
         self._set_scratch()
-        work = VECTOR_WORK * self.KP * features.n_stored / max(features.n_rows, 1) * length.mean()
-        if n_edges.any():
-            work += CUT_WORK * (1 if K == 2 else 2 * K) * (length + n_edges).mean()
-        self.oracle_work, self.batch_size = work, batch_size(n, work)
+        work = VECTOR_WORK * self.KP * features.n_stored / max(features.n_rows, 1) * (
+            graphs.length.mean())
+        if graphs.n_edges.any():
+            cuts = 1 if self.n_labels == 2 else 2 * self.n_labels
+            work += CUT_WORK * cuts * (graphs.length + graphs.n_edges).mean()
+        self.oracle_work, self.batch_size = work, batch_size(self.n_blocks, work)
 
     def _set_scratch(self):
         cdef Py_ssize_t n_nodes = self.max_code_size

@@ -22,6 +22,7 @@ from libc.math cimport isinf
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp, memcpy
 
+from sstruct._oracles._interval cimport Interval
 from sstruct._oracles._label_decoder cimport LabelLoss
 from sstruct._oracles._relaxed_polygon cimport MixtureAnswer, RelaxedPolygon, mixture_code_size
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
@@ -158,25 +159,24 @@ cdef class MixtureProblem(BlockProblem):
         return 0
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef MixtureAnswer mixture
-        cdef double h = 0, g = 0
+        cdef double h = 0, g = 0, lower = interval.lower, upper = interval.upper
         answer.work = self.load(i, w, margin)
-        if above:
+        if interval.above:
             lower = max(lower * (1 + OPEN), self.flattest(margin))
-        if below and not isinf(upper):
+        if interval.below and not isinf(upper):
             upper *= 1 - OPEN
-        answer.value, answer.bound, answer.exact, found[0] = 0, 0, True, False
-        if not lower <= upper or (below and upper == 0):
+        answer.value, answer.bound, answer.exact, answer.found = 0, 0, True, False
+        if not lower <= upper or (interval.below and upper == 0):
             return 0
         self.polygon.between(loss_weight, lower, upper, 0, code, &mixture)
         answer.work += mixture.work
-        found[0] = mixture.found
-        if found[0]:
+        answer.found = mixture.found
+        if answer.found:
             self.value_of(i, margin, code, &h, &g, &answer.work)
-            found[0] = h > 0 and (g > 0 or not above)
+            answer.found = h > 0 and (g > 0 or not interval.above)
             answer.value, answer.exact = h + loss_weight * g, mixture.exact
             answer.bound = max(mixture.bound, answer.value)
         return 0

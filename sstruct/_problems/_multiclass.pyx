@@ -9,7 +9,9 @@
 
 from libc.stdint cimport int32_t
 
-from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer, is_between
+from sstruct._constants cimport VECTOR_WORK
+from sstruct._oracles._interval cimport Interval, is_inside
+from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
     sstruct_row_size, sstruct_some_potentials)
@@ -18,9 +20,6 @@ import numpy as np
 
 from sstruct._problems.batches import batch_size
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views
-
-# Work of one vectorized multiply-add over labels, in scalar ones.
-cdef double VECTOR_WORK = 1.0 / 24
 
 
 cdef class MulticlassProblem(BlockProblem):
@@ -142,22 +141,21 @@ cdef class MulticlassProblem(BlockProblem):
         return 0
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t k
         cdef double h, g, offset
         cdef double* theta = &self.theta[0]
         self.potentials(i, w, 0, theta)
         offset = theta[self.labels[i]]
-        found[0] = False
+        answer.found = False
         for k in range(self.n_labels):
             h = margin + theta[k] - offset
             g = self.loss_scale[i] * self.cost[self.labels[i], k]
-            if not is_between(h, g, lower, upper, above, below):
+            if not is_inside(interval, h, g):
                 continue
-            if not found[0] or h + loss_weight * g > answer.value:
-                found[0] = True
+            if not answer.found or h + loss_weight * g > answer.value:
+                answer.found = True
                 answer.value = h + loss_weight * g
                 code[0] = <int32_t> k
         answer.work = 30 + self.KP + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)

@@ -14,6 +14,8 @@
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from sstruct._constants cimport VECTOR_WORK
+from sstruct._oracles._interval cimport Interval
 from sstruct._oracles._label_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._label_edges cimport add_edges, edge_distance, edge_scores
@@ -26,9 +28,6 @@ import numpy as np
 from sstruct._problems.batches import batch_size
 from sstruct._problems.graph_arguments import graph_weight_views
 from sstruct._problems.multilabel_arguments import check_label_lists, check_label_costs
-
-# Work of one vectorized multiply-add over labels, in scalar ones.
-cdef double VECTOR_WORK = 1.0 / 24
 
 
 cdef class MultilabelProblem(BlockProblem):
@@ -73,7 +72,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.batch_size = batch_size(n, self.oracle_work)
         if self.has_labels:
             for i in range(n):
-                self.check_code(i, self.py_truth(i))
+                self.check_code(i, self.true_code(i))
 
     def _set(self, arguments):
         """Take checked arguments."""
@@ -216,17 +215,15 @@ cdef class MultilabelProblem(BlockProblem):
         return 0
 
     cdef int maximize_between(
-            self, Py_ssize_t i, const double* w, double loss_weight, double margin, double lower,
-            double upper, bint above, bint below, int32_t* code, OracleAnswer* answer,
-            bint* found) except -1 nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
         cdef LabelLoss loss
         cdef LabelAnswer decoded
         cdef double of_loss, offset = self.prepare_product(i, w, margin, &loss)
         self.decoder.maximize_between(
-            &self.theta[0], &self.pair[0], &loss, offset, loss_weight, lower, upper, above, below,
-            code, &decoded, found)
-        answer.value = 0
-        if found[0]:
+            &self.theta[0], &self.pair[0], &loss, offset, loss_weight, interval, code, &decoded)
+        answer.value, answer.found = 0, decoded.found
+        if answer.found:
             self.loss(i, code, &of_loss)
             answer.value = (
                 offset + self.decoder.score(&self.theta[0], &self.pair[0], code)
@@ -380,3 +377,16 @@ cdef class MultilabelProblem(BlockProblem):
         self._check_weights(w)
         return graph_weight_views(
             w, self.n_labels, self.n_features, self.bias, self.edge_shape)
+
+
+def label_marginals(MultilabelProblem problem not None, const double[::1] w):
+    """Return, for each row and label, the best score with it on minus that with it off: (n, K)."""
+    problem._check_weights(w)
+    cdef Py_ssize_t i
+    out = np.empty((problem.n_blocks, problem.n_labels))
+    cdef double[:, ::1] values = out
+    with nogil:
+        for i in range(problem.n_blocks):
+            problem.potentials(i, &w[0], 0.0)
+            problem.decoder.marginals(&problem.theta[0], &problem.pair[0], &values[i, 0])
+    return out

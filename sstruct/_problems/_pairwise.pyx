@@ -42,6 +42,8 @@ cdef class PairwiseModel:
 
     def __init__(self, name, n_labels, features=None, double strength=0.0):
         features = check_edge_features(name, features)
+        if n_labels < 1:
+            raise ValueError(f"n_labels must be at least 1, found {n_labels}")
         if not (np.isfinite(strength) and strength >= 0):
             raise ValueError(f"strength must be finite and not negative, found {strength}")
         self.name, self.kind = name, PAIRWISE.index(name)

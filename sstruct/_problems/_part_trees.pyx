@@ -40,26 +40,13 @@ cdef class PartTrees(BlockProblem):
     ----------
     X : ndarray or canonical CSR of shape (n_rows, n_features), or FeatureRows
         A row of features a state; float32 or float64 and contiguous is not copied.
-    start : array-like of int of shape (n_blocks, n_parts + 1)
-        Part p of block i has the rows start[i, p] to start[i, p + 1] - 1, type by type.
+    states : TreeStates
     parents : array-like of int of shape (n_parts,)
         -1 at a root.
     labels : array-like of int of shape (n_blocks, n_parts), or None
         True states, -1 where a part is not annotated. None: the problem can only decode.
-    shape : array-like of int of shape (n_blocks, 2), optional
-        Height and width of the maps.
-    positions : array-like of shape (n_rows, 2), optional
-        (x, y) of each row: the other kind of places.
-    n_types : int
-        Types of every part.
-    pair_scores : array-like of shape (n_pairs,), optional
-        With `positions` only: tables (states of the parent, states of the part), row-major, that of
-        part p of block i from pair_start[i, p] on.
-    pair_start : array-like of int of shape (n_blocks, n_parts), with `pair_scores`
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of costs. Default 1.
-    unit : array-like of shape (n_blocks,), optional
-        Places are divided by it, in the deformation and in the loss. Default 1.
     by_distance : bool
         Whether a part costs min(1, squared distance); otherwise a wrong state costs 1.
     bias : bool
@@ -67,21 +54,21 @@ cdef class PartTrees(BlockProblem):
     """
 
     def __init__(
-            self, X, start, parents, labels=None, *, shape=None, positions=None, n_types=1,
-            pair_scores=None, pair_start=None, loss_scale=None, unit=None, by_distance=False, bias=True):
+            self, X, states, parents, labels=None, *, loss_scale=None, by_distance=False,
+            bias=True):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         self.arguments = dict(
-            X=features, start=start, parents=parents, labels=labels, shape=shape,
-            positions=positions, n_types=n_types, pair_scores=pair_scores, pair_start=pair_start,
-            loss_scale=loss_scale, unit=unit, by_distance=by_distance, bias=bias)
-        if n_types < 1:
-            raise ValueError(f"n_types must be at least 1, found {n_types}")
-        if shape is not None and pair_scores is not None:
+            X=features, states=states, parents=parents, labels=labels, loss_scale=loss_scale,
+            by_distance=by_distance, bias=bias)
+        if states.n_types < 1:
+            raise ValueError(f"n_types must be at least 1, found {states.n_types}")
+        self.maps, self.pairs = states.shape is not None, states.pair_scores is not None
+        if self.maps and self.pairs:
             raise ValueError("pair_scores go with positions, not with maps")
         self.features, self.rows = features, features.rows
         tree, order = parents_first(parents)
-        P, T = len(tree), n_types
-        begins = check_start(start, P, features.n_rows, T)
+        P, T = len(tree), states.n_types
+        begins = check_start(states.start, P, features.n_rows, T)
         n = len(begins)
         self.n_blocks, self.n_parts, self.n_types, self.max_code_size = n, P, T, P
         self.n_features = features.n_features
@@ -89,13 +76,13 @@ cdef class PartTrees(BlockProblem):
         self.has_labels = labels is not None
         self.labels = (
             np.zeros((n, P), dtype=np.int32) if labels is None else check_labels(labels, begins))
-        self.maps = shape is not None
-        self.shape, self.positions = check_places(shape, positions, begins, features.n_rows, T)
-        self.pairs = pair_scores is not None
-        self.pair_scores, self.pair_start = check_pair_scores(pair_scores, pair_start, begins, tree)
+        self.shape, self.positions = check_places(
+            states.shape, states.positions, begins, features.n_rows, T)
+        self.pair_scores, self.pair_start = check_pair_scores(
+            states.pair_scores, states.pair_start, begins, tree)
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.by_distance = by_distance
-        unit = of_blocks(unit, n, np.float64)
+        unit = of_blocks(states.unit, n, np.float64)
         if not (unit > 0).all():
             raise ValueError("unit must be positive")
         self.per_unit = 1 / unit

@@ -275,13 +275,13 @@ cdef class SlackProblem(BlockProblem):
         bound = answer.value if answer.exact else answer.bound
         return code, answer.value, bound, bool(answer.exact), queries
 
-    def py_maximize(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
         self.kept = w
-        return BlockProblem.py_maximize(self, i, w, loss_weight)
+        return BlockProblem.best_code(self, i, w, loss_weight)
 
     def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: at the weights of the last `py_maximize`."""
+        """Return the scores of labelings; w None: at the weights of the last `best_code`."""
         cdef const double[::1] kept
         if w is None and self.kind != PRODUCT:
             kept = self.kept

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t
 
+from sstruct._oracles._interval cimport Interval
 from sstruct._problems._block_problem cimport BlockProblem
 
 cdef enum Search:
@@ -10,9 +11,8 @@ cdef enum Search:
 
 
 cdef struct Angle:
-    # Labelings with lower h <= g <= upper h, `above` and `below`: strictly; none has more than most.
-    double lower, upper, most
-    bint above, below
+    Interval interval
+    double most     # no labeling in it has more
 
 
 cdef class SlackSearch:
@@ -41,7 +41,7 @@ cdef class SlackSearch:
     cdef int take_up(self) except -1 nogil
     cdef int place(self, const int32_t* code, double* h, double* g) except -1 nogil
     cdef int query(self, double lam) except -1 nogil
-    cdef bint query_between(self, const Angle* angle, double lam) except -1 nogil
+    cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil
     cdef int angular(self, double start) except -1 nogil
     cdef int narrow(self, double start) except -1 nogil
     cdef int bisect(self, double start, bint geometric) except -1 nogil

@@ -18,6 +18,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 from libc.string cimport memcpy
 
+from sstruct._oracles._interval cimport Interval
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
@@ -120,30 +121,30 @@ cdef class SlackSearch:
             self.most = max(self.most, self.h + lam * self.g)
         return 0
 
-    cdef bint query_between(self, const Angle* angle, double lam) except -1 nogil:
-        """Ask for the same over an angle; return whether there is a labeling in it."""
+    cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil:
+        """Ask for the same over an interval; return whether there is a labeling in it."""
         cdef OracleAnswer answer
-        cdef bint found = False
         self.n_queries += 1
         self.problem.maximize_between(
-            self.block, self.w, lam, self.margin, angle.lower, angle.upper, angle.above,
-            angle.below, &self.found[0], &answer, &found)
+            self.block, self.w, lam, self.margin, interval, &self.found[0], &answer)
         self.work += answer.work
-        if found:
+        if answer.found:
             self.take_up()
             self.bounded = answer.exact or self.problem.bounded
             self.most = self.h + lam * self.g
             if self.bounded and not answer.exact:
                 self.most = max(self.most, answer.bound)
-        return found
+        return answer.found
 
     cdef int angular(self, double start) except -1 nogil:
         """Best-first angular search (paper 004, section 5 and appendix F)."""
         cdef Angle angle, child
+        cdef Interval whole, part
         cdef bint bounded = True
         cdef double lam, most, c, u
-        angle.lower, angle.upper, angle.most = 0, INFINITY, INFINITY
-        angle.above, angle.below = True, False   # a loss of zero is no gain
+        # A loss of zero is no gain.
+        whole.lower, whole.upper, whole.above, whole.below = 0, INFINITY, True, False
+        angle.interval, angle.most = whole, INFINITY
         self.push(angle)
         self.bound = 0
         while self.heap_size > 0:
@@ -153,8 +154,9 @@ cdef class SlackSearch:
                 self.bound = self.heap[0].most
                 break
             angle = self.pop()
-            lam = start if angle.upper == INFINITY else 1 / (sqrt(angle.lower) * sqrt(angle.upper))
-            if not self.query_between(&angle, lam):
+            whole = angle.interval
+            lam = start if whole.upper == INFINITY else 1 / (sqrt(whole.lower) * sqrt(whole.upper))
+            if not self.query_between(&whole, lam):
                 continue
             bounded = bounded and self.bounded
             most = min(angle.most, self.most * self.most / (4 * lam))
@@ -164,13 +166,15 @@ cdef class SlackSearch:
             u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
             child.most = most
             # Larger slopes, without what the hyperbola of the best leaves out, up to rounding.
-            child.lower, child.upper = 1 / lam, min(angle.upper, u * (1 - TINY) / lam)
-            child.above, child.below = False, angle.below and child.upper == angle.upper
-            if child.upper > child.lower:
+            part.lower, part.upper = 1 / lam, min(whole.upper, u * (1 - TINY) / lam)
+            part.above, part.below = False, whole.below and part.upper == whole.upper
+            if part.upper > part.lower:
+                child.interval = part
                 self.push(child)
-            child.lower, child.upper = max(angle.lower, (1 + TINY) / (u * lam)), 1 / lam
-            child.above, child.below = angle.above and child.lower == angle.lower, True
-            if child.upper > child.lower:
+            part.lower, part.upper = max(whole.lower, (1 + TINY) / (u * lam)), 1 / lam
+            part.above, part.below = whole.above and part.lower == whole.lower, True
+            if part.upper > part.lower:
+                child.interval = part
                 self.push(child)
         self.exact = bounded and self.bound <= self.value
         if not bounded:
@@ -184,7 +188,7 @@ cdef class SlackSearch:
         next lam is that of the line through the last findings on either side. Where nothing is
         beyond that line the best is on it, at the slope 1 / lam, which is asked for alone.
         """
-        cdef Angle angle, ray
+        cdef Interval angle, ray
         cdef double lam = start, flat_h = 0, flat_g = 0, steep_h = 0, steep_g = 0, next_lam
         cdef bint bounded = True, flat = False, steep = False, meets = False
         angle.lower, angle.upper, angle.above, angle.below = 0, INFINITY, True, False

@@ -1,8 +1,50 @@
 """What a ChainProblem is given, checked and brought into the layout of its compiled code."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sstruct._problems.node_arguments import padded
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Which rows are chains.
+
+    Attributes
+    ----------
+    start, length : array-like of shape (n_blocks,)
+        First row and number of rows (at least 1) of each chain.
+    starts_here, ends_here : array-like of bool of shape (n_blocks,), optional
+        Whether a chain has a start and an end term. Default True.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    starts_here: np.ndarray | None = None
+    ends_here: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class ChainModel:
+    """Labels, weights and masks of a chain model.
+
+    Attributes
+    ----------
+    n_labels : int
+        K.
+    bias, boundaries, transitions : bool
+        Which weights exist beside the node weights.
+    edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
+        Which transitions are allowed; which labels may start and end a chain.
+    """
+
+    n_labels: int
+    bias: bool = True
+    boundaries: bool = True
+    transitions: bool = True
+    edge_mask: np.ndarray | None = None
+    boundary_mask: np.ndarray | None = None
 
 
 def check_blocks(start, length, n_rows):

@@ -1,13 +1,63 @@
 """What a GraphProblem is given, checked and brought into the layout of its compiled code."""
 
+from dataclasses import dataclass
+
 import numpy as np
 
+from sstruct._problems.chain_arguments import check_blocks
 from sstruct._problems.grid_edges import grid_edges
 from sstruct._problems.node_arguments import weight_views
 
 # Pairwise models; "fixed" has no weights.
 PAIRWISE = ("fixed", "potts", "contrast", "full", "directed")
 WITH_FEATURES = ("contrast", "directed")
+
+
+@dataclass(frozen=True)
+class GraphRanges:
+    """Which rows of the features of nodes, of the edges and of their features are each graph's.
+
+    Attributes
+    ----------
+    start, length : array-like of shape (n_blocks,)
+        First row and number of rows (at least 1) of each graph's nodes.
+    edges : array-like of shape (E, 2)
+        Of all graphs, ends 0 ... length - 1.
+    edge_start, n_edges : array-like of shape (n_blocks,)
+        First of the rows of `edges` that are a graph's, and their number; graphs may share them.
+    feature_start : array-like of shape (n_blocks,), optional
+        First row of a graph's edge features. Default: `edge_start`.
+    grids : array-like of shape (n_blocks, 3), optional
+        Height, width and connectivity of blocks that are whole grids, with the edges of
+        `grid_edges`; connectivity 0: no grid.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    edges: np.ndarray
+    edge_start: np.ndarray
+    n_edges: np.ndarray
+    feature_start: np.ndarray | None = None
+    grids: np.ndarray | None = None
+
+    def checked(self, n_rows, n_feature_rows):
+        """Return the same in the layout of compiled code.
+
+        n_feature_rows : of edges; None: they have no features of their own.
+        """
+        start, length = check_blocks(self.start, self.length, n_rows)
+        edges, edge_start, n_edges = check_edges(self.edges, self.edge_start, self.n_edges, length)
+        feature_start, _ = row_ranges(
+            edge_start if self.feature_start is None else self.feature_start,
+            n_edges,
+            len(length),
+            len(edges) if n_feature_rows is None else n_feature_rows,
+            "edge features",
+        )
+        if n_feature_rows is None:
+            feature_start = np.zeros_like(edge_start)
+        grids = check_grids(self.grids, length, edges, edge_start, n_edges)
+        return GraphRanges(start, length, edges, edge_start, n_edges, feature_start, grids)
 
 
 def edge_shape(pairwise, n_labels, n_features):

@@ -6,6 +6,37 @@ import numpy as np
 
 
 @dataclass(frozen=True)
+class TreeStates:
+    """Which rows of features are states of which part, and where the states are.
+
+    Attributes
+    ----------
+    start : array-like of int of shape (n_blocks, n_parts + 1)
+        Part p of block i has the rows start[i, p] to start[i, p + 1] - 1, type by type.
+    shape : array-like of int of shape (n_blocks, 2), optional
+        Height and width of the maps.
+    positions : array-like of shape (n_rows, 2), optional
+        (x, y) of each row: the other kind of places.
+    n_types : int
+        Types of every part.
+    pair_scores : array-like of shape (n_pairs,), optional
+        With `positions` only: tables (states of the parent, states of the part), row-major, that of
+        part p of block i from pair_start[i, p] on.
+    pair_start : array-like of int of shape (n_blocks, n_parts), with `pair_scores`
+    unit : array-like of shape (n_blocks,), optional
+        Places are divided by it, in the deformation and in the loss. Default 1.
+    """
+
+    start: np.ndarray
+    shape: np.ndarray | None = None
+    positions: np.ndarray | None = None
+    n_types: int = 1
+    pair_scores: np.ndarray | None = None
+    pair_start: np.ndarray | None = None
+    unit: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
 class TreeModel:
     """Which weights there are: all that gives a weight vector its layout.
 

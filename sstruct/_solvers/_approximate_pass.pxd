@@ -3,6 +3,20 @@ from sstruct._solvers._steps cimport StepKind
 from sstruct._solvers._watch cimport Watch
 
 
+cpdef enum Sampling:
+    PERMUTATION   # every block once, in random order
+    UNIFORM       # n draws, none twice in a batch
+    GAP           # n draws in proportion to the block gaps as last seen
+    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
+
+
+cdef class PassPlan:
+    cdef readonly StepKind kind
+    cdef readonly Sampling sampling
+    cdef readonly Py_ssize_t number, keep
+    cdef readonly double deadline
+
+
 cdef Py_ssize_t approximate_visits(
-    DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
-    bint sequential, double enough, Watch* watch, bint* late) except -1 nogil
+    DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
+    bint* late) except -1 nogil

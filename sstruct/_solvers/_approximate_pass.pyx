@@ -25,27 +25,47 @@ cdef extern from "_kernels.h":
 cdef double LOOK_WORK = 1
 
 
-def approximate_pass(
-        DualState state not None, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
-        double deadline, bint sequential=False):
-    """Visit working sets alone, with corrective steps, or one Frank-Wolfe step where kind is FW.
+cdef class PassPlan:
+    """How exact and approximate passes go.
+
+    Parameters
+    ----------
+    kind : StepKind
+        Approximate visits make corrective steps, or one Frank-Wolfe step where it is FW.
+    sampling : Sampling
+        Of exact passes. Approximate ones keep to stretches of the data where it is SEQUENTIAL.
+    number : int
+        Number of the pass, the stamp of labelings found.
+    keep : int
+        Passes that an idle labeling of weight 0 survives.
+    deadline : float
+        On the clock of `seconds`.
+    """
+
+    def __init__(
+            self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
+            double deadline):
+        self.kind, self.sampling = kind, sampling
+        self.number, self.keep, self.deadline = number, keep, deadline
+
+
+def approximate_pass(DualState state not None, PassPlan plan not None, bint all_blocks):
+    """Visit working sets alone.
 
     Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
     such gaps are skipped; blocks not visited so since their last exact visit never are.
-    `sequential`: in random order within stretches of the data, not in all.
     Returns whether the pass was complete.
     """
-    cdef Watch watch = start_watch(deadline)
+    cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     with nogil:
-        approximate_visits(
-            state, kind, all_blocks, number, keep, sequential, INFINITY, &watch, &late)
+        approximate_visits(state, plan, all_blocks, INFINITY, &watch, &late)
     return not late
 
 
 cdef Py_ssize_t approximate_visits(
-        DualState state, StepKind kind, bint all_blocks, Py_ssize_t number, Py_ssize_t keep,
-        bint sequential, double enough, Watch* watch, bint* late) except -1 nogil:
+        DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
+        bint* late) except -1 nogil:
     """The visits of a pass, until so much work is counted; return how many had a gap."""
     cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
     cdef double mean = 0
@@ -65,7 +85,7 @@ cdef Py_ssize_t approximate_visits(
             state.visits[n_visits] = i
             n_visits += 1
     state.work += LOOK_WORK * state.n_shared
-    if sequential:
+    if plan.sampling == SEQUENTIAL:
         shuffle_in_stretches(&state.random, &state.visits[0], n_visits, n)
     else:
         random_shuffle(&state.random, &state.visits[0], n_visits)
@@ -73,7 +93,7 @@ cdef Py_ssize_t approximate_visits(
         if state.work >= enough:
             break
         announce(state, a, n_visits)
-        approximate_visit(state, state.visits[a], kind, number, keep)
+        approximate_visit(state, state.visits[a], plan)
         n_gaps += state.working_gaps[state.visits[a]] > 0
         if look(watch, state.work):
             late[0] = True
@@ -99,15 +119,13 @@ cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept 
         state.prefetch(state.visits[a + 4])
 
 
-cdef int approximate_visit(
-        DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t number,
-        Py_ssize_t keep) except -1 nogil:
+cdef int approximate_visit(DualState state, Py_ssize_t i, PassPlan plan) except -1 nogil:
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Scratch* scratch = state.scratch
     cdef Py_ssize_t k, first = 0, count, best
     cdef double mean = 0, gap, size = 0
     # The truth takes part while it is active or an oracle has lately returned it.
-    if working_set.alpha[0] <= 0 and number - working_set.last_active[0] >= keep:
+    if working_set.alpha[0] <= 0 and plan.number - working_set.last_active[0] >= plan.keep:
         first = 1
     count = working_set.size - first
     state.working_gaps[i] = 0
@@ -119,10 +137,10 @@ cdef int approximate_visit(
             i, &state.weights[0], 1.0, scratch.codes, count, scratch.score, &state.work)
         best = summarize(working_set, scratch, count, &mean, &size)
         gap = scratch.score[best] - mean
-        working_set.last_active[first + best] = <int32_t> number
+        working_set.last_active[first + best] = <int32_t> plan.number
         if above_rounding(gap, size):
             state.working_gaps[i] = gap
-            if kind == FW:
+            if plan.kind == FW:
                 take_visit_step(state, i, FW, best, count, mean)
                 state.work += 5.0 * count
             else:

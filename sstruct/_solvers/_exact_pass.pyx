@@ -16,12 +16,13 @@ from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems._crew cimport Crew
-from sstruct._solvers._approximate_pass cimport approximate_visits
+from sstruct._solvers._approximate_pass cimport (
+    GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling, approximate_visits)
 from sstruct._solvers._random cimport random_below, random_shuffle
 from sstruct._solvers._scores cimport above_rounding, gather, summarize
 from sstruct._solvers._scratch cimport Scratch, reserve
 from sstruct._solvers._state cimport DualState
-from sstruct._solvers._steps cimport CORRECTIVE, StepKind, take_visit_step
+from sstruct._solvers._steps cimport CORRECTIVE, take_visit_step
 from sstruct._solvers._stretches cimport shuffle_in_stretches
 from sstruct._solvers._watch cimport Watch, look, start_watch
 from sstruct._solvers._working_set cimport WorkingSet, erase, find, insert
@@ -36,13 +37,6 @@ cdef double OWN_SHARE = 0.25
 cdef double MEAN_SHARE = 0.01
 # N of paper 000: beyond so many labelings a block, idle ones make room.
 cdef Py_ssize_t MAX_LABELINGS = 1000
-
-
-cpdef enum Sampling:
-    PERMUTATION   # every block once, in random order
-    UNIFORM       # n draws, none twice in a batch
-    GAP           # n draws in proportion to the block gaps as last seen
-    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
 
 
 cdef struct Visit:
@@ -64,6 +58,10 @@ cdef struct Batch:
     double floor            # nu times the mean weighted gap; -1: no cache
     bint alone              # batches of 1 at the state's weights: nothing moves before the step
     bint looked_up          # whether hits are known: the oracle is asked for the rest
+    # What the caller reads alone.
+    double* held            # (n_weights,) copy of the state's weights, or NULL
+    double meanwhile        # work of approximate visits for each question
+    Py_ssize_t* asked       # (size,)
 
 
 cdef int look_for_hit(
@@ -146,8 +144,8 @@ cdef Py_ssize_t cached(DualState state, Py_ssize_t i, const int32_t* code) excep
 
 
 cdef int step_exactly(
-        DualState state, const Visit* visit, const int32_t* code, StepKind kind, bint alone,
-        Py_ssize_t number, Py_ssize_t keep) except -1 nogil:
+        DualState state, const Visit* visit, const int32_t* code, PassPlan plan,
+        bint alone) except -1 nogil:
     """Step of a visit, scored at the current w, towards what the batch found for its block.
 
     alone: nothing has moved since; scores of a hit and potentials of the oracle still hold.
@@ -157,8 +155,8 @@ cdef int step_exactly(
     cdef double mean = 0, gap, size = 0
     if s < 0:
         s = cached(state, i, code)
-    working_set.last_active[s] = <int32_t> number
-    count = gather(working_set, state.scratch, visit.hit >= 0 or kind == CORRECTIVE, s)
+    working_set.last_active[s] = <int32_t> plan.number
+    count = gather(working_set, state.scratch, visit.hit >= 0 or plan.kind == CORRECTIVE, s)
     if not (alone and visit.hit >= 0):
         state.problem.scores(
             i, NULL if alone else &state.weights[0], 1.0, state.scratch.codes, count,
@@ -174,8 +172,8 @@ cdef int step_exactly(
     state.working_gaps[i] = INFINITY
     if above_rounding(gap, size):
         state.n_steps += 1
-        take_visit_step(state, i, kind, at, count, mean)
-    drop_idle(state, i, number, keep)
+        take_visit_step(state, i, plan.kind, at, count, mean)
+    drop_idle(state, i, plan.number, plan.keep)
     if state.problem.keeps_planes:
         count = gather(working_set, state.scratch, True, -1)
         state.problem.retain(i, state.scratch.codes, count)
@@ -212,10 +210,60 @@ cdef Py_ssize_t draw_batch(
     return size
 
 
+cdef int ask(
+        DualState state, PassPlan plan, Batch* batch, Py_ssize_t size, Watch* watch,
+        bint* late) except -1 nogil:
+    """Look for hits, ask the oracles for the other blocks, and visit working sets meanwhile."""
+    cdef Py_ssize_t b, n_asked = 0
+    cdef double enough
+    if batch.held != NULL:
+        memcpy(batch.held, &state.weights[0], state.problem.n_weights * sizeof(double))
+    for b in range(size):
+        look_for_hit(batch, state.problem, state.scratch, &batch.visits[b])
+        if batch.visits[b].hit < 0:
+            batch.asked[n_asked] = batch.visits[b].block
+            n_asked += 1
+    state.problem.ask_ahead(batch.asked, n_asked, batch.weights, 1.0)
+    enough = state.work + batch.meanwhile * n_asked
+    while state.work < enough and not late[0]:
+        # Steps have been taken since: who shares dual weight is to be seen anew.
+        state.n_shared = -1
+        if approximate_visits(state, plan, False, enough, watch, late) == 0:
+            break
+    return 0
+
+
+cdef int step_batch(
+        DualState state, PassPlan plan, const Batch* batch, Py_ssize_t size, Watch* watch,
+        bint* late) except -1 nogil:
+    """Step the blocks of a batch in order."""
+    cdef Py_ssize_t b
+    for b in range(size):
+        state.work += batch.visits[b].work
+        state.exact = state.exact and batch.visits[b].exact
+        step_exactly(
+            state, &batch.visits[b], batch.codes + b * batch.width, plan, batch.alone)
+        if look(watch, state.work):
+            late[0] = True
+    return 0
+
+
+def _check_pass(DualState state, Crew crew, PassPlan plan, at, meanwhile):
+    if crew.problem is not state.problem:
+        raise ValueError("the crew works on another problem")
+    if at is not None and plan.sampling != PERMUTATION:
+        raise ValueError("a pass of all blocks at once visits each of them once")
+    if at is not None and len(at) != state.problem.n_weights:
+        raise ValueError(f"{len(at)} weights, expected {state.problem.n_weights}")
+    if at is not None and meanwhile > 0:
+        raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
+    if plan.sampling == GAP and state.draws is None:
+        raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
+
+
 def exact_pass(
-        DualState state not None, Crew crew not None, StepKind kind, Sampling sampling, bint cache,
-        Py_ssize_t number, Py_ssize_t keep, double deadline, const double[::1] at=None,
-        double meanwhile=0):
+        DualState state not None, Crew crew not None, PassPlan plan not None, bint cache,
+        const double[::1] at=None, double meanwhile=0):
     """Visit n blocks with their max-oracles, in batches.
 
     Parameters
@@ -223,18 +271,11 @@ def exact_pass(
     state : DualState
     crew : Crew
         Threads over the state's problem.
-    kind : StepKind
-    sampling : Sampling
-        GAP needs a state made with ``draw=True`` whose blocks have all been visited. Where all
-        gaps are zero the pass ends early.
+    plan : PassPlan
+        Sampling GAP needs a state made with ``draw=True`` whose blocks have all been visited. Where
+        all gaps are zero the pass ends early.
     cache : bool
         Whether a cached labeling whose gap is large enough takes the place of an oracle call.
-    number : int
-        Number of the pass, the stamp of labelings found.
-    keep : int
-        Passes that an idle labeling of weight 0 survives.
-    deadline : float
-        On the clock of `seconds`.
     at : ndarray of shape (n_weights,), optional
         Weights at which all oracles run, each block's once, before any step; None: a batch runs at
         the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
@@ -250,80 +291,48 @@ def exact_pass(
     """
     cdef BlockProblem problem = state.problem
     cdef Py_ssize_t n = problem.n_blocks, size, b, done = 0
-    cdef Watch watch = start_watch(deadline)
+    cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     cdef Batch batch
-    if crew.problem is not problem:
-        raise ValueError("the crew works on another problem")
-    if at is not None and sampling != PERMUTATION:
-        raise ValueError("a pass of all blocks at once visits each of them once")
-    if at is not None and at.shape[0] != problem.n_weights:
-        raise ValueError(f"{at.shape[0]} weights, expected {problem.n_weights}")
-    if sampling == GAP and state.draws is None:
-        raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
+    _check_pass(state, crew, plan, at, meanwhile)
     state.n_shared = -1
     state.exact = True
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
     cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
-    cdef Py_ssize_t n_asked
     cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
+    cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
     state.reserve_scratches(crew.n_threads)
     batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
-    batch.working_sets = state.working_sets
+    batch.working_sets, batch.asked = state.working_sets, &asked[0]
     batch.weights = &state.weights[0] if at is None else &at[0]
-    batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
-    cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
-    cdef double enough
+    batch.held, batch.meanwhile = NULL, meanwhile
     if meanwhile > 0:
-        if at is not None:
-            raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
-        batch.weights = &held[0]
+        batch.held = &held[0]
+        batch.weights = batch.held
+    batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
     batch.alone = batch.size == 1 and at is None and meanwhile <= 0
-    batch.looked_up = problem.ahead_size > 0
+    batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
     try:
         crew.open(look_up, &batch, batch.size)
         with nogil:
-            if sampling == PERMUTATION:
+            if plan.sampling == PERMUTATION:
                 random_shuffle(&state.random, &state.order[0], n)
-            elif sampling == SEQUENTIAL:
+            elif plan.sampling == SEQUENTIAL:
                 for b in range(n):
                     state.order[b] = b
                 shuffle_in_stretches(&state.random, &state.order[0], n, n)
             while done < n and not late:
-                size = draw_batch(state, sampling, done, min(batch.size, n - done), batch.visits)
+                size = draw_batch(
+                    state, plan.sampling, done, min(batch.size, n - done), batch.visits)
                 if size == 0:
                     break
-                if meanwhile > 0:
-                    memcpy(&held[0], &state.weights[0], problem.n_weights * sizeof(double))
-                    batch.looked_up = True
                 if batch.looked_up:
-                    n_asked = 0
-                    for b in range(size):
-                        look_for_hit(&batch, problem, state.scratch, &batch.visits[b])
-                        if batch.visits[b].hit < 0:
-                            asked[n_asked] = batch.visits[b].block
-                            n_asked += 1
-                    problem.ask_ahead(&asked[0], n_asked, batch.weights, 1.0)
-                    enough = state.work + meanwhile * n_asked
-                    while state.work < enough and not late:
-                        # Steps have been taken since: who shares dual weight is to be seen anew.
-                        state.n_shared = -1
-                        if approximate_visits(
-                                state, kind, False, number, keep, sampling == SEQUENTIAL, enough,
-                                &watch, &late) == 0:
-                            break
+                    ask(state, plan, &batch, size, &watch, &late)
                 crew.run(size)
-                for b in range(size):
-                    state.work += batch.visits[b].work
-                    state.exact = state.exact and batch.visits[b].exact
-                    step_exactly(
-                        state, &batch.visits[b], batch.codes + b * batch.width, kind,
-                        batch.alone, number, keep)
-                    if look(&watch, state.work):
-                        late = True
+                step_batch(state, plan, &batch, size, &watch, &late)
                 done += size
     finally:
         crew.close()

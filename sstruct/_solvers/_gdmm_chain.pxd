@@ -57,5 +57,9 @@ cdef class ChainFactors:
     cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil
     cdef int visit_node(
         self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil
+    cdef int search_labels(
+        self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
+        double least) except -1 nogil
+    cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil
     cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil
     cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil

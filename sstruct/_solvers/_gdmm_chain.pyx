@@ -18,6 +18,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
+from sstruct._problems._chain cimport ChainProblem
 from sstruct._problems._rows cimport (
     sstruct_add_row, sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers._gdmm_edge_steps cimport edge_steps
@@ -37,8 +38,8 @@ cdef class ChainFactors:
 
     Parameters
     ----------
-    factors : dict
-        What the problem's factors are made of (``chain_factors``).
+    problem : ChainProblem
+        With labels. Its rows, costs, masks and layout of weights are read, not its oracle.
     lam : float
     block_weight : ndarray of shape (n_blocks,)
         q_i.
@@ -53,24 +54,20 @@ cdef class ChainFactors:
     """
 
     def __cinit__(
-            self, dict factors, double lam, block_weight, double rho, Py_ssize_t n_new, seed,
-            bint exhaustive=False):
-        cdef Py_ssize_t b, l, r, n, K, KP
-        self.start, self.length, self.labels = [
-            factors[name] for name in ("start", "length", "labels")]
-        self.cost, self.loss_scale = factors["cost"], factors["loss_scale"]
-        self.starts_here, self.ends_here = factors["starts_here"], factors["ends_here"]
-        self.boundary_penalty = factors["boundary_penalty"]
-        self.features = factors["features"]
-        self.rows, n = self.features.rows, self.features.n_rows
-        self.n_blocks, self.n_rows = len(self.start), n
-        self.n_labels, self.KP = K, KP = factors["n_labels"], factors["width"]
-        self.bias, self.boundaries = factors["bias"], factors["boundaries"]
-        self.transitions = factors["transitions"]
-        self.bias_at = self.features.n_features * KP
-        self.start_at = self.bias_at + self.bias * KP
-        self.end_at = self.start_at + self.boundaries * KP
-        self.n_node_weights = self.end_at + self.boundaries * KP
+            self, ChainProblem problem not None, double lam, block_weight, double rho,
+            Py_ssize_t n_new, seed, bint exhaustive=False):
+        cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
+        problem.need_labels()
+        self.start, self.length, self.labels = problem.start, problem.length, problem.labels
+        self.cost, self.loss_scale = problem.cost, problem.loss_scale
+        self.starts_here, self.ends_here = problem.starts_here, problem.ends_here
+        self.boundary_penalty = problem.boundary_penalty
+        self.features, self.rows = problem.features, problem.rows
+        self.n_blocks, self.n_rows, self.n_labels, self.KP = problem.n_blocks, n, K, KP
+        self.bias, self.boundaries = problem.bias, problem.boundaries
+        self.transitions, self.masked = problem.transitions, problem.masked
+        self.bias_at, self.start_at = problem.bias_at, problem.start_at
+        self.end_at, self.n_node_weights = problem.end_at, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
         if self.mass.shape[0] != self.n_blocks or not rho > 0 or n_new < 1:
@@ -83,9 +80,10 @@ cdef class ChainFactors:
         self.right = <Entries*> calloc(n + 1, sizeof(Entries))
         if not (self.active_labels and self.active_pairs and self.left and self.right):
             raise MemoryError
-        self.masked, self.n_new, self.pairs = factors["edge_penalty"] is not None, n_new, None
+        self.n_new, self.pairs = n_new, None
         if self.transitions or self.masked:
-            self.pairs = BoundedPairs(K, KP, factors["edge_penalty"], exhaustive)
+            penalty = np.asarray(problem.edge_penalty) if self.masked else None
+            self.pairs = BoundedPairs(K, KP, penalty, exhaustive)
         self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
         for b in range(self.n_blocks):
             for l in range(self.length[b]):
@@ -247,11 +245,8 @@ cdef class ChainFactors:
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
         """Minimise the augmented Lagrangian over one unigram factor, a new label included."""
-        cdef Py_ssize_t r = self.start[b] + l, k, n, low, high, at, most, n_changed = 0
-        cdef bint before = l > 0 and self.pairs is not None
-        cdef bint after = l < self.length[b] - 1 and self.pairs is not None
-        cdef double C = self.mass[b], Q = self.curvature[r] + self.rho * (before + after)
-        cdef double least, begin, difference
+        cdef Py_ssize_t r = self.start[b] + l, k, n
+        cdef double C = self.mass[b], least = INFINITY, begin
         cdef Entries* active = &self.active_labels[r]
         cdef Entries* sources[2]
         cdef Entries* source
@@ -267,50 +262,65 @@ cdef class ChainFactors:
         for k in range(n):
             self.label[k] = active.at[k].first
         self.node_scores(b, l, &self.label[0], n, &self.gradient[0])
-        least = INFINITY
         for k in range(n):
             self.gradient[k] -= self.message[self.label[k]]
             if active.at[k].value < (C if k == 0 else 0) and self.gradient[k] < least:
                 least = self.gradient[k]
         if search:
             begin = sstruct_seconds()
-            low, high = 0, self.n_labels
-            if parts > 1:
-                k = random_below(&self.random, parts)
-                low, high = k * high // parts, (k + 1) * high // parts
-            self.all_scores(b, l, low, high)
-            for source in sources:
-                for k in range(source.size):
-                    self.theta[source.at[k].first] -= self.rho * (
-                        source.at[k].value + source.at[k].multiplier)
-            for k in range(n):
-                self.theta[self.label[k]] = -INFINITY
-            # The best few, in falling order behind the active ones.
-            most = n
-            for k in range(low, high):
-                if not self.theta[k] > least:
-                    continue
-                if most < n + self.n_new:
-                    most += 1
-                at = most - 1
-                while at > n and self.theta[k] > self.gradient[at - 1]:
-                    self.label[at], self.gradient[at] = self.label[at - 1], self.gradient[at - 1]
-                    at -= 1
-                self.label[at], self.gradient[at] = <int32_t> k, self.theta[k]
-                if most == n + self.n_new:
-                    least = self.gradient[most - 1]
-            while n < most:
-                append(active, self.label[n], 0, 0)
-                n += 1
+            self.search_labels(b, l, parts, sources, least)
             self.label_seconds += sstruct_seconds() - begin
         for source in sources:
             for k in range(source.size):
                 self.message[source.at[k].first] = 0
-        if n == 1:
-            return 0
+        return self.step_node(b, l, sources) if active.size > 1 else 0
+
+    cdef int search_labels(
+            self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
+            double least) except -1 nogil:
+        """Make the best few labels active whose gradient is above `least`."""
+        cdef Entries* active = &self.active_labels[self.start[b] + l]
+        cdef Entries* source
+        cdef Py_ssize_t k, at, side, n = active.size, most = n, low = 0, high = self.n_labels
+        if parts > 1:
+            k = random_below(&self.random, parts)
+            low, high = k * high // parts, (k + 1) * high // parts
+        self.all_scores(b, l, low, high)
+        for side in range(2):
+            source = sources[side]
+            for k in range(source.size):
+                self.theta[source.at[k].first] -= self.rho * (
+                    source.at[k].value + source.at[k].multiplier)
+        for k in range(n):
+            self.theta[self.label[k]] = -INFINITY
+        # In falling order behind the active ones.
+        for k in range(low, high):
+            if not self.theta[k] > least:
+                continue
+            if most < n + self.n_new:
+                most += 1
+            at = most - 1
+            while at > n and self.theta[k] > self.gradient[at - 1]:
+                self.label[at], self.gradient[at] = self.label[at - 1], self.gradient[at - 1]
+                at -= 1
+            self.label[at], self.gradient[at] = <int32_t> k, self.theta[k]
+            if most == n + self.n_new:
+                least = self.gradient[most - 1]
+        for k in range(n, most):
+            append(active, self.label[k], 0, 0)
+        return 0
+
+    cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil:
+        """Move to the minimum over the active labels, from their `gradient`; tell the messages."""
+        cdef Py_ssize_t r = self.start[b] + l, k, side, n_changed = 0
+        cdef bint before = l > 0 and self.pairs is not None
+        cdef bint after = l < self.length[b] - 1 and self.pairs is not None
+        cdef double Q = self.curvature[r] + self.rho * (before + after), difference
+        cdef Entries* active = &self.active_labels[r]
+        cdef Py_ssize_t n = active.size
         for k in range(n):
             self.linear[k] = self.gradient[k] - Q * active.at[k].value
-        simplex_minimum(&self.linear[0], Q, C, n, &self.step[0])
+        simplex_minimum(&self.linear[0], Q, self.mass[b], n, &self.step[0])
         for k in range(n):
             difference = self.step[k] - active.at[k].value
             if difference != 0:
@@ -320,9 +330,9 @@ cdef class ChainFactors:
                 self.gain += Q * difference * difference
             active.at[k].value = self.step[k]
         self.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
-        for source in sources:
-            if source != &self.nobody:
-                self.send(source, &self.label[0], n_changed, -1)
+        for side in range(2):
+            if sources[side] != &self.nobody:
+                self.send(sources[side], &self.label[0], n_changed, -1)
         return 0
 
     cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil:
@@ -392,3 +402,13 @@ cdef class ChainFactors:
                     square = messages.at[k].value * messages.at[k].value
                     self.residual += square
                     self.gain += self.rho * square
+
+
+def py_simplex_minimum(const double[::1] c, double Q, double C):
+    """Return a (m,) and the multiplier b; see `simplex_minimum`."""
+    if c.shape[0] == 0 or not Q >= 0 or not C > 0:
+        raise ValueError("c must not be empty, Q not negative, and C positive")
+    out = np.empty(c.shape[0])
+    cdef double[::1] a = out
+    cdef double b = simplex_minimum(&c[0], Q, C, c.shape[0], &a[0])
+    return out, b

@@ -2,6 +2,8 @@
 # state is four words that a warm start can keep. Header only, so that it inlines.
 from libc.stdint cimport uint64_t
 
+from sstruct._oracles._splitmix cimport next_random
+
 
 cdef struct Random:
     uint64_t[4] word
@@ -13,13 +15,8 @@ cdef inline uint64_t _rotated(uint64_t x, int k) noexcept nogil:
 
 cdef inline void random_seed(Random* random, uint64_t seed) noexcept nogil:
     cdef int k
-    cdef uint64_t z
     for k in range(4):
-        seed += <uint64_t> 0x9E3779B97F4A7C15
-        z = seed
-        z = (z ^ (z >> 30)) * <uint64_t> 0xBF58476D1CE4E5B9
-        z = (z ^ (z >> 27)) * <uint64_t> 0x94D049BB133111EB
-        random.word[k] = z ^ (z >> 31)
+        random.word[k] = next_random(&seed)
 
 
 cdef inline uint64_t random_next(Random* random) noexcept nogil:

@@ -1,5 +1,5 @@
 # Arrays for the scores and changes of one visit, as long as the largest working set seen; one a
-# thread.
+# thread. Header only.
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, realloc
 
@@ -48,8 +48,3 @@ cdef inline void release(Scratch* scratch) noexcept nogil:
     free(scratch.change)
     free(scratch.codes)
     free(scratch.member)
-
-
-cdef class Scratches:
-    cdef Py_ssize_t n
-    cdef Scratch* of

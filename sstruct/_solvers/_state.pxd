@@ -4,8 +4,13 @@ from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._average cimport RunningAverage
 from sstruct._solvers._random cimport Random
 from sstruct._solvers._sampling cimport SumTree
-from sstruct._solvers._scratch cimport Scratch, Scratches
+from sstruct._solvers._scratch cimport Scratch
 from sstruct._solvers._working_set cimport WorkingSet
+
+
+cdef class Scratches:
+    cdef Py_ssize_t n
+    cdef Scratch* of
 
 
 cdef class DualState:

@@ -20,7 +20,7 @@ from libc.string cimport memcpy
 
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._solvers._random cimport random_seed
-from sstruct._solvers._scratch cimport Scratches, reserve
+from sstruct._solvers._scratch cimport Scratch, release, reserve
 from sstruct._solvers._working_set cimport (
     distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
 
@@ -44,6 +44,28 @@ def aligned_zeros(size):
     owner = np.zeros(size + 7)
     skip = -(owner.ctypes.data // owner.itemsize) % 8
     return owner[skip:skip + size]
+
+
+cdef class Scratches:
+    """Scratch for visits, one a thread, `n` of them."""
+
+    def __cinit__(self, Py_ssize_t n):
+        cdef Py_ssize_t k
+        if n < 1:
+            raise ValueError(f"n must be at least 1, found {n}")
+        self.n = n
+        self.of = <Scratch*> calloc(n, sizeof(Scratch))
+        if self.of == NULL:
+            raise MemoryError("no memory left for scratch")
+        for k in range(n):
+            reserve(&self.of[k], 16)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t k
+        if self.of != NULL:
+            for k in range(self.n):
+                release(&self.of[k])
+            free(self.of)
 
 
 cdef class DualState:

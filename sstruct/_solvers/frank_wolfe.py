@@ -6,10 +6,10 @@ The passes themselves are compiled; nothing here is done for each block.
 import math
 from dataclasses import dataclass
 
-from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers._average import PassAverage
 from sstruct._solvers._clock import seconds
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState, aligned_zeros
 from sstruct._solvers._steps import StepKind
@@ -212,36 +212,39 @@ class FrankWolfe(Solver):
     def _passes(self):
         """Return False when the deadline came first."""
         options, state = self.options, self.state
-        number, deadline = self.n_passes + 1, self.deadline
         begin, dual = self._spending(), state.dual
-        keep = KEEP if options.multi_plane or options.cache else 0
-        step = STEPS[options.step]
-        sampling = SAMPLINGS[options.sampling]
-        if self.visits_all and options.sampling not in EACH_ONCE:
-            sampling = Sampling.PERMUTATION
+        plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE)
         overlap = options.overlap and self.n_passes > 0
         meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
-        if not exact_pass(
-            state, self.crew, step, sampling, options.cache, number, keep, deadline, None, meanwhile
-        ):
+        if not exact_pass(state, self.crew, plan, options.cache, meanwhile=meanwhile):
             return False
         if not options.multi_plane:
-            return seconds() < deadline
+            return seconds() < self.deadline
         if options.schedule == "work":
             begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
         return self._approximate_passes(begin, dual)
+
+    def _plan(self, visits_all=False):
+        """How the next pass goes; visits_all: it visits each block once, whatever the sampling."""
+        options = self.options
+        return PassPlan(
+            STEPS[options.step],
+            Sampling.PERMUTATION if visits_all else SAMPLINGS[options.sampling],
+            self.n_passes + 1,
+            KEEP if options.multi_plane or options.cache else 0,
+            self.deadline,
+        )
 
     def _approximate_passes(self, begin, dual):
         """Make them while one gains more per unit of work than all since `begin` and `dual`.
 
         Return False when the deadline came first.
         """
-        state, step, number = self.state, STEPS[self.options.step], self.n_passes + 1
-        in_order = self.options.sampling == "sequential"
+        state, plan = self.state, self._plan()
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
             of_all = k % FULL_EVERY == 0
-            if not approximate_pass(state, step, of_all, number, KEEP, self.deadline, in_order):
+            if not approximate_pass(state, plan, of_all):
                 return False
             self.n_approximate += 1
             now = self._spending()

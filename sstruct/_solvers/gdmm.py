@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 
+from sstruct._problems._chain_sparse import sparse_hinges
 from sstruct._solvers._clock import seconds
 from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers._gdmm_chain import ChainFactors
@@ -46,8 +47,7 @@ class GDMM(Solver):
     Parameters
     ----------
     problem, lam, block_weight, options, progress, callback : as for Solver
-    factors : dict
-        What the problem's factors are made of, by ``chain_factors``.
+        The problem is a ChainProblem.
     rho : "auto" or float
         Penalty; "auto": kept where the relative residuals of agreement and of movement balance.
     parts : int
@@ -78,7 +78,6 @@ class GDMM(Solver):
     def __init__(
         self,
         problem,
-        factors,
         lam,
         block_weight,
         options,
@@ -94,10 +93,9 @@ class GDMM(Solver):
         self.adaptive, self.n_changes = rho == "auto", 0
         first = FIRST_RHO if self.adaptive else float(rho)
         self.factors = ChainFactors(
-            factors, lam, block_weight, first, NEW_LABELS, options.seed, exhaustive
+            problem, lam, block_weight, first, NEW_LABELS, options.seed, exhaustive
         )
         self._checked(float(np.max(self.factors.curvature)))
-        self.sparse_hinges = factors["hinges"]
         self.parts, self.multiplier_step = parts, multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.n_oracle_calls = 0
@@ -176,7 +174,7 @@ class GDMM(Solver):
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
-        hinges = self.sparse_hinges(w, self.crew.n_threads)
+        hinges = sparse_hinges(self.problem, w, self.crew.n_threads)
         exact = (
             exact
             or hinges is not None

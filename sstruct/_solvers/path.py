@@ -55,7 +55,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._solvers._clock import seconds
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._rescale import (
     direction,
@@ -64,7 +64,7 @@ from sstruct._solvers._rescale import (
     start_at_largest_losses,
 )
 from sstruct._solvers._state import squared_norm
-from sstruct._solvers.frank_wolfe import EACH_ONCE, EXACT_WEIGHT, KEEP, SAMPLINGS, STEPS, FrankWolfe
+from sstruct._solvers.frank_wolfe import EACH_ONCE, EXACT_WEIGHT, FrankWolfe
 from sstruct._solvers.piece import SHY, Piece
 from sstruct._solvers.status import Status
 
@@ -357,15 +357,9 @@ class PathSolver(FrankWolfe):
         """Make an exact pass, with all oracles at one w or not; note what it gained and cost."""
         state, options = self.state, self.options
         begin, dual = self._spending(), state.dual
-        keep = KEEP if options.multi_plane or options.cache else 0
-        in_turn = at is not None or self.visits_all
-        complete = exact_pass(
-            state, self.crew, STEPS[options.step],
-            Sampling.PERMUTATION
-            if in_turn and (at is not None or options.sampling not in EACH_ONCE)
-            else SAMPLINGS[options.sampling],
-            options.cache and at is None, self.n_passes + 1, keep, self.deadline, at,
-        )  # fmt: skip
+        in_turn = self.visits_all and options.sampling not in EACH_ONCE
+        plan = self._plan(visits_all=at is not None or in_turn)
+        complete = exact_pass(state, self.crew, plan, options.cache and at is None, at)
         self.n_passes += 1
         self.visits_all = options.sampling in EACH_ONCE
         self.gained, self.spent = state.dual - dual, self._spending() - begin

@@ -12,7 +12,7 @@ from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._rays import RayTerms
 from sstruct._solvers.status import Status
-from sstruct.inference._fwmap import Pace, ascend
+from sstruct.inference._fwmap import Ascent, ascend
 from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._mrf import MRF
@@ -163,16 +163,17 @@ def discrete_tomography(
                 if record.energy < np.inf:
                     images.improve(record, record.labels.copy())
 
-            status = ascend(
-                problem,
-                record,
-                offer,
+            ascent = Ascent(
                 max_iter,
                 random_state,
                 proximal_weight,
                 step,
-                pace=Pace(FIRST_WEIGHT * weight, MOVE_EVERY, TOO_SHORT, multi_plane=False),
+                first_weight=FIRST_WEIGHT * weight,
+                move_every=MOVE_EVERY,
+                too_short=TOO_SHORT,
+                multi_plane=False,
             )
+            status = ascend(problem, record, offer, ascent)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")

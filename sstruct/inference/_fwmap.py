@@ -56,15 +56,30 @@ def formula_18(n_trees):
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How the proximal loop goes on; what it is by default is for trees of models.
+class Ascent:
+    """How the proximal loop goes on; its pace by default is for trees of models.
 
-    first_weight : to begin with where weights adapt; None: by the gap
-    move_every : iterations between two moves of the centre, a multiple of EVALUATE_EVERY
-    too_short : of steps, as TOO_SHORT
-    multi_plane : whether approximate passes follow exact ones
+    Attributes
+    ----------
+    max_iter : int
+        Iterations: an exact pass with its approximate ones each.
+    random_state, weight, step, schedule
+        As of `map_mrf`: the second as proximal_weight.
+    first_weight : float, optional
+        To begin with where weights adapt; None: by the gap.
+    move_every : int
+        Iterations between two moves of the centre, a multiple of EVALUATE_EVERY.
+    too_short : float
+        Of steps, as TOO_SHORT.
+    multi_plane : bool
+        Whether approximate passes follow exact ones.
     """
 
+    max_iter: int
+    random_state: object
+    weight: float | str | None = None
+    step: str = "exact"
+    schedule: str = "work"
     first_weight: float | None = None
     move_every: int = MOVE_EVERY
     too_short: float = TOO_SHORT
@@ -128,19 +143,7 @@ class Proximal(FrankWolfe):
         return free + at - bound, disagreement(self.problem.copy_start, y)
 
 
-def fwmap(
-    mrf,
-    record,
-    max_iter,
-    random_state,
-    weight,
-    step,
-    *,
-    schedule="work",
-    start="trws",
-    sweeps=None,
-    terms=None,
-):
+def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     """Maximise the bound of a decomposition into trees and terms; return the status.
 
     Parameters
@@ -149,11 +152,8 @@ def fwmap(
         Factors become nodes (`pairwise_model`).
     record : Record
         Gets bounds, and labellings after local search.
-    max_iter : int
-        Iterations: an exact pass with its approximate ones each.
-    random_state, weight, step
-        As of `map_mrf`: the last two as proximal_weight and step.
-    schedule, start
+    ascent : Ascent
+    start : {"trws", "zero"}
         As of `map_mrf`.
     sweeps : MessagePassing, optional
         Of TRW-S on the model, to begin with. None: `start` says.
@@ -161,7 +161,7 @@ def fwmap(
         The multipliers then begin at 0.
     """
     if sweeps is None and start == "trws" and terms is None:
-        status, sweeps = message_passing(mrf, record, max_iter, averaged=True, is_first=True)
+        status, sweeps = message_passing(mrf, record, ascent.max_iter, averaged=True, is_first=True)
         if status not in (Status.STALLED, Status.MAX_ITER):
             return status
     model, order = pairwise_model(mrf)
@@ -169,7 +169,7 @@ def fwmap(
     if cover.n_trees == 0 and terms is None:
         return _nodes_alone(record)
     try:
-        problem = MapProblem(model, cover, step == "published", terms)
+        problem = MapProblem(model, cover, ascent.step == "published", terms)
     except NothingAllowed:
         return Status.INFEASIBLE
     rounding = SequentialRounding(problem, order)
@@ -179,56 +179,39 @@ def fwmap(
     if sweeps is not None:
         first = multipliers_of_messages(problem, *sweeps.last_messages())
         del sweeps  # messages are as large as the multipliers
-    return ascend(
-        problem,
-        record,
-        Search(mrf, record, rounding).round,
-        max_iter,
-        random_state,
-        weight,
-        step,
-        schedule=schedule,
-        first=first,
-    )
+    return ascend(problem, record, Search(mrf, record, rounding).round, ascent, first)
 
 
-def ascend(
-    problem,
-    record,
-    offer_labels,
-    max_iter,
-    random_state,
-    weight,
-    step,
-    *,
-    schedule="work",
-    first=None,
-    pace=Pace(),
-):
+def ascend(problem, record, offer_labels, ascent, first=None):
     """Maximise the bound of a problem's blocks; return the status.
 
-    offer_labels : function of multipliers and the engine that offers labellings to the record
-    first : multipliers to begin at; None: 0
-    pace : Pace
-    The other parameters are as of `fwmap`.
+    Parameters
+    ----------
+    problem : MapProblem
+    record : Record
+    offer_labels : callable
+        Called with multipliers and the engine; offers labelings to the record.
+    ascent : Ascent
+    first : ndarray of shape (n_weights,), optional
+        Multipliers to begin at; None: 0.
     """
-    seed = seed_of(random_state)
+    options = Options(
+        ascent.multi_plane,
+        STEPS[ascent.step],
+        schedule=ascent.schedule,
+        seed=seed_of(ascent.random_state),
+    )
     if first is not None:
         problem.begin(first)
-    engine = Proximal(problem, Options(pace.multi_plane, STEPS[step], schedule=schedule, seed=seed))
+    engine = Proximal(problem, options)
     begin = len(record.rows)
     best = engine.mu.copy() if first is None else first
     best_bound = problem.bound(best)
     record.bound(best_bound)
     offer_labels(best, engine)
-    is_adaptive = weight is None
-    if is_adaptive:
-        weight = pace.first_weight or _first_weight(record, engine, best_bound)
-    elif weight == "paper":
-        weight = formula_18(problem.n_blocks)
-    engine.move(best, weight)
+    engine.move(best, _first_weight(ascent, record, engine, best_bound))
     first_bound = best_bound
-    for iteration in range(1, max_iter + 1):
+    for iteration in range(1, ascent.max_iter + 1):
         in_time = engine.iterate(record.deadline)
         if iteration % EVALUATE_EVERY == 0 or not in_time:
             at = engine.multipliers
@@ -249,14 +232,11 @@ def ascend(
             return Status.TIME_LIMIT
         if record.has_stalled(PATIENCE, begin):
             return Status.STALLED
-        if iteration % pace.move_every == 0:
+        if iteration % ascent.move_every == 0:
             weight = engine.weight
-            if is_adaptive:
-                moved = engine.multipliers - engine.mu
-                weight = _next_weight(
-                    weight, promised, float(moved @ moved) / (2 * weight), pace.too_short
-                )
-                if best_bound == first_bound and iteration >= MOST_IDLE * pace.move_every:
+            if ascent.weight is None:
+                weight = _next_weight(engine, promised, ascent.too_short)
+                if best_bound == first_bound and iteration >= MOST_IDLE * ascent.move_every:
                     weight = min(weight, engine.weight / 2)
             engine.move(best, weight)
     return Status.MAX_ITER
@@ -270,8 +250,13 @@ def _nodes_alone(record):
     return Status.CONVERGED
 
 
-def _first_weight(record, engine, bound):
-    """The weight whose first step would close the gap if h were linear: Polyak's."""
+def _first_weight(ascent, record, engine, bound):
+    """The weight asked for, or whose first step would close the gap if h were linear: Polyak's."""
+    if ascent.weight == "paper":
+        return formula_18(engine.problem.n_blocks)
+    given = ascent.first_weight if ascent.weight is None else ascent.weight
+    if given:
+        return given
     gap = record.energy - bound
     length = float(engine.y0 @ engine.y0)
     if not (0 < gap < np.inf and length > 0):
@@ -279,8 +264,10 @@ def _first_weight(record, engine, bound):
     return gap / length
 
 
-def _next_weight(weight, promised, proximal, too_short):
+def _next_weight(engine, promised, too_short):
     """The weight after a move of the centre, from A and |lambda - mu|^2 / (2 c) before it."""
+    weight, moved = engine.weight, engine.multipliers - engine.mu
+    proximal = float(moved @ moved) / (2 * weight)
     if promised < too_short * proximal:
         return 2 * weight
     return weight / 2 if promised > TOO_LONG * proximal else weight

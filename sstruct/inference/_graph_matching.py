@@ -5,14 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from sstruct._oracles._joint_moves import JointMoves
-from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._oracles._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._map_start import multipliers_of_messages
 from sstruct._problems._matching import AssignmentTerm
 from sstruct._solvers.status import Status
-from sstruct.inference._fwmap import LOOKS, ascend
+from sstruct.inference._fwmap import LOOKS, Ascent, ascend
 from sstruct.inference._map_mrf import check_options
 from sstruct.inference._map_result import Record
 from sstruct.inference._matching import matching_model
@@ -116,17 +115,8 @@ def graph_matching(
             status, sweeps = message_passing(model, record, max_iter, averaged=True, is_first=True)
             first = multipliers_of_messages(problem, *sweeps.last_messages())
         if status in (Status.STALLED, Status.MAX_ITER):
-            status = ascend(
-                problem,
-                record,
-                offer_labels,
-                max_iter,
-                random_state,
-                proximal_weight,
-                step,
-                schedule=schedule,
-                first=first,
-            )
+            ascent = Ascent(max_iter, random_state, proximal_weight, step, schedule)
+            status = ascend(problem, record, offer_labels, ascent, first)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
     result = record.result(status, "fwmap")

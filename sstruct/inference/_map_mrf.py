@@ -6,14 +6,13 @@ from operator import itemgetter
 
 import numpy as np
 
-from sstruct._oracles._joint_moves import JointMoves
-from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._oracles._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems._user_terms import UserTerms
 from sstruct._problems.term_calls import TermCalls
 from sstruct._solvers.status import Status
 from sstruct.inference._combination import combine
 from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
-from sstruct.inference._fwmap import LOOKS, fwmap
+from sstruct.inference._fwmap import LOOKS, Ascent, fwmap
 from sstruct.inference._map_result import Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
@@ -185,18 +184,8 @@ def map_mrf(
             status, sweeps = _run(mrf, method, record, max_iter, random_state)
         if method == "fwmap" or (is_auto and status == Status.STALLED):
             method = "fwmap"
-            status = fwmap(
-                mrf,
-                record,
-                max_iter,
-                random_state,
-                proximal_weight,
-                step,
-                schedule=schedule,
-                start=start,
-                sweeps=sweeps,
-                terms=own_terms,
-            )
+            ascent = Ascent(max_iter, random_state, proximal_weight, step, schedule)
+            status = fwmap(mrf, record, ascent, start=start, sweeps=sweeps, terms=own_terms)
         if method in ("fwmap", "trws", "bp") and own_terms is None:
             status = _improve(mrf, record, status, 0 if method == "bp" else max_iter)
     except KeyboardInterrupt:

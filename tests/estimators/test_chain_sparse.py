@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._problems._chain_factors import chain_factors
 from sstruct._problems._chain_sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems._decode import decode
 from sstruct._validation import pack_nodes
@@ -44,14 +43,16 @@ def test_hinge_losses_are_those_of_the_oracle(chains):
     kept = training_of(ChainSSVM(classes=range(220), loss="hamming-count"), X, y, None)
     problem, rng = kept["problem"], np.random.default_rng(0)
     w = np.zeros(problem.n_weights)
-    K, width = problem.n_labels, chain_factors(problem)["width"]
-    edges = w[-K * width :].reshape(K, width)[:, :K]
-    edges[...] = np.where(rng.random((K, K)) < 0.05, rng.standard_normal((K, K)), 0)
-    w[: -K * width].reshape(-1, width)[:, :K] = rng.standard_normal((len(w) // width - K, K)) / 3
+    views = problem.weight_views(w)
+    edges = views.pop("edge")
+    sparse = rng.random(edges.shape) < 0.05
+    edges[...] = np.where(sparse, rng.standard_normal(edges.shape), 0)
+    for view in views.values():
+        view[...] = rng.standard_normal(view.shape) / 3
     expected = []
     for i in range(problem.n_blocks):
-        _, value, _, _ = problem.py_maximize(i, w)
-        expected.append(value - problem.py_scores(i, None, [problem.py_truth(i)])[0])
+        _, value, _, _ = problem.best_code(i, w)
+        expected.append(value - problem.py_scores(i, None, [problem.true_code(i)])[0])
     assert min(expected) > 0
     for n_threads in (1, 2):
         found = sparse_hinges(problem, w, n_threads)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
-from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._tree_search import TreeSearch
+from sstruct.inference._tree_decoder import TreeDecoder
 from tests.estimators.test_graph import LAM, make, terms_of
 from tests.oracles.test_graph_decoder import random_costs
 from tests.reference import brute_force, graphs
@@ -31,12 +31,12 @@ def test_labels_and_bounds(n_nodes, n_labels, n_features, key, new_rng):
     rng = new_rng(key)
     edges = graphs.random_edges(rng, n_nodes, 0.8).astype(np.int32)
     search = TreeSearch(0, 20)
-    decoder = GraphDecoder("fwmap", 0, search=search)
+    decoder = TreeDecoder(search, 0)
     bounds = []
     for _ in range(3):  # other costs, from the last ones' multipliers
         node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, True)
         start = rng.integers(0, n_labels, n_nodes).astype(np.int32)
-        labels, cost, work, exact = decoder.py_decode(node, edges, weights, tables, start)
+        labels, cost, work, exact = decoder.decode_arrays(node, edges, weights, tables, start)
         least = minimum(node, edges, full)[0]
         assert cost == pytest.approx(energy(labels, node, edges, full), abs=1e-12)
         assert cost >= least - 1e-12

@@ -8,6 +8,7 @@ from sklearn.base import clone
 
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct.datasets import make_sequences
 
 
@@ -26,7 +27,9 @@ def chains():
 def batch_size_of(X, y):
     K = len({label for labels in y for label in labels})
     lengths = np.array([len(x) for x in X])
-    return ChainProblem(np.vstack(X), np.cumsum(lengths) - lengths, lengths, K).batch_size
+    return ChainProblem(
+        np.vstack(X), Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K)
+    ).batch_size
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -77,7 +80,9 @@ def test_an_oracle_that_raises_in_a_thread(rng):
     lengths = np.full(n, 2)
     lengths[50] = 5
     X = rng.standard_normal((lengths.sum(), 3))
-    problem = ChainProblem(X, np.cumsum(lengths) - lengths, lengths, K, edge_mask=mask)
+    problem = ChainProblem(
+        X, Chains(np.cumsum(lengths) - lengths, lengths), ChainModel(K, edge_mask=mask)
+    )
     for n_threads in (1, 2, 4):
         with pytest.raises(ValueError, match="block 50: the masks forbid every labelling"):
             decode(problem, np.zeros(problem.n_weights), n_threads)

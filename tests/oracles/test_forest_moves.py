@@ -21,13 +21,13 @@ def test_costs_of_any_sign_are_never_made_worse(new_rng, shape, n_features, seed
     node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, True)
     start = rng.integers(0, n_labels, n_nodes).astype(np.int32)
     decoder = GraphDecoder("expansion", seed)
-    labels, cost, _, exact = decoder.py_decode(node, edges, weights, tables, start)
+    labels, cost, _, exact = decoder.decode_arrays(node, edges, weights, tables, start)
     assert cost == pytest.approx(energy(labels, node, edges, full), abs=1e-12)
     least = minimum(node, edges, full)[0]
     assert least - 1e-12 <= cost <= energy(start, node, edges, full) + 1e-12
     if exact:
         assert cost == pytest.approx(least, abs=1e-12)
-    again = decoder.py_decode(node, edges, weights, tables, start)
+    again = decoder.decode_arrays(node, edges, weights, tables, start)
     np.testing.assert_array_equal(again[0], labels)
 
 
@@ -39,7 +39,9 @@ def test_trees_of_repelling_neighbours_are_decoded_exactly(rng):
             edges = np.array([(p, v + 1) for v, p in enumerate(parents)], dtype=np.int32)
             node, weights, tables, full = random_costs(rng, n_nodes, 3, edges, 2, True)
             start = np.zeros(n_nodes, dtype=np.int32)
-            cost = GraphDecoder("expansion", 0).py_decode(node, edges, weights, tables, start)[1]
+            cost = GraphDecoder("expansion", 0).decode_arrays(node, edges, weights, tables, start)[
+                1
+            ]
             assert cost == pytest.approx(minimum(node, edges, full)[0], abs=1e-12)
 
 
@@ -49,7 +51,7 @@ def test_a_cycle_that_fusion_moves_cannot_mend(rng):
     n = 9
     edges = np.array([(v, (v + 1) % n) for v in range(n)], dtype=np.int32)
     table = 1.0 - np.roll(np.eye(3), 1, axis=1)
-    labels, cost, _, _ = GraphDecoder("expansion", 0).py_decode(
+    labels, cost, _, _ = GraphDecoder("expansion", 0).decode_arrays(
         np.zeros((n, 3)), edges, np.ones((n, 1)), table[None], np.zeros(n, dtype=np.int32)
     )
     assert cost == 0

@@ -49,7 +49,7 @@ def test_cuts_are_exact(new_rng, n_nodes, n_features, key):
     edges = random_edges(rng, n_nodes, 2 * n_nodes).astype(np.int32)
     node, weights, tables, full = random_costs(rng, n_nodes, 2, edges, n_features, False)
     start = np.zeros(n_nodes, dtype=np.int32)
-    labels, cost, work, exact = GraphDecoder("cut", 0).py_decode(
+    labels, cost, work, exact = GraphDecoder("cut", 0).decode_arrays(
         node, edges, weights, tables, start
     )
     assert exact
@@ -62,11 +62,11 @@ def test_cuts_refuse_what_they_cannot_do():
     edges, node = np.array([[0, 1], [2, 1]], dtype=np.int32), np.zeros((3, 2))
     decoder, start = GraphDecoder("cut", 0), np.zeros(3, dtype=np.int32)
     with pytest.raises(ValueError, match=r"edge 1 = \(2, 1\) is repulsive: .* 0 exceed 01 .* -2"):
-        decoder.py_decode(node, edges, np.array([[1.0], [-1]]), None, start)
+        decoder.decode_arrays(node, edges, np.array([[1.0], [-1]]), None, start)
     with pytest.raises(ValueError, match="between two labels; found 3"):
-        decoder.py_decode(np.zeros((3, 3)), edges, np.ones((2, 1)), None, start)
+        decoder.decode_arrays(np.zeros((3, 3)), edges, np.ones((2, 1)), None, start)
     # And still works.
-    assert decoder.py_decode(node, edges, np.ones((2, 1)), None, start)[3]
+    assert decoder.decode_arrays(node, edges, np.ones((2, 1)), None, start)[3]
 
 
 @settings(max_examples=300)
@@ -82,7 +82,7 @@ def test_exact_is_honest(new_rng, size, n_features, signs, key):
     edges = random_edges(rng, n_nodes, int(rng.integers(0, 3 * n_nodes))).astype(np.int32)
     node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, signs)
     start = rng.integers(0, n_labels, n_nodes).astype(np.int32)
-    labels, cost, _, exact = GraphDecoder("expansion", key % 7).py_decode(
+    labels, cost, _, exact = GraphDecoder("expansion", key % 7).decode_arrays(
         node, edges, weights, tables, start
     )
     least = minimum(node, edges, full)[0]
@@ -110,7 +110,7 @@ def test_forests_equal_enumeration(new_rng, n_nodes, n_labels, n_features, key):
     edges = np.array(edges, dtype=np.int32).reshape(-1, 2)
     edges = np.where(rng.random((len(edges), 1)) < 0.5, edges, edges[:, ::-1]).astype(np.int32)
     node, weights, tables, full = random_costs(rng, n_nodes, n_labels, edges, n_features, True)
-    labels, cost, _, exact = GraphDecoder("max-sum", 0).py_decode(
+    labels, cost, _, exact = GraphDecoder("max-sum", 0).decode_arrays(
         node, edges, weights, tables, np.full(n_nodes, -1, dtype=np.int32)
     )
     assert exact
@@ -123,8 +123,8 @@ def test_cycles_are_refused():
     edges = np.array([[0, 1], [3, 4], [4, 5], [5, 3]], dtype=np.int32)
     decoder = GraphDecoder("max-sum", 0)
     with pytest.raises(ValueError, match=r"without cycles; edge 2 = \(4, 5\) closes one"):
-        decoder.py_decode(np.zeros((6, 2)), edges, np.ones((4, 1)), None, np.zeros(6))
-    assert decoder.py_decode(np.zeros((6, 2)), edges[:3], np.ones((3, 1)), None, np.zeros(6))[3]
+        decoder.decode_arrays(np.zeros((6, 2)), edges, np.ones((4, 1)), None, np.zeros(6))
+    assert decoder.decode_arrays(np.zeros((6, 2)), edges[:3], np.ones((3, 1)), None, np.zeros(6))[3]
 
 
 @pytest.mark.parametrize("method", ["cut", "expansion", "max-sum"])
@@ -142,7 +142,7 @@ def test_what_was_decoded_before_changes_nothing(rng, method):
         )
         start = rng.integers(0, n_labels, n_nodes)
         answers = [
-            decoder.py_decode(arguments[0], edges, *arguments[1:3], start)
+            decoder.decode_arrays(arguments[0], edges, *arguments[1:3], start)
             for decoder in (warm, GraphDecoder(method, 11), warm.py_fork(), warm)
         ]
         for answer in answers[1:]:
@@ -162,10 +162,12 @@ def test_grids_are_graphs(rng, n_labels, connectivity):
                     rng, height * width, n_labels, edges, n_features, signs
                 )
                 start = node.argmin(axis=1)
-                grid = warm.py_decode(
+                grid = warm.decode_arrays(
                     node, edges, weights, tables, start, (height, width, connectivity)
                 )
-                graph = GraphDecoder("expansion", 2).py_decode(node, edges, weights, tables, start)
+                graph = GraphDecoder("expansion", 2).decode_arrays(
+                    node, edges, weights, tables, start
+                )
                 np.testing.assert_array_equal(grid[0], graph[0])
                 assert (grid[1], grid[3]) == (graph[1], graph[3])
 
@@ -175,7 +177,7 @@ def test_a_grid_of_other_edges_is_refused(method, n_labels):
     edges = grid_edges(3, 4, 4)
     for grid in [(3, 4, 8), (4, 4, 4), (2, 6, 4)]:
         with pytest.raises(ValueError, match="not those of their grid"):
-            GraphDecoder(method, 0).py_decode(
+            GraphDecoder(method, 0).decode_arrays(
                 np.zeros((12, n_labels)), edges, np.ones((len(edges), 1)), None, [0] * 12, grid
             )
 

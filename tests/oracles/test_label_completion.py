@@ -11,7 +11,7 @@ from tests.reference.local_polytope import random_scores, set_scores
 
 
 def decode(node, edges, edge_scores):
-    return LabelCompletion().py_decode(RelaxedLabels(), node, edges, edge_scores)
+    return LabelCompletion().decode_arrays(RelaxedLabels(), node, edges, edge_scores)
 
 
 def repelling(rng, n_labels):
@@ -91,7 +91,7 @@ def test_one_workspace_for_problems_of_any_size(rng):
     relaxed, completion = RelaxedLabels(), LabelCompletion()
     for _ in range(60):
         problem = random_scores(rng, int(rng.integers(1, 30)), 0.5, rng.random() < 0.5, False)
-        labels, *rest = completion.py_decode(relaxed, *problem)
+        labels, *rest = completion.decode_arrays(relaxed, *problem)
         fresh, *same = decode(*problem)
         np.testing.assert_array_equal(labels, fresh)
         assert rest == same

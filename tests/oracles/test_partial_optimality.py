@@ -79,7 +79,7 @@ def test_moves_of_the_rest_alone_leave_no_better_move(new_rng, size, strength, k
     least = minimum(node, edges, tables)[0]
     for partial in (True, False):
         decoder = GraphDecoder("expansion", 1, partial_optimality=partial)
-        labels, cost, _, exact = decoder.py_decode(node, edges, edge[:, None], None, start)
+        labels, cost, _, exact = decoder.decode_arrays(node, edges, edge[:, None], None, start)
         assert least - 1e-12 <= cost <= energy(start, node, edges, tables) + 1e-12
         assert not exact or cost == pytest.approx(least, abs=1e-12)
         for alpha in range(size[1]):
@@ -94,7 +94,9 @@ def test_what_decides_all_is_exact():
     for partial in (True, False):
         decoder = GraphDecoder("expansion", 0, partial_optimality=partial)
         for same in (decoder, decoder.py_fork()):
-            labels, cost, _, exact = same.py_decode(node, edges, np.ones((2, 1)), None, [0, 0, 0])
+            labels, cost, _, exact = same.decode_arrays(
+                node, edges, np.ones((2, 1)), None, [0, 0, 0]
+            )
             assert (labels.tolist(), cost, exact) == ([0, 1, 2], 2, partial)
 
 

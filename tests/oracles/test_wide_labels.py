@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct.inference import viterbi
 
 N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]
@@ -54,12 +55,9 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         X = X.clip(max=1)
     problem = ChainProblem(
         X if storage == "dense" else sparse.csr_matrix(X),
-        np.arange(F + 1),
-        np.ones(F + 1),
-        K,
+        Chains(np.arange(F + 1), np.ones(F + 1)),
+        ChainModel(K, boundaries=False, transitions=False),
         np.zeros(F + 1),
-        boundaries=False,
-        transitions=False,
     )
     w = np.zeros(problem.n_weights)
     parts = problem.weight_views(w)
@@ -68,7 +66,7 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
     theta = X @ parts["coef"].T + parts["intercept"] + (np.arange(K) != 0)
     codes = np.arange(K, dtype=np.int32)[:, np.newaxis]
     for i in range(F + 1):
-        code, value, _ = problem.py_maximize(i, w)[:3]
+        code, value, _ = problem.best_code(i, w)[:3]
         assert (code[0], value) == (theta[i].argmax(), theta[i].max())
         for some in np.array_split(codes, 1 + K // 64):
             expected = theta[i, some[:, 0]]

@@ -70,10 +70,10 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
         for _ in range(12):
             w = rng.integers(-4, 5, n_weights).astype(float)
             weight = float(rng.choice([0.0, 0.25, 1.0, 2.0]))
-            mine, value, work, exact = (problem if rng.random() < 0.5 else fork).py_maximize(
+            mine, value, work, exact = (problem if rng.random() < 0.5 else fork).best_code(
                 i, w, weight
             )
-            _, best, _, _ = other.py_maximize(i, w, weight)
+            _, best, _, _ = other.best_code(i, w, weight)
             assert value == best
             assert exact
             assert work == problem.oracle_work
@@ -88,7 +88,7 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
         scores = problem.py_scores(i, w, codes, weight)
         for (psi, loss), score, code in zip(known.values(), scores, codes, strict=True):
             assert weight * loss - psi @ w == score
-            assert problem.py_loss(i, code) == loss
+            assert problem.loss_of(i, code) == loss
             for (psi_b, _), code_b in zip(known.values(), codes, strict=True):
                 distance = problem.py_squared_distance(i, code, code_b)
                 assert distance == (psi - psi_b) @ (psi - psi_b)
@@ -123,7 +123,7 @@ def test_answers_of_certificates_leave_nothing_behind(rng, slack):
     assert total == pytest.approx(full_pass(Crew(reference), w, np.full(3, 1 / 3))[0])
     assert exact or slack
     assert list(problem.py_planes(1)) == list(before) == [0]
-    problem.py_maximize(1, w)
+    problem.best_code(1, w)
     assert len(problem.py_planes(1)) <= 2
 
 
@@ -131,7 +131,7 @@ def test_codes_that_name_nothing_are_refused(rng):
     _, problem = make(rng, (5, 4), 5)
     for wrong in (-1, 1, 7):
         with pytest.raises(ValueError, match=rf"block 0: no plane has the number {wrong}"):
-            problem.py_loss(0, np.array([wrong], dtype=np.int32))
+            problem.loss_of(0, np.array([wrong], dtype=np.int32))
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_corrupt_tables_are_refused(rng, name, change):
     _, problem = make(rng, (5, 4), 6, as_sparse=True)
     for i in range(2):
         for _ in range(4):
-            problem.py_maximize(i, rng.standard_normal(6))
+            problem.best_code(i, rng.standard_normal(6))
     kept = problem.memory()
     assert len(kept["plane_code"]) > 2
     CallableProblem(problem.calls).restore_memory(kept)
@@ -170,7 +170,7 @@ def test_corrupt_tables_are_refused(rng, name, change):
 def test_planes_that_are_whole_are_none_of_sparse_features(rng):
     _, problem = make(rng, (5, 4), 6, as_sparse=True)
     _, whole = make(rng, (5, 4), 6)
-    whole.py_maximize(0, rng.standard_normal(6))
+    whole.best_code(0, rng.standard_normal(6))
     kept = whole.planes()
     assert kept["plane_dense"].all()
     with pytest.raises(ValueError, match="do not describe"):

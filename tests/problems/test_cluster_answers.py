@@ -83,7 +83,7 @@ def test_planes_are_those_of_the_problem_at_home(rng, as_sparse, n_threads):
     assert fine
     answers, hashes = unpacked(*found), []
     for i, (index, value, loss) in zip(blocks.tolist(), answers, strict=True):
-        code = problem.py_maximize(i, w)[0]
+        code = problem.best_code(i, w)[0]
         psi, expected = problem.py_planes(i)[int(code[0])]
         dense = np.zeros(5)
         dense[slice(None) if index is None else index] = value

@@ -16,16 +16,17 @@ from scipy import sparse
 
 from sstruct._oracles._graph_decoder import GraphDecoder
 from sstruct._oracles._graph_enumeration import graph_enumeration
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._chain_marginals import max_marginals
+from sstruct._problems._chain import ChainProblem, max_marginals
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems._graph import GraphProblem
 from sstruct._problems._pairwise import PairwiseModel
-from sstruct._problems.graph_arguments import PAIRWISE
+from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._problems.graph_arguments import PAIRWISE, GraphRanges
 from sstruct._problems.grid_edges import grid_edges
 from sstruct._problems.node_arguments import join_views
+from tests.problems.flat import chain_problem, graph_problem
 from tests.problems.trees import FORESTS, make_trees
 from tests.reference import brute_force, graphs
 
@@ -88,7 +89,7 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         edge_mask=edge_mask,
         boundary_mask=boundary_mask,
     )
-    problem = ChainProblem(**arguments)
+    problem = chain_problem(**arguments)
     size = K * F + bias * K + boundaries * 2 * K + transitions * K * K
 
     def phi(i, y):
@@ -152,15 +153,10 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     node_weight = rng.choice([0.25, 0.5, 1.0, 2.0], n_rows)
     problem = GraphProblem(
         sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
-        start,
-        sizes,
-        K,
+        GraphRanges(start, sizes, np.concatenate(edges), np.cumsum(n_edges) - n_edges, n_edges),
+        model,
+        graph_enumeration() if decoder is None else decoder,
         labels,
-        edges=np.concatenate(edges),
-        edge_start=np.cumsum(n_edges) - n_edges,
-        n_edges=n_edges,
-        pairwise=model,
-        decoder=graph_enumeration() if decoder is None else decoder,
         cost=cost,
         node_weight=node_weight,
         bias=bias,
@@ -206,8 +202,8 @@ def check_against_definition(chains, rng):
     before = padded.copy()
     fork = problem.fork()
     for i, allowed in enumerate(chains.allowed):
-        truth = problem.py_truth(i)
-        assert problem.py_loss(i, truth) == 0
+        truth = problem.true_code(i)
+        assert problem.loss_of(i, truth) == 0
         assert chains.loss(i, truth.tolist()) == 0
         features = np.array([chains.phi(i, y) @ w + constant(i, y) for y in allowed])
         losses = np.array([chains.loss(i, y) for y in allowed])
@@ -215,7 +211,7 @@ def check_against_definition(chains, rng):
         some = np.array([allowed[p] for p in pick], dtype=np.int32)
         for weight in (1.0, 0.0, 0.25, 2.0):
             scores = features + weight * losses
-            y, value, work, exact = problem.py_maximize(i, padded, weight)
+            y, value, work, exact = problem.best_code(i, padded, weight)
             assert value == scores.max()
             assert scores[allowed.index(tuple(y.tolist()))] == value
             assert work > 0
@@ -225,19 +221,19 @@ def check_against_definition(chains, rng):
             lazy = problem.py_scores(i, padded, some, weight)
             np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
             for other in (problem, fork):
-                again, same, cost, _ = other.py_maximize(i, padded, weight)
+                again, same, cost, _ = other.best_code(i, padded, weight)
                 np.testing.assert_array_equal(again, y)
                 assert (same, cost) == (value, work)
             np.testing.assert_array_equal(fork.py_scores(i, padded, some, weight), lazy)
         # The lambda-oracle of slack rescaling: a factor that is no binary fraction.
-        y, value, _, _ = problem.py_maximize(i, padded, 0.3)
+        y, value, _, _ = problem.best_code(i, padded, 0.3)
         best = (features + 0.3 * losses).max()
         assert value == pytest.approx(best, rel=1e-13, abs=1e-13)
         at = allowed.index(tuple(y.tolist()))
         assert features[at] + 0.3 * losses[at] == pytest.approx(best, rel=1e-13, abs=1e-13)
         for p in pick:
             of_plane = losses[p] + constant(i, allowed[p]) - constant(i, truth.tolist())
-            assert problem.py_loss(i, code(allowed[p])) == of_plane
+            assert problem.loss_of(i, code(allowed[p])) == of_plane
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
@@ -254,7 +250,7 @@ def check_against_definition(chains, rng):
     decoded = decode(problem, padded)
     np.testing.assert_array_equal(
         decoded,
-        np.concatenate([problem.py_maximize(i, padded, 0.0)[0] for i in range(problem.n_blocks)]),
+        np.concatenate([problem.best_code(i, padded, 0.0)[0] for i in range(problem.n_blocks)]),
     )
 
 
@@ -280,8 +276,8 @@ def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
     problem, n_worse = made.problem, 0
     for weight in (1.0, 0.0):
         for i, allowed in enumerate(made.allowed):
-            y, value, work, exact = problem.py_maximize(i, made.padded, weight)
-            truth = problem.py_truth(i)
+            y, value, work, exact = problem.best_code(i, made.padded, weight)
+            truth = problem.true_code(i)
             score = problem.py_scores(i, None, np.array([y, truth, *allowed[:60]]), weight)
             assert value == score[0]
             assert value >= score[1]
@@ -304,14 +300,9 @@ def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, s
     features = rng.random((len(edges), 2))
     problem = GraphProblem(
         sparse.csr_matrix(X * (X > 0)) if storage == "csr" else X,
-        [0],
-        [60],
-        3,
-        edges=edges,
-        edge_start=[0],
-        n_edges=[len(edges)],
-        pairwise=PairwiseModel(pairwise, 3, features, 0.0),
-        decoder=graph_enumeration(),
+        GraphRanges([0], [60], edges, [0], [len(edges)]),
+        PairwiseModel(pairwise, 3, features, 0.0),
+        graph_enumeration(),
     )
     x = X * (X > 0) if storage == "csr" else X
     for differing in (1, 10, 60):
@@ -333,7 +324,6 @@ def graph_arguments(**change):
         "X": np.ones((7, 2)),
         "start": [0, 3],
         "length": [3, 4],
-        "n_labels": 2,
         "labels": [0, 1, 0, 1, 1, 0, 0],
         "edges": np.r_[[[0, 1], [1, 2]], grid_edges(2, 2)],
         "edge_start": [0, 2],
@@ -364,7 +354,6 @@ def graph_arguments(**change):
         ({"grids": [[1, 3, 4], [2, 2, 4]], "edges": np.r_[[[0, 2], [1, 2]], grid_edges(2, 2)]},
          "block 0: the edges are not those"),
         ({"grids": [[0, 0, 0]]}, r"grids of shape \(1, 3\)"),
-        ({"pairwise": PairwiseModel("potts", 3)}, "n_labels is 2, of the pairwise model 3"),
         ({"pairwise": PairwiseModel("directed", 2, np.ones((5, 1)))}, "among the 5 given"),
         ({"labels": [0, 1, 2, 1, 1, 0, 0]}, "labels must lie between 0 and 1"),
         ({"node_weight": np.ones(6)}, "node_weight must be 7 finite numbers"),
@@ -375,9 +364,9 @@ def graph_arguments(**change):
     ids=lambda v: v if isinstance(v, str) else next(iter(v)),
 )  # fmt: skip
 def test_bad_graphs_are_refused(change, message):
-    assert GraphProblem(**graph_arguments()).n_blocks == 2
+    assert graph_problem(**graph_arguments()).n_blocks == 2
     with pytest.raises(ValueError, match=message):
-        GraphProblem(**graph_arguments(**change))
+        graph_problem(**graph_arguments(**change))
 
 
 @pytest.mark.parametrize(
@@ -389,6 +378,7 @@ def test_bad_graphs_are_refused(change, message):
         (("directed", 2, [[np.nan]]), "must be finite"),
         (("directed", 2, [1.0]), r"edge features of shape \(1,\)"),
         (("fixed", 2, None, -1.0), "strength must be finite and not negative"),
+        (("potts", 0), "n_labels must be at least 1"),
     ],
 )
 def test_bad_pairwise_models_are_refused(arguments, message):
@@ -406,11 +396,11 @@ def test_blocks_may_share_edges(rng):
     own = {"edges": np.r_[grid_edges(2, 2), grid_edges(2, 2)], "edge_start": [0, 4],
            "n_edges": [4, 4]}  # fmt: skip
     pairwise = PairwiseModel("contrast", 2, rng.random((8, 1)))
-    one = GraphProblem(**{**arguments, **shared, "pairwise": pairwise})
-    other = GraphProblem(**{**arguments, **own, "pairwise": pairwise})
+    one = graph_problem(**{**arguments, **shared, "pairwise": pairwise})
+    other = graph_problem(**{**arguments, **own, "pairwise": pairwise})
     w = rng.standard_normal(one.n_weights)
     for i in range(2):
-        for a, b in zip(one.py_maximize(i, w), other.py_maximize(i, w), strict=True):
+        for a, b in zip(one.best_code(i, w), other.best_code(i, w), strict=True):
             np.testing.assert_array_equal(a, b)
 
 
@@ -478,7 +468,7 @@ def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, 
 
 def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
     X = rng.standard_normal((80, 6))
-    problem = ChainProblem(X, [0], [80], 4, np.zeros(80, dtype=np.int32))
+    problem = ChainProblem(X, Chains([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32))
     model = brute_force.Model(4)
     for differing in (1, 63, 64, 65, 66, 79, 80):
         a = rng.integers(0, 4, 80)
@@ -528,7 +518,7 @@ def test_public_and_padded_weights_are_inverse(rng, K, switches):
 
 def test_features_that_need_no_copy_are_not_copied(rng):
     X = rng.standard_normal((4, 3))
-    problem = ChainProblem(X, [0], [4], 2)
+    problem = ChainProblem(X, Chains([0], [4]), ChainModel(2))
     before = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
     X[:] = -X  # seen by the problem
     after = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
@@ -537,24 +527,26 @@ def test_features_that_need_no_copy_are_not_copied(rng):
 
 def test_masks_that_forbid_everything_raise():
     problem = ChainProblem(
-        np.ones((3, 1)), [0, 1], [1, 2], 2, edge_mask=np.zeros((2, 2), dtype=bool)
+        np.ones((3, 1)),
+        Chains([0, 1], [1, 2]),
+        ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool)),
     )
     w = np.zeros(problem.n_weights)
-    assert problem.py_maximize(0, w, 0.0)[1] == 0
+    assert problem.best_code(0, w, 0.0)[1] == 0
     with pytest.raises(ValueError, match=r"block 1: the masks forbid every labelling of 2"):
-        problem.py_maximize(1, w, 0.0)
+        problem.best_code(1, w, 0.0)
     with pytest.raises(ValueError, match=r"block 1"):
         decode(problem, w)
 
 
 def test_a_problem_without_labels_only_decodes(rng):
-    problem = ChainProblem(rng.standard_normal((3, 2)), [0], [3], 2)
+    problem = ChainProblem(rng.standard_normal((3, 2)), Chains([0], [3]), ChainModel(2))
     w = rng.standard_normal(problem.n_weights)
-    problem.py_maximize(0, w, 0.0)
+    problem.best_code(0, w, 0.0)
     for call in (
-        lambda: problem.py_maximize(0, w, 1.0),
-        lambda: problem.py_loss(0, code([0, 1, 0])),
-        lambda: problem.py_truth(0),
+        lambda: problem.best_code(0, w, 1.0),
+        lambda: problem.loss_of(0, code([0, 1, 0])),
+        lambda: problem.true_code(0),
         lambda: problem.py_scores(0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
@@ -587,9 +579,9 @@ def test_a_problem_without_labels_only_decodes(rng):
 )
 def test_bad_arguments_are_refused(change, message):
     arguments = dict(X=np.ones((4, 3)), start=[0, 2], length=[2, 2], n_labels=2, labels=[0] * 4)
-    ChainProblem(**arguments)
+    chain_problem(**arguments)
     with pytest.raises(ValueError, match=message):
-        ChainProblem(**{**arguments, **change})
+        chain_problem(**{**arguments, **change})
 
 
 @pytest.mark.parametrize(
@@ -607,15 +599,15 @@ def test_bad_arguments_are_refused(change, message):
 )
 def test_corrupt_csr_is_refused(corrupt, message):
     X = sparse.csr_matrix(np.ones((4, 3)))
-    ChainProblem(X, [0], [4], 2)
+    ChainProblem(X, Chains([0], [4]), ChainModel(2))
     corrupt(X)
     with pytest.raises(ValueError, match=message):
-        ChainProblem(X, [0], [4], 2)
+        ChainProblem(X, Chains([0], [4]), ChainModel(2))
 
 
 def test_empty_csr_rows_and_no_nonzeros():
     X = sparse.csr_matrix((4, 3))
-    problem = ChainProblem(X, [0, 2], [2, 2], 2, [0, 1, 0, 1])
+    problem = ChainProblem(X, Chains([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
     w = problem.padded_weights(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
     assert decode(problem, w).tolist() == [1, 1, 1, 1]
     assert problem.py_squared_distance(0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
@@ -625,7 +617,7 @@ def test_the_doors_check_what_comes_in(rng):
     problem = make_chains(rng, 3, (4, 2), cuts=False).problem
     w, good = np.zeros(problem.n_weights), code([0, 1, 2, 0])
     doors = [
-        lambda c: problem.py_loss(0, c),
+        lambda c: problem.loss_of(0, c),
         lambda c: problem.py_squared_distance(0, c, good),
         lambda c: problem.py_squared_distance(0, good, c),
         lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
@@ -643,14 +635,14 @@ def test_the_doors_check_what_comes_in(rng):
                 door(code(wrong))
     for i in (-1, 2):
         for call in (
-            lambda i=i: problem.py_truth(i),
-            lambda i=i: problem.py_maximize(i, w),
-            lambda i=i: problem.py_loss(i, good),
+            lambda i=i: problem.true_code(i),
+            lambda i=i: problem.best_code(i, w),
+            lambda i=i: problem.loss_of(i, good),
         ):
             with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
                 call()
     for call in (
-        lambda v: problem.py_maximize(0, v),
+        lambda v: problem.best_code(0, v),
         lambda v: decode(problem, v),
         lambda v: max_marginals(problem, v),
         lambda v: problem.py_scores(0, v, good[np.newaxis]),

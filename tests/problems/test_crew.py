@@ -14,7 +14,9 @@ from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._crew import Crew
 from sstruct._problems._decode import decode
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
@@ -34,7 +36,9 @@ def costly(seconds, n=16, batch_size=None):
 def run_pass(problem, crew):
     n = problem.n_blocks
     state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
-    return exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, 1, 10, LATER)
+    return exact_pass(
+        state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
+    )
 
 
 def measure(problem, crew):
@@ -50,11 +54,13 @@ def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
     length[wrong] = 2
     start = np.cumsum(length) - length
     X = np.zeros((length.sum(), 1))
-    problem = ChainProblem(X, start, length, 2, edge_mask=np.zeros((2, 2), dtype=bool))
+    problem = ChainProblem(
+        X, Chains(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
+    )
     for _ in range(5):
         with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labelling"):
             decode(problem, np.zeros(problem.n_weights), n_threads)
-    fine = ChainProblem(X, start[length == 1], length[length == 1], 2)
+    fine = ChainProblem(X, Chains(start[length == 1], length[length == 1]), ChainModel(2))
     assert (decode(fine, np.zeros(fine.n_weights), n_threads) == 0).all()
 
 
@@ -103,7 +109,9 @@ def test_crews_in_several_threads_do_not_disturb_each_other():
         state = DualState(problems[k], 0.1, np.full(n, 1 / n), 0)
         crew = Crew(problems[k], 2)
         for number in range(1, 51):
-            exact_pass(state, crew, StepKind.PAIRWISE, Sampling.UNIFORM, True, number, 10, LATER)
+            exact_pass(
+                state, crew, PassPlan(StepKind.PAIRWISE, Sampling.UNIFORM, number, 10, LATER), True
+            )
         answers[k] = state.w
 
     threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]

@@ -50,24 +50,24 @@ def test_the_doors_check_labelings():
     problem = EnumeratedProblem(**GOOD)
     for wrong in (-1, 2):
         with pytest.raises(ValueError, match=rf"block 1: labeling {wrong}, expected 0 to 1"):
-            problem.py_loss(1, np.array([wrong], dtype=np.int32))
+            problem.loss_of(1, np.array([wrong], dtype=np.int32))
     with pytest.raises(ValueError, match="block 1: labeling code of 2 entries"):
-        problem.py_loss(1, np.zeros(2, dtype=np.int32))
+        problem.loss_of(1, np.zeros(2, dtype=np.int32))
     with pytest.raises(ValueError, match=r"block 0: labeling 3"):
-        CostlyProblem(problem, 0).py_loss(0, np.array([3], dtype=np.int32))
+        CostlyProblem(problem, 0).loss_of(0, np.array([3], dtype=np.int32))
     with pytest.raises(IndexError, match="block 2 of a problem with 2 blocks"):
-        CostlyProblem(problem, 0).py_loss(2, np.array([0], dtype=np.int32))
+        CostlyProblem(problem, 0).loss_of(2, np.array([0], dtype=np.int32))
 
 
 def test_the_first_of_the_best_labelings_is_taken():
     problem = EnumeratedProblem([[0.0], [1], [1], [1]], [0, 1, 2, 2], [0, 4])
-    assert problem.py_maximize(0, np.zeros(1))[0] == 2
-    assert problem.py_maximize(0, np.zeros(1), 0.0)[0] == 0
+    assert problem.best_code(0, np.zeros(1))[0] == 2
+    assert problem.best_code(0, np.zeros(1), 0.0)[0] == 0
 
 
 def test_work_and_batches_follow_the_size_of_the_planes(rng):
     small = make_enumerated(rng, (4, 2), 10).problem
-    assert [small.py_maximize(i, np.zeros(10))[2] for i in range(2)] == [40, 20]
+    assert [small.best_code(i, np.zeros(10))[2] for i in range(2)] == [40, 20]
     assert small.batch_size == 1
     large = make_enumerated(rng, (2,) * 128, 10_000).problem
     assert large.batch_size == 2
@@ -90,18 +90,18 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     plain, pause = chains.problem, 0.02
     costly = CostlyProblem(plain, pause)
     begin = seconds()
-    work = costly.py_maximize(0, chains.padded)[2]
+    work = costly.best_code(0, chains.padded)[2]
     assert seconds() - begin >= pause
-    assert work == plain.py_maximize(0, chains.padded)[2] + pause * _costly.WORK_PER_SECOND
+    assert work == plain.best_code(0, chains.padded)[2] + pause * _costly.WORK_PER_SECOND
     assert costly.n_calls == 1
     fork = costly.fork()
-    fork.py_maximize(1, chains.padded)
+    fork.best_code(1, chains.padded)
     assert (fork.n_calls, costly.n_calls) == (1, 2)
     decode(costly, chains.padded)
     assert (fork.n_calls, costly.n_calls) == (1, 4)
     assert fork.oracle_seconds >= pause
     assert costly.oracle_seconds >= 3 * pause + fork.oracle_seconds
-    costly.py_scores(0, chains.padded, costly.py_truth(0)[np.newaxis])
+    costly.py_scores(0, chains.padded, costly.true_code(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain
 

@@ -5,13 +5,14 @@ import pytest
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._explicit import ExplicitProblem, explicit_where_cheaper
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import join_views
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
 
 def plane_of(made, i, y):
     """phi(x_i, y) - phi(x_i, y_i) and L_i(y), by the definition."""
-    truth = tuple(made.problem.py_truth(i).tolist())
+    truth = tuple(made.problem.true_code(i).tolist())
     return np.r_[made.phi(i, y) - made.phi(i, truth), made.loss(i, y)]
 
 
@@ -21,25 +22,25 @@ def test_every_method_against_the_definition(rng, make):
     explicit = ExplicitProblem(made.problem)
     fork = explicit.fork()
     for i, allowed in enumerate(made.allowed):
-        truth = explicit.py_truth(i)
+        truth = explicit.true_code(i)
         assert not truth.any()
         planes = np.array([plane_of(made, i, y) for y in allowed])
         for weight in (1.0, 0.0, 0.25):
             scores = planes @ np.r_[made.w, weight]
-            found, value, work, exact = explicit.py_maximize(i, made.padded, weight)
+            found, value, work, exact = explicit.best_code(i, made.padded, weight)
             assert value == scores.max()
             assert exact
             assert work > 0
             plane = np.r_[made.public(found.view(np.float64)[:-1]), found.view(np.float64)[-1]]
             assert (planes == plane).all(axis=1).any()
             assert plane @ np.r_[made.w, weight] == value
-            np.testing.assert_array_equal(fork.py_maximize(i, made.padded, weight)[0], found)
+            np.testing.assert_array_equal(fork.best_code(i, made.padded, weight)[0], found)
             both = np.vstack([found, truth])
             np.testing.assert_array_equal(explicit.py_scores(i, None, both, weight), [value, 0])
             np.testing.assert_array_equal(
                 explicit.py_scores(i, made.padded, both, weight), [value, 0]
             )
-            assert explicit.py_loss(i, found) == plane[-1]
+            assert explicit.loss_of(i, found) == plane[-1]
             assert explicit.py_squared_distance(i, found, truth) == plane[:-1] @ plane[:-1]
             out = np.zeros(explicit.n_weights)
             explicit.py_scatter(i, [found, truth], [0.5, -0.5], out)
@@ -49,10 +50,12 @@ def test_every_method_against_the_definition(rng, make):
 def test_labelings_with_the_same_plane_have_the_same_code():
     # Two nodes with equal features: which of them errs is all the same.
     X, labels = np.ones((2, 1)), np.zeros(2, dtype=np.int32)
-    problem = ChainProblem(X, [0], [2], 2, labels, boundaries=False, transitions=False)
+    problem = ChainProblem(
+        X, Chains([0], [2]), ChainModel(2, boundaries=False, transitions=False), labels
+    )
     explicit, found = ExplicitProblem(problem), set()
     for w in ([0.0, 0.0, 0.0, 5.0], [0.0, -1.0, 0.0, 5.0], [-0.0, 2.0, -0.0, 2.0]):
-        found.add(explicit.py_maximize(0, problem.padded_weights(w))[0].tobytes())
+        found.add(explicit.best_code(0, problem.padded_weights(w))[0].tobytes())
     assert len(found) == 1
 
 
@@ -60,16 +63,16 @@ def test_planes_that_are_no_numbers_are_refused(rng):
     explicit = ExplicitProblem(make_enumerated(rng, (3, 2), 2).problem)
     bad = np.array([0.0, np.nan, 1.0]).view(np.int32)
     with pytest.raises(ValueError, match="block 1: entry 1 of a plane is nan"):
-        explicit.py_loss(1, bad)
+        explicit.loss_of(1, bad)
     with pytest.raises(ValueError, match="block 1: labeling code of 1 entries, expected 6"):
-        explicit.py_loss(1, code([1]))
+        explicit.loss_of(1, code([1]))
 
 
 def test_planes_are_taken_where_labelings_are_long(rng):
     X, labels = rng.standard_normal((100, 30)), np.zeros(100, dtype=np.int32)
-    long = ChainProblem(X, [0], [100], 2, labels)
+    long = ChainProblem(X, Chains([0], [100]), ChainModel(2), labels)
     assert isinstance(explicit_where_cheaper(long), ExplicitProblem)
-    short = ChainProblem(X, np.arange(0, 100, 4), np.full(25, 4), 2, labels)
+    short = ChainProblem(X, Chains(np.arange(0, 100, 4), np.full(25, 4)), ChainModel(2), labels)
     assert explicit_where_cheaper(short) is short
 
 

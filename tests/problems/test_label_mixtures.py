@@ -65,7 +65,7 @@ def test_slack_rescaling_by_definition(rng, full):
         made = mixed(make(rng, "relaxed", K, full=full), rng, 60)
         problem = SlackProblem(made.problem)
         for i, allowed in enumerate(made.allowed):
-            truth = problem.py_truth(i)
+            truth = problem.true_code(i)
             pick = [allowed[k] for k in rng.permutation(len(allowed))[:20]]
             losses = np.array([made.loss(i, y) for y in pick])
             psi = np.array([made.phi(i, y) - made.phi(i, truth) for y in pick])
@@ -122,7 +122,7 @@ def test_every_search_against_the_polygon(new_rng, kind, full):
                 code, value, bound, exact, queries = problem.py_search(i, padded, margin)
                 problem.check_code(i, code)
                 share, *_ = parts_of(code)
-                of_code = made.phi(i, code) - made.phi(i, problem.py_truth(i))
+                of_code = made.phi(i, code) - made.phi(i, problem.true_code(i))
                 found = made.loss(i, code) * (margin + of_code @ w)
                 assert value == pytest.approx(found, rel=1e-10, abs=1e-10)
                 assert value <= best * (1 + 1e-10) + 1e-12
@@ -172,7 +172,7 @@ def test_constrained_oracle(new_rng, above, below):
         else:
             n_found += 1
             code, value, work, exact = found
-            truth = made.problem.py_truth(0)
+            truth = made.problem.true_code(0)
             at = 1 + (made.phi(0, code) - made.phi(0, truth)) @ w, made.loss(0, code)
             assert at[0] > 0
             assert value == pytest.approx(at[0] + lam * at[1], rel=1e-9)

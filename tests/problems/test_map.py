@@ -142,7 +142,7 @@ def test_sums_equal_the_definition(rng, edges):
 def check_against_definition(problem, terms, rng):
     n = problem.n_weights
     assert problem.n_multipliers == terms.n
-    truths = [problem.py_truth(t) for t in range(problem.n_blocks)]
+    truths = [problem.true_code(t) for t in range(problem.n_blocks)]
     for t, truth in enumerate(truths):
         # The first answer, at multipliers of 0.
         y = tuple(truth[:-2].tolist())
@@ -156,13 +156,13 @@ def check_against_definition(problem, terms, rng):
         costs = terms.free[t] + terms.indicator[t] @ centre
         losses = costs[truth] - costs
         features = -terms.indicator[t] @ w
-        assert problem.py_loss(t, truths[t]) == 0
+        assert problem.loss_of(t, truths[t]) == 0
         pick = rng.permutation(len(allowed))[:12]
         some = [problem.code_of(t, allowed[p]) for p in pick]
         for weight in (1.0, 0.25, 2.0):
             # Scores are right up to a constant of the block: that of the truth's cost.
             scores = features + weight * (losses - costs[truth])
-            code, value, work, exact = problem.py_maximize(t, w, weight)
+            code, value, work, exact = problem.best_code(t, w, weight)
             assert value == scores.max()
             assert scores[allowed.index(tuple(code[:-2].tolist()))] == value
             assert work > 0
@@ -171,11 +171,11 @@ def check_against_definition(problem, terms, rng):
             np.testing.assert_array_equal(absolute, np.r_[value, scores[pick]])
             lazy = problem.py_scores(t, w, some, weight)
             np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
-            again, same, cost, _ = fork.py_maximize(t, w, weight)
+            again, same, cost, _ = fork.best_code(t, w, weight)
             np.testing.assert_array_equal(again, code)
             assert (same, cost) == (value, work)
         for p, code in zip(pick, some, strict=True):
-            assert problem.py_loss(t, code) == fork.py_loss(t, code) == losses[p]
+            assert problem.loss_of(t, code) == fork.loss_of(t, code) == losses[p]
             q = pick[0]
             move = terms.project(terms.indicator[t][q] - terms.indicator[t][p])
             plain = terms.indicator[t][q] - terms.indicator[t][p]
@@ -260,18 +260,18 @@ def test_what_is_not_allowed():
 
 def test_the_doors_check_what_comes_in(rng):
     _, problem, _ = make(rng, SQUARE, 4)
-    code = problem.py_truth(0)
+    code = problem.true_code(0)
     with pytest.raises(ValueError, match=r"labeling code of 3 entries, expected 4"):
-        problem.py_loss(0, code[:-1])
+        problem.loss_of(0, code[:-1])
     wrong = code.copy()
     wrong[1] = 3
     with pytest.raises(ValueError, match="block 0: label 3 at position 1, expected 0 to"):
-        problem.py_loss(0, wrong)
+        problem.loss_of(0, wrong)
     wrong = code.copy()
     wrong[-1] ^= 1 << 20
     with pytest.raises(ValueError, match=r"free term .* is not that of its labels"):
-        problem.py_loss(0, wrong)
+        problem.loss_of(0, wrong)
     with pytest.raises(ValueError, match="losses of a positive weight, found 0"):
-        problem.py_maximize(0, np.zeros(problem.n_weights), 0.0)
+        problem.best_code(0, np.zeros(problem.n_weights), 0.0)
     with pytest.raises(ValueError, match="weights, expected"):
         problem.recentre(np.zeros(problem.n_weights + 1))

@@ -16,8 +16,7 @@ from sstruct._oracles._label_cut import LabelCut
 from sstruct._oracles._label_forest import LabelForest
 from sstruct._oracles._label_relaxation import LabelRelaxation
 from sstruct._problems._decode import decode
-from sstruct._problems._label_marginals import label_marginals
-from sstruct._problems._multilabel import MultilabelProblem
+from sstruct._problems._multilabel import MultilabelProblem, label_marginals
 from sstruct._problems.node_arguments import join_views
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 from tests.reference import label_sets
@@ -147,7 +146,7 @@ def test_oracles_of_slack_rescaling_equal_enumeration(rng, kind, full, uniform):
     )
     assert problem.has_between == (kind == "enumeration")
     for i, allowed in enumerate(made.allowed):
-        truth = problem.py_truth(i).tolist()
+        truth = problem.true_code(i).tolist()
         losses = np.array([made.loss(i, y) for y in allowed])
         moves = np.array([made.phi(i, y) - made.phi(i, truth) for y in allowed])
         margins = 2.0 + moves @ made.w
@@ -261,10 +260,10 @@ def test_the_doors_check_what_comes_in():
     ):
         with pytest.raises(ValueError, match=f"block 0: .*{message}"):
             problem.py_scores(0, w, code([wrong]), 0.0)
-    for call in (lambda: problem.py_truth(0), lambda: problem.py_maximize(0, w, 1.0)):
+    for call in (lambda: problem.true_code(0), lambda: problem.best_code(0, w, 1.0)):
         with pytest.raises(ValueError, match="without labels has no truth"):
             call()
-    assert problem.py_maximize(0, w, 0.0)[0].tolist() == [0, 0, 0]
+    assert problem.best_code(0, w, 0.0)[0].tolist() == [0, 0, 0]
     with pytest.raises(ValueError, match="weights"):
         label_marginals(problem, w[1:])
     halves = MultilabelProblem(np.ones((2, 3)), None, HalfEnumeration(3, edges))

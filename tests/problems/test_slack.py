@@ -12,7 +12,9 @@ from sstruct._problems._chain import ChainProblem
 from sstruct._problems._enumerated import EnumeratedProblem
 from sstruct._problems._multiclass import MulticlassProblem
 from sstruct._problems._slack import SlackProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import join_views
+from tests.problems.flat import chain_problem
 from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
 from tests.problems.trees import FORESTS, make_trees
 
@@ -23,7 +25,7 @@ SEARCHES = ("angular", "bisecting", "binary")
 def rescaled(made, search="auto"):
     """The same parts under slack rescaling: phi(y) becomes L(y) (phi(y) - phi(truth))."""
     problem = SlackProblem(made.problem, search)
-    truths = [tuple(problem.py_truth(i).tolist()) for i in range(problem.n_blocks)]
+    truths = [tuple(problem.true_code(i).tolist()) for i in range(problem.n_blocks)]
 
     def phi(i, y):
         return made.loss(i, y) * (made.phi(i, y) - made.phi(i, truths[i]))
@@ -85,9 +87,9 @@ def test_what_has_no_direct_maximum(rng):
     assert not make_trees(rng, [-1, 0], loss="distance").problem.has_product
     assert not make_trees(rng, [-1, 0], "maps", loss="hamming").problem.has_product
     made = make_chains(rng, 3, (4, 2))
-    real = ChainProblem(**{**made.arguments, "cost": 0.3 * (1 - np.eye(3))})
-    unlabelled = ChainProblem(**{**made.arguments, "labels": None, "cost": None})
-    long = ChainProblem(np.zeros((300, 1)), [0], [300], 2, np.zeros(300))
+    real = chain_problem(**{**made.arguments, "cost": 0.3 * (1 - np.eye(3))})
+    unlabelled = chain_problem(**{**made.arguments, "labels": None, "cost": None})
+    long = ChainProblem(np.zeros((300, 1)), Chains([0], [300]), ChainModel(2), np.zeros(300))
     for problem in (real, unlabelled, long):
         assert not problem.has_product
     with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
@@ -101,7 +103,7 @@ def test_what_has_no_direct_maximum(rng):
 
 def points(made, i, w, margin):
     """h and g of every labelling of a block."""
-    truth = tuple(made.problem.py_truth(i).tolist())
+    truth = tuple(made.problem.true_code(i).tolist())
     h = [margin + (made.phi(i, y) - made.phi(i, truth)) @ w for y in made.allowed[i]]
     return np.array(h), np.array([made.loss(i, y) for y in made.allowed[i]])
 
@@ -229,7 +231,7 @@ def with_real_costs(rng, made):
         truth = arguments["labels"][start[i] : start[i] + length[i]]
         return arguments["loss_scale"][i] * cost[truth, y].sum()
 
-    problem = ChainProblem(**{**arguments, "cost": cost})
+    problem = chain_problem(**{**arguments, "cost": cost})
     return SimpleNamespace(**{**vars(made), "problem": problem, "loss": loss})
 
 

@@ -116,7 +116,7 @@ def test_sets_completed_from_halves_are_bounded(new_rng):
     search = SlackProblem(completed, "bisecting")
     w = rng.standard_normal(completed.n_weights)
     for i in range(n):
-        n_inexact += not completed.py_maximize(i, w)[3]
+        n_inexact += not completed.best_code(i, w)[3]
         best = exact.py_maximize_product(i, w)[1]
         _, value, bound, _, _ = search.py_search(i, w)
         assert value <= best * (1 + 1e-12)

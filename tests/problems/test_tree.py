@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from sstruct._problems._tree import TreeProblem, max_marginals
+from sstruct._problems.tree_arguments import TreeStates
+from tests.problems.flat import tree_problem
 from tests.problems.trees import FORESTS, make_trees
 
 
@@ -20,17 +22,18 @@ def test_maps_are_candidates_at_every_place(rng, n_types):
     labels = np.array([rng.integers(0, size, P) for size in sizes])
     labels[0, 2] = labels[1, 0] = -1
     for given in (labels, None):
-        options = dict(n_types=n_types, unit=[3.0, 2.0, 1.0], by_distance=True)
-        maps = TreeProblem(X, start, parents, given, shape=shape, **options)
-        listed = TreeProblem(X, start, parents, given, positions=positions, **options)
+        both = dict(X=X, start=start, parents=parents, labels=given, n_types=n_types,
+                    unit=[3.0, 2.0, 1.0], by_distance=True)  # fmt: skip
+        maps = tree_problem(shape=shape, **both)
+        listed = tree_problem(positions=positions, **both)
         for scale in (0.01, 1.0):
             w = scale * rng.standard_normal(maps.n_weights)
             edge = maps.model.views(w)["edge"][..., [0, 2]]
             maps.model.views(w)["edge"][..., [0, 2]] = np.abs(edge)
             for i in range(3):
                 weight = 0.0 if given is None else 1.0
-                code, value, *_ = maps.py_maximize(i, w, weight)
-                expected, best, *_ = listed.py_maximize(i, w, weight)
+                code, value, *_ = maps.best_code(i, w, weight)
+                expected, best, *_ = listed.best_code(i, w, weight)
                 assert value == pytest.approx(best, rel=1e-12)
                 np.testing.assert_array_equal(code, expected)
             if given is None:
@@ -58,7 +61,7 @@ def test_max_marginals_equal_enumeration(rng, parents, n_types, form, pairs):
 def test_distances_of_real_features(rng):
     trees = make_trees(rng, [-1, 0, 0, 1], "candidates", n_types=2, missing=0)
     X = rng.standard_normal(trees.arguments["X"].shape)
-    problem = TreeProblem(**{**trees.arguments, "X": X})
+    problem = tree_problem(**{**trees.arguments, "X": X})
     for i, allowed in enumerate(trees.allowed):
         for _ in range(30):
             a, b = (np.array(allowed[k], dtype=np.int32) for k in rng.integers(0, len(allowed), 2))
@@ -74,17 +77,17 @@ def test_a_part_that_rewards_distance_has_no_transform(rng):
     trees = make_trees(rng, [-1, 0], "maps", missing=0)
     trees.model.views(trees.w)["edge"][1, 2] = -1e-3
     with pytest.raises(ValueError, match="part 1: distance transforms want quadratic weights >= 0"):
-        trees.problem.py_maximize(0, trees.w)
+        trees.problem.best_code(0, trees.w)
 
 
 def test_a_problem_without_labels_only_decodes(rng):
     trees = make_trees(rng, [-1, 0], labelled=False)
     problem, y = trees.problem, np.zeros(2, dtype=np.int32)
-    problem.py_maximize(0, trees.w, 0.0)
+    problem.best_code(0, trees.w, 0.0)
     for call in (
-        lambda: problem.py_maximize(0, trees.w, 1.0),
-        lambda: problem.py_loss(0, y),
-        lambda: problem.py_truth(0),
+        lambda: problem.best_code(0, trees.w, 1.0),
+        lambda: problem.loss_of(0, y),
+        lambda: problem.true_code(0),
         lambda: problem.py_scores(0, trees.w, np.array([y, y]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
@@ -94,15 +97,14 @@ def test_a_problem_without_labels_only_decodes(rng):
 
 
 def test_the_doors_check_what_comes_in():
-    problem = TreeProblem(
-        np.ones((5, 2)), [[0, 2, 5]], [-1, 0], [[1, -1]], positions=np.zeros((5, 2))
-    )
-    assert problem.py_loss(0, np.array([1, -1], dtype=np.int32)) == 0
+    states = TreeStates([[0, 2, 5]], positions=np.zeros((5, 2)))
+    problem = TreeProblem(np.ones((5, 2)), states, [-1, 0], [[1, -1]])
+    assert problem.loss_of(0, np.array([1, -1], dtype=np.int32)) == 0
     for wrong in ([2, -1], [-1, -1], [0, 0], [0, 1]):
         with pytest.raises(ValueError, match=r"block 0: state .* of part . in a labeling code"):
-            problem.py_loss(0, np.array(wrong, dtype=np.int32))
+            problem.loss_of(0, np.array(wrong, dtype=np.int32))
     with pytest.raises(ValueError, match="code of 1 entries, expected 2"):
-        problem.py_loss(0, np.zeros(1, dtype=np.int32))
+        problem.loss_of(0, np.zeros(1, dtype=np.int32))
 
 
 @pytest.mark.parametrize(
@@ -139,8 +141,8 @@ def test_bad_arguments_are_refused(change, message):
         X=np.ones((6, 2)), start=[[0, 2, 6]], parents=[-1, 0], labels=[[0, 3]],
         positions=np.zeros((6, 2)), pair_scores=np.zeros(8), pair_start=[[0, 0]],
     )  # fmt: skip
-    TreeProblem(**arguments)
+    tree_problem(**arguments)
     if "shape" in change:
         arguments |= {"pair_scores": None, "pair_start": None}
     with pytest.raises(ValueError, match=message):
-        TreeProblem(**{**arguments, **change})
+        tree_problem(**{**arguments, **change})

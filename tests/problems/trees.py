@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from sstruct._problems._tree import TreeProblem
 from sstruct._problems.node_arguments import join_views
+from tests.problems.flat import tree_problem
 
 FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])
 
@@ -89,7 +89,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         size = np.array([len(t) for t in flat])
         arguments["pair_scores"] = np.concatenate(flat).astype(float)
         arguments["pair_start"] = (np.cumsum(size) - size).reshape(n_blocks, P)
-    problem = TreeProblem(**arguments)
+    problem = tree_problem(**arguments)
     model = problem.model
 
     def phi(i, y):

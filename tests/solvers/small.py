@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._problems._chain import ChainProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import join_views
 from sstruct._solvers._state import DualState
 from tests.reference import boxed_qp, brute_force
@@ -37,13 +38,10 @@ class Small:
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
             np.vstack(X),
-            offsets[:-1],
-            lengths,
-            K,
+            Chains(offsets[:-1], lengths),
+            ChainModel(K, boundaries=terms, transitions=terms),
             np.concatenate(y),
             loss_scale=1 / lengths,
-            boundaries=terms,
-            transitions=terms,
         )
         self.problem.batch_size = batch
         self.bounds = make_bounds(rng, box, self.terms[0].phi.shape[1])

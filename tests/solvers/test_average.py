@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._problems._crew import Crew
-from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers._average import PassAverage
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._steps import StepKind
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
@@ -142,9 +142,10 @@ def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blo
     assert state.average() is None
     references = [Reference(small)]
     for number in (1, 2):
-        exact_pass(state, crew, StepKind.FW, Sampling.PERMUTATION, False, number, 10, LATER)
+        plan = PassPlan(StepKind.FW, Sampling.PERMUTATION, number, 10, LATER)
+        exact_pass(state, crew, plan, False)
         references = followed(references, state, exact=True)
-        approximate_pass(state, StepKind.FW, True, number, 10, LATER)
+        approximate_pass(state, plan, True)
         references = followed(references, state, exact=False)
 
 

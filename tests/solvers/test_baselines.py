@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
 from sstruct._problems._enumerated import EnumeratedProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import join_views, padded_bounds
 from sstruct._solvers import cutting_plane, solver
 from sstruct._solvers._batch_pass import Plane
@@ -56,9 +57,12 @@ class Case:
         self.d = self.terms[0].phi.shape[1]
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
-            np.vstack(self.X), offsets[:-1], lengths, K, np.concatenate(self.y),
+            np.vstack(self.X),
+            Chains(offsets[:-1], lengths),
+            ChainModel(K),
+            np.concatenate(self.y),
             loss_scale=1 / lengths,
-        )  # fmt: skip
+        )
 
     def public(self, w):
         """The weights in the order of the enumerated phi."""
@@ -79,7 +83,7 @@ class Case:
         return psi, sum(q * block.loss[k] for q, block, k in zip(self.q, self.terms, at))
 
     def answer(self, i, w):
-        return self.problem.py_maximize(i, self.problem.padded_weights(w))[0].tolist()
+        return self.problem.best_code(i, self.problem.padded_weights(w))[0].tolist()
 
 
 def boxes(rng, d):
@@ -415,7 +419,10 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     n, length, n_labels = 32, 3000, 200
     labels = rng.integers(0, n_labels, length)
     problem = ChainProblem(
-        rng.standard_normal((length, 20)), np.zeros(n), np.full(n, length), n_labels, labels
+        rng.standard_normal((length, 20)),
+        Chains(np.zeros(n), np.full(n, length)),
+        ChainModel(n_labels),
+        labels,
     )
     q = np.full(n, 1 / n)
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._sampling import SumTree
 from sstruct._solvers._snapshot import snapshot
@@ -218,18 +220,24 @@ def test_blocks_without_gap_are_not_drawn(rng):
     n, K = 10, 3
     X = rng.standard_normal((n, 2)) * (np.arange(n) < 3)[:, np.newaxis]
     problem = ChainProblem(
-        X, np.arange(n), np.ones(n, dtype=np.int64), K, rng.integers(0, K, n),
-        loss_scale=(np.arange(n) < 3).astype(float), bias=False, boundaries=False,
-        transitions=False,
-    )  # fmt: skip
+        X,
+        Chains(np.arange(n), np.ones(n, dtype=np.int64)),
+        ChainModel(K, False, False, False),
+        rng.integers(0, K, n),
+        loss_scale=(np.arange(n) < 3).astype(float),
+    )
     q = np.full(n, 1 / n)
     for sampling in (Sampling.GAP, Sampling.UNIFORM):
         state = DualState(problem, 0.1, q, 0, draw=True)
         crew = Crew(problem, 1)
-        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, 1, 10, LATER)
+        exact_pass(
+            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
+        )
         assert (stamps(state) == 1).all()
         for number in range(2, 8):
-            exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, number, 100, LATER)
+            exact_pass(
+                state, crew, PassPlan(StepKind.PAIRWISE, sampling, number, 100, LATER), False
+            )
         if sampling == Sampling.GAP:
             assert (stamps(state)[3:] == 1).all()
             assert (stamps(state)[:3] > 1).all()
@@ -293,7 +301,9 @@ def test_the_cache_is_asked_by_the_criterion_of_the_paper(rng, kind, box):
         hits = (cached >= enough) & (cached > 1e-12)
         assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "a tie says nothing"
         calls = state.n_oracle_calls
-        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, True, number, 100, LATER)
+        exact_pass(
+            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True
+        )
         assert state.n_oracle_calls - calls == n - hits.sum()
         # A call tells the gap; a hit leaves the estimate as it was.
         expected = gaps if number == 1 else np.where(hits, seen, gaps)

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
 from sstruct._problems._chain import ChainProblem
-from sstruct._problems._chain_factors import chain_factors
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._solvers import gdmm
 from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers._gdmm_chain import ChainFactors
@@ -100,15 +100,10 @@ def problem_of(rng, masked, K=4):
         mask[labels[:-1], labels[1:]] = True
     problem = ChainProblem(
         sparse.csr_matrix(X) if rng.random() < 0.5 else X,
-        np.r_[0, np.cumsum(lengths)[:-1]],
-        lengths,
-        K,
+        Chains(np.r_[0, np.cumsum(lengths)[:-1]], lengths),
+        ChainModel(K, rng.random() < 0.5, rng.random() < 0.5, rng.random() < 0.8, mask),
         labels,
         loss_scale=1 / lengths,
-        bias=rng.random() < 0.5,
-        boundaries=rng.random() < 0.5,
-        transitions=rng.random() < 0.8,
-        edge_mask=mask,
     )
     weight = rng.uniform(0.1, 1, len(lengths))
     return problem, 10 ** rng.uniform(-3, 0), weight / weight.sum()
@@ -118,8 +113,8 @@ def hinge_losses(problem, w):
     """H_i(w) of each block, by the oracle."""
     out = np.empty(problem.n_blocks)
     for i in range(problem.n_blocks):
-        _, value, _, _ = problem.py_maximize(i, w)
-        out[i] = value - problem.py_scores(i, None, [problem.py_truth(i)])[0]
+        _, value, _, _ = problem.best_code(i, w)
+        out[i] = value - problem.py_scores(i, None, [problem.true_code(i)])[0]
     return out
 
 
@@ -135,7 +130,7 @@ def hinge_losses(problem, w):
 def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, key):
     rng = new_rng(key)
     problem, lam, weight = problem_of(rng, masked)
-    factors = ChainFactors(chain_factors(problem), lam, weight, rho, 2, key)
+    factors = ChainFactors(problem, lam, weight, rho, 2, key)
     for k in range(n_passes):
         order = rng.permutation(problem.n_blocks).astype(np.intp)
         factors.run(order, k % 2 == 0, parts, step, np.inf)
@@ -167,7 +162,7 @@ def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, **own):
     kept = training_of(ChainSSVM(lam=lam), *sequences, None)
     problem = kept["problem"]
     options = Options(tol=tol, max_iter=max_iter)
-    return gdmm.GDMM(problem, chain_factors(problem), lam, kept["block_weight"], options, **own)
+    return gdmm.GDMM(problem, lam, kept["block_weight"], options, **own)
 
 
 def test_the_certificate_is_that_of_the_weights(sequences):
@@ -218,7 +213,7 @@ def test_with_few_transitions_every_check_has_the_exact_primal():
     kept = training_of(ChainSSVM(lam=1.0, classes=range(310)), X, y, None)
     problem, weight = kept["problem"], kept["block_weight"]
     options = Options(tol=0.0, max_iter=4, certificate_every=2)
-    solution = gdmm.GDMM(problem, chain_factors(problem), 1.0, weight, options).solve()
+    solution = gdmm.GDMM(problem, 1.0, weight, options).solve()
     assert problem.n_labels > gdmm.MOST_EXACT_LABELS
     history = solution.history
     np.testing.assert_array_equal(np.isfinite(history["primal"]), [False, True, False, True])
@@ -239,7 +234,7 @@ def test_weights_of_transitions_hold_no_dust():
 def long_chains(n_chains):
     X, y = make_sequences(n_samples=n_chains, min_length=400, max_length=400, random_state=0)
     kept = training_of(ChainSSVM(lam=0.1), X, y, None)
-    return ChainFactors(chain_factors(kept["problem"]), 0.1, kept["block_weight"], 1.0, 3, 0)
+    return ChainFactors(kept["problem"], 0.1, kept["block_weight"], 1.0, 3, 0)
 
 
 @pytest.mark.parametrize("search", [True, False])

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sstruct._solvers._gdmm_chain import py_simplex_minimum
 from sstruct._solvers._gdmm_label_bounds import outcome_steps
-from sstruct._solvers._gdmm_simplex import minimum
 
 
 def projected(c, Q, C):
@@ -30,7 +30,7 @@ def projected(c, Q, C):
 )
 def test_the_program_of_a_factor(c, Q, C):
     c = np.array(c)
-    a, b = minimum(c, Q, C)
+    a, b = py_simplex_minimum(c, Q, C)
     expected, multiplier = projected(c, Q, C)
     scale = np.abs(c).max() / Q + C
     np.testing.assert_allclose(a, expected, atol=1e-10 * scale)
@@ -49,7 +49,7 @@ def test_the_program_of_a_factor(c, Q, C):
 
 @given(st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6))
 def test_without_curvature_everything_goes_to_the_largest(c):
-    a, b = minimum(np.array(c), 0.0, 2.0)
+    a, b = py_simplex_minimum(np.array(c), 0.0, 2.0)
     assert b == max(c)
     expected = np.zeros(len(c))
     if np.argmax(c) > 0:
@@ -59,7 +59,7 @@ def test_without_curvature_everything_goes_to_the_largest(c):
 
 def test_the_program_next_to_its_rounding():
     # Q C is lost beside c: still on the simplex.
-    a, _ = minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
+    a, _ = py_simplex_minimum(np.array([1e8, 1e8 + 1e-7, -1e8]), 1e-12, 1e-3)
     assert a[0] == -a[1:].sum()
     assert 0 <= a[0] <= 1e-3 * (1 + 1e-12)
 

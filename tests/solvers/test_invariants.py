@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._crew import Crew
+from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct._problems.node_arguments import join_views
-from sstruct._solvers import _exact_pass, _full_pass
-from sstruct._solvers._approximate_pass import approximate_pass
+from sstruct._solvers import _approximate_pass, _exact_pass, _full_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
 from sstruct._solvers._clock import seconds
-from sstruct._solvers._exact_pass import Sampling
 from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import STEPS
 from tests.reference import brute_force
@@ -27,8 +27,13 @@ POLICIES = [
 
 def exact_pass(state, kind, permute, number, keep, deadline, cache=False):
     sampling = Sampling.PERMUTATION if permute else Sampling.UNIFORM
-    crew = Crew(state.problem)
-    return _exact_pass.exact_pass(state, crew, kind, sampling, cache, number, keep, deadline)
+    plan = PassPlan(kind, sampling, number, keep, deadline)
+    return _exact_pass.exact_pass(state, Crew(state.problem), plan, cache)
+
+
+def approximate_pass(state, kind, all_blocks, number, keep, deadline):
+    plan = PassPlan(kind, Sampling.PERMUTATION, number, keep, deadline)
+    return _approximate_pass.approximate_pass(state, plan, all_blocks)
 
 
 def full_pass(problem, w, q):
@@ -48,7 +53,11 @@ class Fit:
         self.terms = brute_force.blocks(X, y, model, "hamming", weights)
         offsets = np.r_[0, np.cumsum(lengths)]
         self.problem = ChainProblem(
-            np.vstack(X), offsets[:-1], lengths, K, np.concatenate(y), loss_scale=1 / lengths
+            np.vstack(X),
+            Chains(offsets[:-1], lengths),
+            ChainModel(K),
+            np.concatenate(y),
+            loss_scale=1 / lengths,
         )
         self.problem.batch_size = batch
         self.state = DualState(self.problem, lam, self.q, seed)
@@ -287,8 +296,9 @@ def test_growing_and_dropping_never_loses_weight(rng):
 @pytest.mark.parametrize("step", STEPS)
 def test_features_of_any_scale(rng, step, scale):
     X, lengths = rng.standard_normal((6, 2)) * scale, [1, 2, 3]
-    problem = ChainProblem(X, [0, 1, 3], lengths, 2, [0, 1, 1, 0, 0, 1], transitions=False,
-                           boundaries=False, bias=False)  # fmt: skip
+    problem = ChainProblem(
+        X, Chains([0, 1, 3], lengths), ChainModel(2, False, False, False), [0, 1, 1, 0, 0, 1]
+    )
     q = np.full(3, 1 / 3)
     state = DualState(problem, 0.1, q, 0)
     dual = 0.0
@@ -310,7 +320,7 @@ def test_features_of_any_scale(rng, step, scale):
 def test_infinite_distances_are_refused(rng, step):
     # They made weights NaN, and a loop without end.
     X = rng.standard_normal((6, 2)) * 1e200
-    problem = ChainProblem(X, [0, 1, 3], [1, 2, 3], 3, [0, 1, 1, 2, 0, 1])
+    problem = ChainProblem(X, Chains([0, 1, 3], [1, 2, 3]), ChainModel(3), [0, 1, 1, 2, 0, 1])
     state = DualState(problem, 0.1, np.full(3, 1 / 3), 0)
     with pytest.raises(ValueError, match=r"block \d: two labelings are .* scale the features"):
         exact_pass(state, STEPS[step], True, 1, 10, LATER)
@@ -335,7 +345,10 @@ def test_a_signal_does_not_wait_for_the_last_oracle_of_a_batch(rng):
     n, length, n_labels = 32, 3000, 200
     labels = rng.integers(0, n_labels, length)
     problem = ChainProblem(
-        rng.standard_normal((length, 20)), np.zeros(n), np.full(n, length), n_labels, labels
+        rng.standard_normal((length, 20)),
+        Chains(np.zeros(n), np.full(n, length)),
+        ChainModel(n_labels),
+        labels,
     )
     problem.batch_size = n
     state = DualState(problem, 0.1, np.full(n, 1 / n), 0)

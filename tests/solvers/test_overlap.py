@@ -10,7 +10,8 @@ from sstruct import StructuredSVM
 from sstruct._problems._callable import CallableProblem
 from sstruct._problems._crew import Crew
 from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
 from tests.estimators.choices import Choice, Fails, Trouble, make_choices, terms
@@ -42,7 +43,11 @@ def test_the_dual_never_falls_and_weights_stay_those_of_the_working_sets(
     for number in range(1, 5):
         work = state.work
         assert exact_pass(
-            state, crew, step, Sampling.PERMUTATION, cache, number, 10, np.inf, None, meanwhile
+            state,
+            crew,
+            PassPlan(step, Sampling.PERMUTATION, number, 10, np.inf),
+            cache,
+            meanwhile=meanwhile,
         )
         spent.append(state.work - work)
         assert state.dual >= dual - 1e-13
@@ -64,9 +69,12 @@ def test_it_does_something(rng):
         state, crew = DualState(problem, LAM, np.full(40, 1 / 40), 0), Crew(problem)
         for number in range(1, 4):
             exact_pass(
-                state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, np.inf,
-                None, meanwhile,
-            )  # fmt: skip
+                state,
+                crew,
+                PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, np.inf),
+                False,
+                meanwhile=meanwhile,
+            )
         assert state.n_oracle_calls == 120
         duals.append(state.dual)
     assert duals[1] > duals[0]
@@ -78,9 +86,13 @@ def test_all_blocks_at_once_leave_no_time(rng):
     state = DualState(problem, LAM, np.full(20, 1 / 20), 0)
     with pytest.raises(ValueError, match="nothing to do meanwhile"):
         exact_pass(
-            state, Crew(problem), StepKind.FW, Sampling.PERMUTATION, False, 1, 10, np.inf,
-            np.zeros(problem.n_weights), 1.0,
-        )  # fmt: skip
+            state,
+            Crew(problem),
+            PassPlan(StepKind.FW, Sampling.PERMUTATION, 1, 10, np.inf),
+            False,
+            np.zeros(problem.n_weights),
+            1.0,
+        )
 
 
 @pytest.mark.parametrize("options", [{}, {"step": "fw", "cache": True}, {"average": True}])

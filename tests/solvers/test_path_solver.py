@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from sstruct._problems._crew import Crew
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._rescale import (
     direction,
     keep_dual_weights,
@@ -25,7 +26,9 @@ LATER = math.inf
 def after_passes(small, n=3, **keywords):
     state, crew = small.state(**keywords), Crew(small.problem, 1)
     for number in range(1, n + 1):
-        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER)
+        exact_pass(
+            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER), False
+        )
     return state, crew
 
 
@@ -89,7 +92,11 @@ def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
         weights = small.flat(at)
         true = small.primal(weights) - 0.5 * small.lam * weights @ weights
         assert exact_pass(
-            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, LATER, at
+            state,
+            crew,
+            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER),
+            False,
+            at,
         )
         assert state.estimated_gap + linear - at @ z == pytest.approx(true, rel=1e-9, abs=1e-14)
         assert state.exact
@@ -102,10 +109,14 @@ def test_at_one_vector_is_each_block_once(rng, sampling):
     small = Small(rng)
     state, crew = after_passes(small, draw=True)
     with pytest.raises(ValueError, match="visits each of them once"):
-        exact_pass(state, crew, StepKind.PAIRWISE, sampling, False, 1, 10, LATER, state.w)
+        exact_pass(state, crew, PassPlan(StepKind.PAIRWISE, sampling, 1, 10, LATER), False, state.w)
     with pytest.raises(ValueError, match="3 weights, expected"):
         exact_pass(
-            state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, 1, 10, LATER, np.zeros(3)
+            state,
+            crew,
+            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER),
+            False,
+            np.zeros(3),
         )
 
 

@@ -7,7 +7,8 @@ import pytest
 
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._problems._crew import Crew
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
 from sstruct._solvers.warm_start import rescaled
@@ -20,7 +21,12 @@ def after_some_passes(small):
     state = small.state()
     crew = Crew(small.problem)
     for number in range(1, 4):
-        exact_pass(state, crew, StepKind.PAIRWISE, Sampling.PERMUTATION, False, number, 10, np.inf)
+        exact_pass(
+            state,
+            crew,
+            PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, np.inf),
+            False,
+        )
     state.rebuild()
     return state, {"lam": small.lam, "block_weight": small.q, **state.export()}
 

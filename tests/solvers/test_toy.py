@@ -8,7 +8,8 @@ import pytest
 
 from sstruct._problems._crew import Crew
 from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._exact_pass import Sampling, exact_pass
+from sstruct._solvers._approximate_pass import PassPlan, Sampling
+from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers._steps import StepKind
 from sstruct._solvers.frank_wolfe import FrankWolfe, Options
@@ -56,10 +57,10 @@ def test_gap_of_the_hard_block_after_t_steps():
     state = DualState(problem, data.lam, data.block_weight, 0)
     crew = Crew(problem)
     for t in range(1, K + 1):
-        exact_pass(state, crew, StepKind.FW, Sampling.PERMUTATION, False, t, 0, math.inf)
+        exact_pass(state, crew, PassPlan(StepKind.FW, Sampling.PERMUTATION, t, 0, math.inf), False)
         np.testing.assert_allclose(state.export()["alpha"][-t:], 1 / t, rtol=1e-12)
         assert state.dual == pytest.approx(1 - 1 / (4 * t), rel=1e-12)
-        _, value, _, _ = problem.py_maximize(0, state.w)
+        _, value, _, _ = problem.best_code(0, state.w)
         gap = 0.5 * squared_norm(state.w) + value - state.dual
         # The paper's bound; at t = K every vertex is reached and nothing is left.
         assert gap == pytest.approx(1 / (2 * t) if t < K else 0, abs=1e-12)

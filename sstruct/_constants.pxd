@@ -1,0 +1,14 @@
+# Constants that several compiled files go by. Header only.
+
+cdef extern from *:
+    """
+    /* Of the size of the terms of a sum: what is less is rounding. */
+    #define SSTRUCT_ROUNDING 1e-12
+    /* Work of one vectorized multiply-add over labels, in scalar ones (measured with AVX-512). */
+    #define SSTRUCT_VECTOR_WORK (1.0 / 24)
+    /* Work of a cut for each node and edge: as measured for superpixel graphs. */
+    #define SSTRUCT_CUT_WORK 50.0
+    """
+    const double ROUNDING "SSTRUCT_ROUNDING"
+    const double VECTOR_WORK "SSTRUCT_VECTOR_WORK"
+    const double CUT_WORK "SSTRUCT_CUT_WORK"

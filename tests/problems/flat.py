@@ -1,0 +1,31 @@
+"""Problems from arguments by name, one dict for all of them: what tests change one at a time."""
+
+from dataclasses import fields
+
+from sstruct._problems._chain import ChainProblem
+from sstruct._problems._graph import GraphProblem
+from sstruct._problems._tree import TreeProblem
+from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._problems.graph_arguments import GraphRanges
+from sstruct._problems.tree_arguments import TreeStates
+
+
+def chain_problem(**arguments):
+    return ChainProblem(**with_records(arguments, chains=Chains, model=ChainModel))
+
+
+def graph_problem(**arguments):
+    return GraphProblem(**with_records(arguments, graphs=GraphRanges))
+
+
+def tree_problem(**arguments):
+    return TreeProblem(**with_records(arguments, states=TreeStates))
+
+
+def with_records(arguments, **records):
+    """Put the arguments that are fields of records, by their names, into these."""
+    out = dict(arguments)
+    for name, record in records.items():
+        names = [field.name for field in fields(record) if field.name in arguments]
+        out[name] = record(**{key: out.pop(key) for key in names})
+    return out
