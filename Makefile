@@ -2,38 +2,50 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
-COMPILED = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
+PIP = $(BIN)/python -m pip install -q --disable-pip-version-check
+SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help build demo test test-fast test-debug lint bench doc annotate clean
+.PHONY: help build ext demo test test-fast test-debug lint bench doc wheel annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
 	@echo "make test       all tests (PYTEST_ARGS=... in place of -n 2); test-fast leaves out the slow ones"
 	@echo "make test-debug the tests on a build with bounds checks"
-	@echo "make build      compile in place;  make annotate PYX=path  shows what Cython made of one file"
-	@echo "make lint doc bench clean"
+	@echo "make build      compile what has changed, in place;  make ext PYX=path  one file alone"
+	@echo "make annotate PYX=path  shows what Cython made of one file"
+	@echo "make lint doc bench wheel clean"
 
 build: $(VENV)/.built
 
-# Requirements change seldom, sources often: two stamps.
+# Compiling and downloading go on side by side: one waits for the processor, one for the network.
+# Python compiles what is imported; all of scipy beforehand takes longer than the demo.
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -q --upgrade pip
-	$(BIN)/python -m pip install -q "setuptools>=77" "Cython>=3.1"
+	$(PIP) --no-compile "setuptools>=77" "Cython>=3.1"
+	$(PIP) --no-compile --no-build-isolation -e ".[plot]"
+	touch $@ $(VENV)/.built
+
+# What an interrupted build has finished is not built again.
+$(VENV)/.built: $(VENV)/.installed setup.py $(SOURCES)
+	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
-$(VENV)/.built: $(VENV)/.installed setup.py $(COMPILED)
-	$(BIN)/python -m pip install -q --no-build-isolation -e ".[test,lint]"
+# Extras, each installed when the first target asks for it.
+$(VENV)/.%: $(VENV)/.built
+	$(PIP) --no-build-isolation -e ".[$*]"
 	touch $@
+
+ext: $(VENV)/.installed
+	SSTRUCT_PYX=$(PYX) $(BIN)/python setup.py -q build_ext --inplace
 
 demo: build
 	$(BIN)/python examples/demo.py
 
-test: build
+test: $(VENV)/.test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-fast: build
+test-fast: $(VENV)/.test
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
 
 # A debug build is installed, not editable, so that the two builds never mix.
@@ -43,20 +55,21 @@ test-debug:
 	SSTRUCT_DEBUG=1 .venv-debug/bin/python -m pip install -q ".[test]"
 	cd tests && ../.venv-debug/bin/python -P -m pytest -m "not slow" --rootdir=.. -c ../pyproject.toml . $(PYTEST_ARGS)
 
-lint: $(VENV)/.built
+lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sstruct
 
-bench: build
-	$(BIN)/python -m pip install -q -e ".[benchmarks]" --no-build-isolation
+bench: $(VENV)/.benchmarks
 	$(BIN)/python benchmarks/chain_convergence.py
 
-doc: build
-	$(BIN)/python -m pip install -q --no-build-isolation -e ".[docs]"
+doc: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
 
-annotate: build
+wheel: $(VENV)/.installed
+	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
+
+annotate: $(VENV)/.installed
 	$(BIN)/cython -a -3 $(PYX)
 
 clean:

@@ -1,16 +1,21 @@
 """Build the Cython extensions; everything else is declared in pyproject.toml.
 
-Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks, in a tree of its own.
+Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks, in a tree of its own;
+``SSTRUCT_PYX=path`` builds that one file alone.
 """
 
 import os
+import re
 import sys
+from functools import cache
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 
+HERE = Path(__file__).parent
 DEBUG = os.environ.get("SSTRUCT_DEBUG", "0") not in ("", "0")
+ONLY = os.environ.get("SSTRUCT_PYX")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -22,31 +27,62 @@ DIRECTIVES = {
     "freethreading_compatible": True,
 }
 
-# Neither flag changes a value: errno and floating-point traps are not read anywhere,
-# and compilers vectorize comparisons only without them. No -march, no -ffast-math:
-# the hot kernels choose their instruction set at run time (sstruct/_kernels.h).
-COMPILE_ARGS = (
-    ["/O2"] if sys.platform == "win32" else ["-O3", "-fno-math-errno", "-fno-trapping-math"]
-)
+# What every module needs of Cython (memoryviews, functions) is compiled once, in here: 61 % of
+# the C otherwise.
+SHARED = "sstruct._cyutility"
+
+# Loops over labels, nodes and edges gain from -O3; packing and bookkeeping only wait longer for
+# the compiler. The kernels' sums have other bits at -O2, wherever they are inlined.
+HOT = ("sstruct/_oracles", "sstruct/_solvers")
+KERNELS = HERE / "sstruct/_kernels.h"
+
+
+def compile_args(hot):
+    """Compiler flags for one source.
+
+    The two -fno flags change no value: errno and floating-point traps are not read anywhere, and
+    compilers vectorize comparisons only without them. No -march, no -ffast-math: the hot kernels
+    choose their instruction set at run time (_kernels.h). -g0: Python's own flags bring -g, which
+    takes as long as the code itself.
+    """
+    if sys.platform == "win32":
+        return ["/O2"]
+    level = "-O3" if hot else "-O2"
+    return [level, "-g" if DEBUG else "-g0", "-fno-math-errno", "-fno-trapping-math"]
+
+
+@cache
+def headers(path):
+    """Headers of the package that a source or header includes, also by what it cimports."""
+    found, text = set(), path.read_text()
+    for name in re.findall(r'(?:cdef extern from|#include) "(.+)"', text):
+        header = next(p / name for p in (path.parent, HERE / "sstruct") if (p / name).exists())
+        found |= {header, *headers(header)}
+    cimports = re.findall(r"^ *from (sstruct\S+) cimport", text, re.MULTILINE)
+    declarations = [(HERE / name.replace(".", "/")).with_suffix(".pxd") for name in cimports]
+    for declaration in {path.with_suffix(".pxd"), *declarations} - {path}:
+        if declaration.exists():
+            found |= headers(declaration)
+    return frozenset(found)
+
+
+def extension(source, depends=()):
+    """The extension of one source of the package."""
+    return Extension(
+        source.rpartition(".")[0].replace("/", "."),
+        [source],
+        include_dirs=["sstruct"],
+        depends=sorted(path.relative_to(HERE).as_posix() for path in depends),
+        extra_compile_args=compile_args(source.startswith(HOT) or KERNELS in depends),
+        extra_link_args=["-Wl,--strip-all"] if sys.platform == "linux" and not DEBUG else [],
+    )
 
 
 def extensions():
-    """One extension for each .pyx, found by walking the package."""
-    here = Path(__file__).parent
-    for path in sorted((here / "sstruct").rglob("*.pyx")):
-        relative = path.relative_to(here)
-        yield Extension(
-            ".".join(relative.with_suffix("").parts),
-            [str(relative)],
-            include_dirs=["sstruct"],
-            depends=[
-                "sstruct/_kernels.h",
-                "sstruct/_wide_kernels.h",
-                "sstruct/_clock.h",
-                *sorted(str(header.relative_to(here)) for header in path.parent.glob("*.h")),
-            ],
-            extra_compile_args=COMPILE_ARGS,
-        )
+    """One extension for each .pyx, found by walking the package, and what they share."""
+    paths = [HERE / ONLY] if ONLY else sorted((HERE / "sstruct").rglob("*.pyx"))
+    modules = [extension(p.relative_to(HERE).as_posix(), headers(p)) for p in paths]
+    return [*modules, extension(SHARED.replace(".", "/") + ".c")]
 
 
 # Apart from the others': what is newer than its sources is not built again, and a plain
@@ -57,8 +93,9 @@ BUILD = {"build": {"build_base": "build/debug"}} if DEBUG else {}
 if __name__ == "__main__":
     setup(
         ext_modules=cythonize(
-            list(extensions()),
+            extensions(),
             compiler_directives=DIRECTIVES,
+            shared_utility_qualified_name=SHARED,
             nthreads=os.cpu_count(),
             build_dir="build/debug/cython" if DEBUG else "build/cython",
         ),
