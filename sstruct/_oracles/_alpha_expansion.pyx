@@ -22,8 +22,9 @@ from libc.stdint cimport int32_t, uint64_t
 from libc.stdlib cimport free
 
 from sstruct._constants cimport ROUNDING
+from sstruct._memory cimport grow
 from sstruct._oracles._graph_costs cimport edge_cost, edge_table, labelling_cost
-from sstruct._oracles._graph_workspace cimport grow, set_flow
+from sstruct._oracles._graph_workspace cimport set_flow
 from sstruct._oracles._splitmix cimport next_random
 
 # Of the flow through a node or the capacity of an arc: what is left below is rounding.

@@ -11,8 +11,9 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
+from sstruct._memory cimport grow
 from sstruct._oracles._graph_costs cimport edge_table, labelling_cost
-from sstruct._oracles._graph_workspace cimport grow, list_arcs
+from sstruct._oracles._graph_workspace cimport list_arcs
 
 
 cdef class Forest:

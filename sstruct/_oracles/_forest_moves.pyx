@@ -13,8 +13,9 @@ from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from sstruct._constants cimport ROUNDING
+from sstruct._memory cimport grow
 from sstruct._oracles._graph_costs cimport edge_cost, labelling_cost
-from sstruct._oracles._graph_workspace cimport grow, list_arcs
+from sstruct._oracles._graph_workspace cimport list_arcs
 from sstruct._oracles._splitmix cimport next_random
 
 # So many moves in a row without a gain end the search, and so many end it anyway.

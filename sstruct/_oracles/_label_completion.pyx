@@ -21,7 +21,7 @@ from libc.stdlib cimport free
 import numpy as np
 
 from sstruct._constants cimport ROUNDING
-from sstruct._oracles._graph_workspace cimport grow
+from sstruct._memory cimport grow
 from sstruct._oracles._label_codes cimport relaxed_code_size
 from sstruct._oracles._relaxed_labels cimport load_problem
 

@@ -14,8 +14,9 @@ from libc.stdlib cimport free
 
 import numpy as np
 
+from sstruct._memory cimport grow
 from sstruct._oracles._graph_costs cimport GraphCosts
-from sstruct._oracles._graph_workspace cimport grow, set_flow
+from sstruct._oracles._graph_workspace cimport set_flow
 
 
 cdef class PartialOptimality:

@@ -29,8 +29,9 @@ from libc.stdlib cimport free
 import numpy as np
 
 from sstruct._constants cimport ROUNDING
+from sstruct._memory cimport grow
 from sstruct._oracles._graph_costs cimport GraphCosts
-from sstruct._oracles._graph_workspace cimport grow, list_arcs
+from sstruct._oracles._graph_workspace cimport list_arcs
 from sstruct._oracles._label_codes cimport relaxed_code_size, twice_both
 
 cdef enum: OPEN = -1            # in a code: not fixed yet

@@ -32,7 +32,7 @@ from libc.string cimport memcmp, memcpy
 import numpy as np
 
 from sstruct._constants cimport ROUNDING
-from sstruct._oracles._graph_workspace cimport grow
+from sstruct._memory cimport grow
 from sstruct._oracles._label_codes cimport twice_both
 from sstruct._oracles._relaxed_labels cimport load_problem
 

@@ -12,7 +12,9 @@
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+
+from sstruct._memory cimport grow
 
 import operator
 import sys
@@ -154,18 +156,10 @@ cdef class ChainRanking:
     cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
         """Put the best prefix of every node before on the front of a node."""
         cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
-        cdef void* memory[2]
         if (at + 1) * K > self.front_room:
             room = 2 * (at + 4) * K
-            memory[0] = realloc(self.front_value, room * sizeof(double))
-            if memory[0] != NULL:
-                self.front_value = <double*> memory[0]
-            memory[1] = realloc(self.front_prefix, room * sizeof(Py_ssize_t))
-            if memory[1] != NULL:
-                self.front_prefix = <Py_ssize_t*> memory[1]
-            if memory[0] == NULL or memory[1] == NULL:
-                with gil:
-                    raise MemoryError("no memory left for the labellings")
+            grow(<void**> &self.front_value, room, sizeof(double))
+            grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
             self.front_room = room
         self.n_fronts += 1
         self.front[node] = at
@@ -180,16 +174,9 @@ cdef class ChainRanking:
         return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
-        cdef Py_ssize_t room
-        cdef void* memory
         if self.n_prefixes == self.prefix_room:
-            room = 2 * self.prefix_room + 64
-            memory = realloc(self.prefixes, room * sizeof(Prefix))
-            if memory == NULL:
-                with gil:
-                    raise MemoryError("no memory left for the labellings")
-            self.prefixes = <Prefix*> memory
-            self.prefix_room = room
+            grow(<void**> &self.prefixes, 2 * self.prefix_room + 64, sizeof(Prefix))
+            self.prefix_room = 2 * self.prefix_room + 64
         self.n_prefixes += 1
         self.prefixes[self.n_prefixes - 1].before = -1
         self.prefixes[self.n_prefixes - 1].next = -1

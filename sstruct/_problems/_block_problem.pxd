@@ -19,9 +19,11 @@ cdef class BlockProblem:
     cdef readonly double oracle_work, product_work
     cdef readonly bint bounded, has_product, has_between, keeps_planes
     cdef readonly Py_ssize_t ahead_size
+    cdef bint has_labels
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
+    cdef int need_labels(self) except -1 nogil
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil
     cdef int maximize(
         self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,

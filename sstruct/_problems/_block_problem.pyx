@@ -54,6 +54,13 @@ cdef class BlockProblem:
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a block that is visited soon; where that does not pay, nothing."""
 
+    cdef int need_labels(self) except -1 nogil:
+        """For problems that may have no labels, `has_labels`: raise where there are none."""
+        if not self.has_labels:
+            with gil:
+                raise ValueError("a problem without labels has no truth and no loss")
+        return 0
+
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         """Write the code of the true labeling."""
         with gil:

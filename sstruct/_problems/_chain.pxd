@@ -23,7 +23,7 @@ cdef class ChainProblem(BlockProblem):
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, boundaries, transitions
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
-    cdef bint has_labels, masked
+    cdef bint masked
     # Scratch of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
     cdef int32_t[::1] origin, place, label, where, where_edge
@@ -33,7 +33,6 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
-    cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef int _accumulated_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,

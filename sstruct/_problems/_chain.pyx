@@ -124,12 +124,6 @@ cdef class ChainProblem(BlockProblem):
         memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
         return 0
 
-    cdef int need_labels(self) except -1 nogil:
-        if not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no truth and no loss")
-        return 0
-
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP

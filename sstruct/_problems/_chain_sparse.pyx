@@ -173,10 +173,5 @@ cdef object _decode(
     decoding.loss_weight, decoding.hinge = 0, NULL
     if hinges is not None:
         decoding.loss_weight, decoding.hinge = 1, &hinges[0]
-    try:
-        crew.open(decode_chunk, &decoding, n_chunks)
-        with nogil:
-            crew.run(n_chunks)
-    finally:
-        crew.close()
+    crew.run_once(decode_chunk, &decoding, n_chunks)
     return out

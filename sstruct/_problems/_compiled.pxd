@@ -28,7 +28,6 @@ cdef class CompiledProblem(CallableProblem):
     cdef const int32_t[::1] truths
     cdef const int32_t[::1] n_labels     # of each sample
     cdef const int32_t[::1] most         # entries that its joint feature vector has
-    cdef bint has_labels
     # Of this object.
     cdef int32_t[::1] labeling, entry, touched
     cdef double[::1] entry_value, true_sum, sum

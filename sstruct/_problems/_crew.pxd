@@ -28,6 +28,7 @@ cdef class Crew:
 
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
     cdef int run(self, Py_ssize_t count) except -1 nogil
+    cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1
     cdef int close(self) except -1
     cdef Py_ssize_t take(self) noexcept nogil
     cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

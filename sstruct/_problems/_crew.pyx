@@ -13,6 +13,7 @@ from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from sstruct._constants cimport SIGNAL_INTERVAL
 from sstruct._problems._block_problem cimport BlockProblem
 
 cdef extern from "_clock.h":
@@ -24,8 +25,6 @@ cdef extern from "_threads.h":
     int64_t sstruct_add(sstruct_counter* counter, int64_t value) noexcept nogil
     bint sstruct_replace(sstruct_counter* counter, int64_t old, int64_t value) noexcept nogil
     void sstruct_wait(int64_t turn) noexcept nogil
-
-cdef double SIGNAL_INTERVAL = 0.05
 
 
 cdef class Crew:
@@ -125,6 +124,16 @@ cdef class Crew:
                         with gil:
                             PyErr_CheckSignals()
                     next_signal = now + SIGNAL_INTERVAL
+        return 0
+
+    cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1:
+        """Open, run and close."""
+        try:
+            self.open(task, context, count)
+            with nogil:
+                self.run(count)
+        finally:
+            self.close()
         return 0
 
     cdef int close(self) except -1:

@@ -54,10 +54,5 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     cdef int32_t[::1] codes = out
     decoding.weights, decoding.start, decoding.codes = &w[0], &start[0], &codes[0]
     decoding.chunk = chunk
-    try:
-        crew.open(decode_chunk, &decoding, n_chunks)
-        with nogil:
-            crew.run(n_chunks)
-    finally:
-        crew.close()
+    crew.run_once(decode_chunk, &decoding, n_chunks)
     return out[:start[n]]

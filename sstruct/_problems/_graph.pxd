@@ -21,7 +21,6 @@ cdef class GraphProblem(BlockProblem):
     cdef const double[::1] node_weight
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias
-    cdef bint has_labels
     cdef Py_ssize_t KP, bias_at, edge_at
     # Scratch of this object.
     cdef readonly PairwiseModel pairwise
@@ -31,7 +30,6 @@ cdef class GraphProblem(BlockProblem):
     cdef int32_t[::1] place, label, other_labels
     cdef unsigned char[::1] differs
 
-    cdef int need_labels(self) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil

@@ -122,12 +122,6 @@ cdef class GraphProblem(BlockProblem):
         memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
         return 0
 
-    cdef int need_labels(self) except -1 nogil:
-        if not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no truth and no loss")
-        return 0
-
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """costs: minus the scores of labels and of pairs, minus loss_weight times the node losses.
 

@@ -17,7 +17,6 @@ cdef class MultilabelProblem(BlockProblem):
     cdef const double[::1] squared_norm         # of each row, bias included
     cdef readonly Py_ssize_t n_labels, n_features, n_edges
     cdef readonly bint bias, full, uniform
-    cdef bint has_labels
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
     # Scratch of this object.
     cdef LabelDecoder decoder
@@ -28,7 +27,6 @@ cdef class MultilabelProblem(BlockProblem):
     cdef double[:, ::1] label_loss              # (2, K)
     cdef int32_t[::1] differs, occurs, label, edge, truth_code
 
-    cdef int need_labels(self) except -1 nogil
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef double prepare_product(

@@ -125,12 +125,6 @@ cdef class MultilabelProblem(BlockProblem):
             code[self.on[at]] = 2
         return 0
 
-    cdef int need_labels(self) except -1 nogil:
-        if not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no truth and no loss")
-        return 0
-
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil:
         """theta = x_i @ W + bias"""
         sstruct_potentials(

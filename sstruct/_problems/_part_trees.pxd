@@ -20,7 +20,7 @@ cdef class PartTrees(BlockProblem):
     cdef const double[::1] loss_scale, per_unit
     cdef readonly Py_ssize_t n_parts, n_types, n_features
     cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
-    cdef bint has_labels, by_distance, bias, maps, pairs
+    cdef bint by_distance, bias, maps, pairs
     # Scratch of this object: of the block that was decoded last ...
     cdef int64_t[::1] begin, message_at
     cdef int32_t[::1] parent
@@ -48,4 +48,3 @@ cdef class PartTrees(BlockProblem):
         const double* w) noexcept nogil
     cdef Py_ssize_t distinct_states(
         self, const int32_t** codes, Py_ssize_t count, Py_ssize_t p) noexcept nogil
-    cdef int need_labels(self) except -1 nogil

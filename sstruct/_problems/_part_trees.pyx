@@ -15,6 +15,7 @@
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
+from sstruct._constants cimport PAIR_WORK, TRANSFORM_WORK
 from sstruct._problems._block_problem cimport BlockProblem
 from sstruct._problems._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_row_product, sstruct_some_potentials)
@@ -29,8 +30,6 @@ from sstruct._problems.tree_arguments import (
 
 # The kernels know rows of labels: a vector is one label.
 cdef int32_t ONE_LABEL = 0
-# Work of a place in a distance transform on a grid and of a pair in a table, in multiply-adds.
-TRANSFORM_WORK, PAIR_WORK = 30.0, 3.0
 
 
 cdef class PartTrees(BlockProblem):
@@ -121,12 +120,6 @@ cdef class PartTrees(BlockProblem):
         self.stamp, self.now = np.zeros(S, dtype=np.int64), 0
         self.tree_value = np.empty(P)
         self.differ = np.zeros(P, dtype=np.uint8)
-
-    cdef int need_labels(self) except -1 nogil:
-        if not self.has_labels:
-            with gil:
-                raise ValueError("a problem without labels has no truth and no loss")
-        return 0
 
     cdef inline bint active(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil:
         """Whether a part takes part in a block."""

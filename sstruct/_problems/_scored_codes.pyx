@@ -3,8 +3,9 @@
 #     codes, with a number each. Grows without the GIL; one per object, as other scratch.
 """A list of codes with a number each, for problems that wrap others."""
 
-from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc
+from libc.stdlib cimport free
+
+from sstruct._memory cimport grow
 
 
 cdef class ScoredCodes:
@@ -21,13 +22,7 @@ cdef class ScoredCodes:
         """Have room for so many."""
         if count <= self.room:
             return 0
-        free(self.codes)
-        free(self.value)
+        grow(<void**> &self.codes, 2 * count, sizeof(void*))
+        grow(<void**> &self.value, 2 * count, sizeof(double))
         self.room = 2 * count
-        self.codes = <const int32_t**> malloc(self.room * sizeof(void*))
-        self.value = <double*> malloc(self.room * sizeof(double))
-        if self.codes == NULL or self.value == NULL:
-            self.room = 0
-            with gil:
-                raise MemoryError("no memory left for scores")
         return 0

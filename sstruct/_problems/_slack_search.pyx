@@ -15,9 +15,10 @@
 
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
 from libc.string cimport memcpy
 
+from sstruct._memory cimport grow
 from sstruct._oracles._interval cimport Interval
 from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 
@@ -307,13 +308,9 @@ cdef class SlackSearch:
     cdef int push(self, Angle angle) except -1 nogil:
         """Put an angle into the heap, the largest bound on top; of equals the first."""
         cdef Py_ssize_t k, parent
-        cdef void* memory
         if self.heap_size == self.heap_room:
-            memory = realloc(self.heap, (2 * self.heap_room + 16) * sizeof(Angle))
-            if memory == NULL:
-                with gil:
-                    raise MemoryError("no memory left for the angles of a search")
-            self.heap, self.heap_room = <Angle*> memory, 2 * self.heap_room + 16
+            grow(<void**> &self.heap, 2 * self.heap_room + 16, sizeof(Angle))
+            self.heap_room = 2 * self.heap_room + 16
         k = self.heap_size
         self.heap_size += 1
         while k > 0:

@@ -13,6 +13,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
+from sstruct._constants cimport PAIR_WORK, TRANSFORM_WORK
 from sstruct._oracles._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles._tree cimport best_sum, tree_labels
 from sstruct._oracles._tree_error_table cimport TreeErrorTable
@@ -23,14 +24,11 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
-from sstruct._problems._part_trees import PAIR_WORK as OF_PAIR, TRANSFORM_WORK as OF_TRANSFORM
-
 cdef extern from "_kernels.h":
     void sstruct_products(
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
 
 cdef int32_t ONE_LABEL = 0
-cdef double TRANSFORM_WORK = OF_TRANSFORM, PAIR_WORK = OF_PAIR
 
 
 cdef class TreeProblem(PartTrees):

@@ -6,7 +6,8 @@
 #     consistency; multiplier: the scaled multiplier mu). Entry 0 of a factor is its truth.
 # (b) What is not listed is zero.
 from libc.stdint cimport int32_t
-from libc.stdlib cimport realloc
+
+from sstruct._memory cimport grow
 
 cdef extern from *:
     """
@@ -27,15 +28,10 @@ cdef struct Entries:
 
 cdef inline int append(Entries* entries, int32_t first, int32_t second, double value) except -1 nogil:
     """Add an entry; return its place."""
-    cdef int32_t capacity
-    cdef Entry* grown
+    cdef int32_t capacity = entries.capacity + entries.capacity // 2 + 2
     if entries.size == entries.capacity:
-        capacity = entries.capacity + entries.capacity // 2 + 2
-        grown = <Entry*> realloc(entries.at, capacity * sizeof(Entry))
-        if grown == NULL:
-            with gil:
-                raise MemoryError
-        entries.at, entries.capacity = grown, capacity
+        grow(<void**> &entries.at, capacity, sizeof(Entry))
+        entries.capacity = capacity
     entries.at[entries.size].first = first
     entries.at[entries.size].second = second
     entries.at[entries.size].value = value

@@ -8,7 +8,9 @@
 #     off; beta = C (e - mass) of an edge's outcomes, of which (0, 0) is minus the sum of the others.
 # (c) The sample's true labels come first, so that a label's truth is told by its place.
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+
+from sstruct._memory cimport grow
 
 
 cdef struct LabelBlock:
@@ -42,28 +44,19 @@ cdef inline Py_ssize_t edge_between(const EdgeIndex* index, int32_t a, int32_t b
     return -1
 
 
-cdef inline int _resize(void** array, Py_ssize_t count, size_t size) except -1 nogil:
-    cdef void* moved = realloc(array[0], count * size)
-    if moved == NULL:
-        with gil:
-            raise MemoryError
-    array[0] = moved
-    return 0
-
-
 cdef inline int _reserve(LabelBlock* block, int32_t n_labels, int32_t n_pairs) except -1 nogil:
     cdef int32_t room
     if n_labels > block.label_room:
         room = n_labels + n_labels // 2 + 2
-        _resize(<void**> &block.label, room, sizeof(int32_t))
-        _resize(<void**> &block.alpha, room, sizeof(double))
+        grow(<void**> &block.label, room, sizeof(int32_t))
+        grow(<void**> &block.alpha, room, sizeof(double))
         block.label_room = room
     if n_pairs > block.pair_room:
         room = n_pairs + n_pairs // 4 + 2
-        _resize(<void**> &block.edge, room, sizeof(int32_t))
-        _resize(<void**> &block.end, room, 2 * sizeof(int32_t))
-        _resize(<void**> &block.beta, room, 3 * sizeof(double))
-        _resize(<void**> &block.message, room, 2 * sizeof(double))
+        grow(<void**> &block.edge, room, sizeof(int32_t))
+        grow(<void**> &block.end, room, 2 * sizeof(int32_t))
+        grow(<void**> &block.beta, room, 3 * sizeof(double))
+        grow(<void**> &block.message, room, 2 * sizeof(double))
         block.pair_room = room
     return 0
 

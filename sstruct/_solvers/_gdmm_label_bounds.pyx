@@ -113,12 +113,7 @@ def hinge_losses(LabelFactors factors not None, Crew crew not None, const double
     calls.chunk, calls.weights, calls.hinge, calls.codes = chunk, &w[0], &hinge[0], &codes[0]
     calls.blocks, calls.factors = factors.blocks, <void*> factors
     calls.exact, calls.admitted = &exact[0], &admitted[0]
-    try:
-        crew.open(call_oracles, &calls, n_chunks)
-        with nogil:
-            crew.run(n_chunks)
-    finally:
-        crew.close()
+    crew.run_once(call_oracles, &calls, n_chunks)
     return hinges, bool(exacts.all()), int(counts.sum())
 
 

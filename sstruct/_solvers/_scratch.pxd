@@ -1,7 +1,9 @@
 # Arrays for the scores and changes of one visit, as long as the largest working set seen; one a
 # thread. Header only.
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, realloc
+from libc.stdlib cimport free
+
+from sstruct._memory cimport grow
 
 
 cdef struct Scratch:
@@ -15,29 +17,14 @@ cdef struct Scratch:
 
 cdef inline int reserve(Scratch* scratch, Py_ssize_t size) except -1 nogil:
     """Make room for a working set of `size` labelings."""
-    cdef void* memory[5]
     if size <= scratch.size:
         return 0
     size += size // 2 + 8
-    memory[0] = realloc(scratch.score, size * sizeof(double))
-    if memory[0] != NULL:
-        scratch.score = <double*> memory[0]
-    memory[1] = realloc(scratch.change, size * sizeof(double))
-    if memory[1] != NULL:
-        scratch.change = <double*> memory[1]
-    memory[2] = realloc(scratch.codes, size * sizeof(int32_t*))
-    if memory[2] != NULL:
-        scratch.codes = <const int32_t**> memory[2]
-    memory[3] = realloc(scratch.member, size * sizeof(Py_ssize_t))
-    if memory[3] != NULL:
-        scratch.member = <Py_ssize_t*> memory[3]
-    memory[4] = realloc(scratch.first_score, size * sizeof(double))
-    if memory[4] != NULL:
-        scratch.first_score = <double*> memory[4]
-    if (memory[0] == NULL or memory[1] == NULL or memory[2] == NULL or memory[3] == NULL
-            or memory[4] == NULL):
-        with gil:
-            raise MemoryError("no memory left for the working sets")
+    grow(<void**> &scratch.score, size, sizeof(double))
+    grow(<void**> &scratch.first_score, size, sizeof(double))
+    grow(<void**> &scratch.change, size, sizeof(double))
+    grow(<void**> &scratch.codes, size, sizeof(int32_t*))
+    grow(<void**> &scratch.member, size, sizeof(Py_ssize_t))
     scratch.size = size
     return 0
 

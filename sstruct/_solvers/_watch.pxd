@@ -1,6 +1,8 @@
 # What passes look at between two visits: signals every 50 ms, and a deadline. Header only.
 from cpython.exc cimport PyErr_CheckSignals
 
+from sstruct._constants cimport SIGNAL_INTERVAL
+
 cdef extern from "_clock.h":
     double sstruct_seconds() noexcept nogil
 
@@ -8,7 +10,6 @@ cdef extern from "_clock.h":
 cdef enum:
     VISITS_PER_LOOK = 16
     WORK_PER_LOOK = 100000
-    SIGNALS_PER_SECOND = 20
 
 
 cdef struct Watch:
@@ -19,7 +20,7 @@ cdef struct Watch:
 cdef inline Watch start_watch(double deadline) noexcept nogil:
     cdef Watch watch
     watch.deadline = deadline
-    watch.next_signal = sstruct_seconds() + 1.0 / SIGNALS_PER_SECOND
+    watch.next_signal = sstruct_seconds() + SIGNAL_INTERVAL
     watch.visits = 0
     watch.work = 0
     return watch
@@ -37,7 +38,7 @@ cdef inline int look(Watch* watch, double work) except -1 nogil:
     watch.work = work
     now = sstruct_seconds()
     if now >= watch.next_signal:
-        watch.next_signal = now + 1.0 / SIGNALS_PER_SECOND
+        watch.next_signal = now + SIGNAL_INTERVAL
         with gil:
             PyErr_CheckSignals()
     return now >= watch.deadline

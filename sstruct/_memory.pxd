@@ -1,0 +1,12 @@
+# Room that grows without the GIL. Header only.
+from libc.stdlib cimport realloc
+
+
+cdef inline int grow(void** items, Py_ssize_t count, size_t size) except -1 nogil:
+    """Make room for `count` items of `size` bytes; those there stay."""
+    cdef void* memory = realloc(items[0], <size_t> max(count, 1) * size)
+    if memory == NULL:
+        with gil:
+            raise MemoryError("no memory left")
+    items[0] = memory
+    return 0
