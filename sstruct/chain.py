@@ -1,22 +1,27 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
-from sstruct._chain_decoding import ChainDecoding
-from sstruct._chain_ranking import ChainRanking
-from sstruct._label_gdmm import checked_parts
-from sstruct._named_weights import ChainWeights
-from sstruct._problems._chain_factors import chain_factors
+from sstruct._named_weights import named_weights, no_label_weights
+from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
-from sstruct._solvers.gdmm import GDMM
-from sstruct._validation import check_choice, pack_nodes
+from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
+from sstruct._problems._chain_top_k import chain_top_k
+from sstruct._problems._decode import decode
+from sstruct._problems.node_arguments import weight_views
+from sstruct._solvers.registry import CHAIN_SOLVERS
+from sstruct._threads import n_threads
+from sstruct._training import Inference, Training
+from sstruct._validation import check_choice, check_number, pack_nodes
+from sstruct.base import BaseSSVM
 
 # From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
 LEAST_GDMM_LABELS = 1000
 
 
-class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
+class ChainSSVM(BaseSSVM):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -217,6 +222,23 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     True
     """
 
+    _solvers = CHAIN_SOLVERS
+    _searches = ("auto", "bisecting", "binary")
+
+    coef_ = named_weights("coef", "Node weights.")
+    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    start_coef_ = named_weights(
+        "start", "Weight of each label at the start of a chain.", no_label_weights
+    )
+    end_coef_ = named_weights(
+        "end", "Weight of each label at the end of a chain.", no_label_weights
+    )
+    edge_coef_ = named_weights(
+        "edge",
+        "Weight of each transition, rows from, columns to.",
+        lambda estimator: np.zeros((len(estimator.classes_),) * 2),
+    )
+
     def __init__(
         self,
         *,
@@ -283,6 +305,11 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         tags.input_tags.three_d_array = True
         return tags
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_choice("transitions", self.transitions, (True, False))
+        check_choice("boundaries", self.boundaries, (True, False))
+
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled sequences.
 
@@ -306,37 +333,71 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
-        check_choice("transitions", self.transitions, (True, False))
-        check_choice("boundaries", self.boundaries, (True, False))
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         data = LabelledChains(self, X, y, sample_weight)
-        return self._fit_problem(
+        return Training(
             data.problem(self),
             data.block_weight,
-            1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
-            data=data.arrays(),
-            training=(X, y, sample_weight),
-            attributes={
+            self._lam(data.total_weight),
+            data.arrays(),
+            Inference("viterbi"),
+            {
                 "n_features_in_": data.nodes.n_features,
                 "feature_names_in_": data.nodes.feature_names,
                 "classes_": data.classes,
-                "inference_": "viterbi (exact)",
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
             },
         )
 
-    def _auto_solver(self, problem, lam):
+    def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
+        refused = any(self._solvers["gdmm"].refused(self.get_params(deep=False)))
         # A mask would make its certificates Viterbi's.
-        fits = not any(self._misfits("gdmm")) and self.transition_mask is None and self.transitions
-        return "gdmm" if fits and problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
+        if refused or self.transition_mask is not None or not self.transitions:
+            return "mp-bcfw"
+        return "gdmm" if problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
 
-    def _gdmm(self, problem, *arguments):
-        """Return the solver on the factors of a problem."""
-        own = {"rho": self.gdmm_rho, "parts": checked_parts(self.gdmm_parts, problem.n_labels)}
-        return GDMM(problem, chain_factors(problem), *arguments, **own)
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        fitted = super()._fitted_attributes(solution, lam, solver, attributes)
+        views = weight_views(
+            solution.w, len(fitted["classes_"]), fitted["n_features_in_"], fitted["_terms"]
+        )
+        if as_sparse(views, fitted["_masks"]) is not None:
+            fitted["inference_"] += "; predictions: sparse viterbi (exact)"
+        return fitted
+
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _decoder(self, nodes):
+        """Return the problem of decoding, and the weights in its layout."""
+        bias, boundaries, transitions = self._terms
+        problem = ChainProblem(
+            nodes.flat,
+            nodes.offsets[:-1],
+            nodes.lengths,
+            len(self.classes_),
+            bias=bias,
+            boundaries=boundaries,
+            transitions=transitions,
+            edge_mask=self._masks[0],
+            boundary_mask=self._masks[1],
+        )
+        return problem, self._w
+
+    def _predict_codes(self, X):
+        check_is_fitted(self)
+        nodes = pack_nodes(self, X, fitted=True)
+        problem, w = self._decoder(nodes)
+        threads = n_threads(self.n_jobs)
+        transitions = as_sparse(self._views(), self._masks)
+        if transitions is None:
+            return nodes, decode(problem, w, threads)
+        return nodes, decode_sparse(problem, w, transitions, threads)
 
     def predict(self, X):
         """Find the best labelling of each sequence.
@@ -372,3 +433,54 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
+
+    def predict_top_k(self, X, k):
+        """Find the k best labellings of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        k : int
+            How many, at least 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), dtype object
+            For each sequence an array (m, L) of different labellings, best first, the first that
+            of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
+            labellings that the sequence can have, given `transition_mask`, if that is smaller.
+        scores : ndarray of shape (n,), dtype object
+            For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
+
+        See Also
+        --------
+        sstruct.inference.top_k : The same for potentials.
+
+        Notes
+        -----
+        O(L K (K + k)) time for a sequence of L nodes, beside the potentials; exact.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> model = ChainSSVM(random_state=0).fit([[[2.0], [-1.0]], [[-2.0]]], [["a", "b"], ["b"]])
+        >>> labels, scores = model.predict_top_k([[[3.0], [0.0]]], k=2)
+        >>> labels[0].tolist()
+        [['a', 'b'], ['a', 'a']]
+        """
+        check_is_fitted(self)
+        check_number("k", k, least=1, whole=True)
+        nodes = pack_nodes(self, X, fitted=True)
+        ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
+        labels, scores = np.empty((2, len(nodes)), dtype=object)
+        for i, (codes, values) in enumerate(ranked):
+            labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+            scores[i] = values
+        return labels, scores
+
+
+def as_sparse(views, masks):
+    """Return the transitions as sparse rows where decoding with them is faster, or None."""
+    if "edge" not in views or any(mask is not None for mask in masks):
+        return None
+    return sparse_transitions(views["edge"])

@@ -13,6 +13,7 @@ from sstruct._documentation import shares_documentation
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.cluster_parts import is_partitioned
 from sstruct._problems.oracle_calls import FORMS, METHODS, best_labelings, decoded, encoded, frozen
+from sstruct._training import Inference, Quality, Training
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
@@ -226,7 +227,7 @@ class StructuredSVM(BaseSSVM):
         self.verbose = verbose
 
     def _check_oracle(self):
-        """Refuse an object that cannot be an oracle; return what a call of it counts for."""
+        """Refuse an object that cannot be an oracle."""
         if isinstance(self.oracle, type):
             raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
         for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
@@ -234,9 +235,7 @@ class StructuredSVM(BaseSSVM):
                 raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
         if len({callable(getattr(self.oracle, name, None)) for name in FORMS}) == 2:
             raise TypeError("oracle must have both encode and decode, or neither of them")
-        work = getattr(self.oracle, "work", WORK)
-        check_number("work of the oracle", work, above=0)
-        return float(work)
+        check_number("work of the oracle", getattr(self.oracle, "work", WORK), above=0)
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn from labelled samples.
@@ -264,7 +263,10 @@ class StructuredSVM(BaseSSVM):
             labelings, which is asked for before all else: the estimator is then unchanged. Where
             what it returns later is not, the attributes are those of the fit so far.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _check_parameters(self):
+        super()._check_parameters()
         check_choice("overlap", self.overlap, (True, False))
         if not isinstance(self.batch_size, str):
             check_number("batch_size", self.batch_size, least=1, whole=True)
@@ -272,23 +274,21 @@ class StructuredSVM(BaseSSVM):
             raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
-        work = self._check_oracle()
+        self._check_oracle()
         if self.overlap and is_compiled(self.oracle):
             raise ValueError("overlap=True does not go with a compiled oracle")
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
+
+    def _training(self, X, y, sample_weight):
         size = None if isinstance(self.batch_size, str) else self.batch_size
+        work = float(getattr(self.oracle, "work", WORK))
         problem, data, weights, total = custom_problem(
             self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap,
             self.rescaling == "slack",
         )  # fmt: skip
-        return self._fit_problem(
-            problem,
-            weights / total,
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=data,
-            training=(X, y, sample_weight),
-            attributes={"inference_": "oracle (exact)"},
+        return Training(
+            problem, weights / total, self._lam(total), data, Inference("oracle"), attributes={}
         )
 
     def _options(self, solver, problem):
@@ -301,7 +301,7 @@ class StructuredSVM(BaseSSVM):
         options.n_jobs = problem.calls.n_threads if isinstance(problem, SlackProblem) else 1
         return options
 
-    def _look_back(self, problem, solution, attributes):
+    def _after_solve(self, problem, solution, inference):
         """Say what is to be said of the oracle."""
         if solution.interruption is None and not is_compiled(self.oracle):
             try:
@@ -311,8 +311,7 @@ class StructuredSVM(BaseSSVM):
         remarks = []
         suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
-            inference = attributes["inference_"].rsplit(" (", 1)[0]
-            attributes["inference_"] = f"{inference} (approximate)"
+            inference = replace(inference, quality=Quality.APPROXIMATE)
             remarks.append(
                 f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
                 "Objective and gap are what is known, and may be too small."
@@ -322,8 +321,7 @@ class StructuredSVM(BaseSSVM):
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
-        solution = replace(solution, remarks=tuple(remarks))
-        return solution, attributes
+        return replace(solution, remarks=tuple(remarks)), inference
 
     def _views(self):
         return {"w": self._w}

@@ -1,13 +1,12 @@
 """GridCRFSSVM: max-margin labelling of the pixels of images."""
 
 from sstruct._documentation import shares_documentation
-from sstruct._graph_base import GraphSSVM
 from sstruct._graph_input import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
 
 @shares_documentation(GraphCRFSSVM)
-class GridCRFSSVM(GraphSSVM):
+class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured support vector machine for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
@@ -203,7 +202,7 @@ class GridCRFSSVM(GraphSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        return self._fit_problem(**self._training(X, y, sample_weight))
+        return self._fit(X, y, sample_weight)
 
     def predict(self, X):
         """Find the best labelling of each image, with the decoder of the fit.
@@ -218,4 +217,4 @@ class GridCRFSSVM(GraphSSVM):
             For lists a 1-D object array of (H, W) label arrays; for (n, H, W, n_features) of shape
             (n, H, W); for 2-D X of shape (n,).
         """
-        return self._predicted(X)
+        return super().predict(X)

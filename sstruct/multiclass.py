@@ -3,8 +3,9 @@
 from sklearn.base import ClassifierMixin
 
 from sstruct._documentation import shares_documentation
-from sstruct._named_weights import NodeWeights
+from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
+from sstruct._problems.node_arguments import weight_views
 from sstruct._validation import pack_rows
 from sstruct.base import BaseSSVM
 from sstruct.chain import ChainSSVM
@@ -12,7 +13,7 @@ from sstruct.losses import node_costs
 
 
 @shares_documentation(ChainSSVM)
-class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
+class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     r"""Multiclass support vector machine of Crammer and Singer.
 
     Learns one weight vector a class by minimising
@@ -126,6 +127,9 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     True
     """
 
+    coef_ = named_weights("coef", "Weights of each class.")
+    intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
+
     def __init__(
         self,
         *,
@@ -198,13 +202,17 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=False)
-        training = one_label_training(self, rows, y, sample_weight, self._cost)
-        return self._fit_problem(**training, training=(X, y, sample_weight))
+        return one_label_training(self, rows, y, sample_weight, self._cost)
 
     def _cost(self, codes, weights, n_labels):
         return node_costs(self.loss, codes, weights, n_labels)[0]
+
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _predict_codes(self, X):
         rows, scores = class_scores(self, X)

@@ -5,7 +5,6 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
-from sstruct._label_gdmm import LabelFactorSolver
 from sstruct._label_model import INFERENCE, check_edges_parameter, is_hierarchy
 from sstruct._label_sets import as_output, is_indicator, label_matrix
 from sstruct._multilabel_data import (
@@ -14,10 +13,12 @@ from sstruct._multilabel_data import (
     one_label_cost,
     prediction_problem,
 )
-from sstruct._named_weights import GraphWeights
+from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
 from sstruct._problems._decode import decode
 from sstruct._problems._label_marginals import label_marginals
+from sstruct._problems.graph_arguments import graph_weight_views
+from sstruct._solvers.registry import LABEL_SET_SOLVERS
 from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_weights, pack_rows
 from sstruct.base import BaseSSVM
@@ -25,7 +26,7 @@ from sstruct.multiclass import MulticlassSSVM
 
 
 @shares_documentation(MulticlassSSVM)
-class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM):
+class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
     The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
@@ -202,6 +203,12 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
            [0, 1]])
     """
 
+    _solvers = LABEL_SET_SOLVERS
+
+    coef_ = named_weights("coef", "Weights of each label.")
+    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    edge_coef_ = named_weights("edge", "Weights of the edges.")
+
     def __init__(
         self,
         *,
@@ -273,7 +280,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         check_edges_parameter(self.edges)
         check_choice("pairwise", self.pairwise, ("and", "full"))
         check_choice("inference", self.inference, INFERENCE)
-        self._check_gdmm()
+        if self.solver == "gdmm":
+            self._check_relaxed()
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
             if self.pairwise == "full":
@@ -281,6 +289,21 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
                     'bounds="submodular" with pairwise="full": attraction is no box on the weights '
                     'of four outcomes; take pairwise="and"'
                 )
+
+    def _check_relaxed(self):
+        """Refuse what GDMM does not decode."""
+        refused = None
+        if self.pairwise != "and":
+            refused = f"pairwise={self.pairwise!r}"
+        elif is_hierarchy(self.edges):
+            refused = "a hierarchy"
+        elif self.inference in ("enumeration", "cut"):
+            refused = f"inference={self.inference!r}"
+        if refused:
+            raise ValueError(
+                f"{refused} does not go with solver='gdmm', which solves the relaxation of "
+                "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
+            )
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled rows.
@@ -303,21 +326,31 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
-            training = MultilabelTraining(self, rows, y, sample_weight).arguments()
-        else:
-            if is_hierarchy(self.edges):
-                raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
-            training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
-            self._refuse_one_label()
-            training["attributes"] |= {
-                "edges_": np.empty((0, 2), dtype=np.int32),
-                "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),
-                "_model": {"method": "one label"},
-            }
-        return self._fit_problem(**training, training=(X, y, sample_weight))
+            return MultilabelTraining(self, rows, y, sample_weight).training()
+        if is_hierarchy(self.edges):
+            raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
+        training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
+        if self.solver == "gdmm":
+            raise ValueError(
+                "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
+                "sample take solver='mp-bcfw' or 'bcfw'"
+            )
+        training.attributes |= {
+            "edges_": np.empty((0, 2), dtype=np.int32),
+            "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),
+            "_model": {"method": "one label"},
+        }
+        return training
+
+    def _views(self):
+        return graph_weight_views(
+            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
+        )
 
     def _one_label_cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)

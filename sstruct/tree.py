@@ -6,12 +6,14 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._named_weights import named_weights
 from sstruct._oracles._tree import parents_first
 from sstruct._problems._decode import decode
 from sstruct._problems._tree import max_marginals
-from sstruct._problems.node_arguments import join_views, padded_bounds
+from sstruct._problems.node_arguments import padded_bounds
 from sstruct._problems.tree_arguments import TreeModel
 from sstruct._threads import n_threads
+from sstruct._training import Inference, Training
 from sstruct._tree_data import pack_states, pack_trees
 from sstruct._validation import check_choice, check_weights
 from sstruct.base import BaseSSVM
@@ -145,6 +147,19 @@ class TreeSSVM(BaseSSVM):
     True
     """
 
+    _searches = ("auto", "bisecting", "binary")
+
+    coef_ = named_weights("coef", "Weights of the features of each part and type.")
+    intercept_ = named_weights(
+        "intercept",
+        "Bias of each part and type.",
+        lambda estimator: np.zeros(estimator.coef_.shape[:-1]),
+    )
+    edge_coef_ = named_weights(
+        "edge", "Weights of the deformation, and the pair score, of each part's edge."
+    )
+    type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
+
     def __init__(
         self,
         *,
@@ -196,6 +211,10 @@ class TreeSSVM(BaseSSVM):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+
     def fit(self, X, y, sample_weight=None):
         """Learn from annotated samples.
 
@@ -232,8 +251,9 @@ class TreeSSVM(BaseSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
-        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         parents, _ = parents_first(self.parents)
         trees = pack_trees(X, parents)
         states = pack_states(y, trees, self.ignore_label)
@@ -252,19 +272,17 @@ class TreeSSVM(BaseSSVM):
             by_distance=self.loss == "distance",
         )
         model = problem.model
-        return self._fit_problem(
+        maps = trees.positions is None
+        return Training(
             problem,
             weights[used] / total,
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[*trees.arrays(), states[used], used, parents],
-            training=(X, y, sample_weight),
-            attributes={
+            self._lam(total),
+            [*trees.arrays(), states[used], used, parents],
+            Inference("distance transform" if maps else "max-sum"),
+            {
                 "n_features_in_": model.n_features,
                 "n_types_": model.n_types,
                 "parents_": parents,
-                "inference_": (
-                    "distance transform (exact)" if trees.positions is None else "max-sum (exact)"
-                ),
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (model.fit_intercept, model.pair_scores),
             },
@@ -283,32 +301,6 @@ class TreeSSVM(BaseSSVM):
 
     def _views(self):
         return self._model().views(self._w)
-
-    @property
-    def w_(self):
-        """All weights one after another."""
-        return join_views(self._views())
-
-    @property
-    def coef_(self):
-        """Weights of the features of each part and type."""
-        return self._views()["coef"]
-
-    @property
-    def intercept_(self):
-        """Bias of each part and type."""
-        views = self._views()
-        return views.get("intercept", np.zeros(views["coef"].shape[:-1]))
-
-    @property
-    def edge_coef_(self):
-        """Weights of the deformation, and the pair score, of each part's edge."""
-        return self._views()["edge"]
-
-    @property
-    def type_coef_(self):
-        """Weights of pairs of types."""
-        return self._views().get("type")
 
     def _decoder(self, X):
         """Return the packed samples and the problem of decoding them."""

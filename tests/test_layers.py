@@ -47,7 +47,7 @@ def test_imports_follow_the_layers(path):
         "_problems": ("sstruct._solvers", "sstruct.base", "sklearn"),
         "_solvers": (
             "sstruct._oracles",
-            "sstruct._problems._chain",
+            "sstruct._problems._chain.",
             "sstruct.base",
             "sstruct.chain",
         ),
