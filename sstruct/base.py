@@ -30,6 +30,7 @@ from sstruct._solvers.warm_start import rescaled
 from sstruct._threads import n_threads
 from sstruct._training import Quality
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
+from sstruct.losses import check_loss
 
 PICKLE_FORMAT = 1
 
@@ -72,6 +73,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
+        if "loss" in parameters:
+            self._check_loss()
         if "rescaling" in parameters:
             check_rescaling(self)
         check_choice("solver", self.solver, ("auto", *self._solvers))
@@ -109,6 +112,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
+
+    def _check_loss(self):
+        """Refuse values of `loss` that are none, whatever the data."""
+        check_loss(self.loss)
 
     def _auto_solver(self, problem):
         """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""

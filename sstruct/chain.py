@@ -4,6 +4,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
+from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._chain_marginals import max_marginals
@@ -21,6 +23,7 @@ from sstruct.base import BaseSSVM
 LEAST_GDMM_LABELS = 1000
 
 
+@shares_documentation(Common)
 class ChainSSVM(BaseSSVM):
     r"""Structured support vector machine for sequences.
 
@@ -36,68 +39,35 @@ class ChainSSVM(BaseSSVM):
 
     Parameters
     ----------
-    lam : float or "auto", default="auto"
-        Regularisation, positive; every weight is regularised, intercepts too. ``"auto"`` is 1 over
-        the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling. ``"hamming"``: share of labelled nodes that are wrong;
+        Cost of a wrong labeling. ``"hamming"``: share of labeled nodes that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: nodes weighted N / (K N_k) by their true
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
-        divided by the number of labelled nodes of the sequence.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong labellings are to score less than the truth by a margin of their loss, or
-        by a margin of 1 with the shortfall times their loss: the hinge loss of ``"slack"`` is the
-        maximum of L_i(y) times 1 plus by how much y scores more than the truth [6]_.
-    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
-        costs are whole numbers, as ``"hamming"`` has them, and sequences have no more than about
-        200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
-        then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
-        needs an oracle that chains do not have.
-    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane", "gdmm"}, default="auto"
-        ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"gdmm"``, of ChainSSVM and MultilabelSSVM, trains on
-        single nodes and edges and brings them to agree: for chains of a thousand labels and more,
-        where Viterbi's K^2 a node is too dear; margins without `bounds`. ``"auto"`` is
-        ``"mp-bcfw"``, but for ChainSSVM with 1,000 labels and more ``"gdmm"``, where nothing is
-        asked for that it does not have and there is no `transition_mask`; MultilabelSSVM says when
-        it is there.
-        The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
-        plane (needs clarabel).
-        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
-        ``"gdmm"``, and `sampling` (without ``"gap"``) and `average` (always) for ``"ssg"`` alone:
-        other values are refused.
-        ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
-        without a warning, and the dual attributes are NaN.
-    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Step of an exact visit. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
-        call is dear (20,000 multiply-adds and more by its sizes). Approximate visits are
-        corrective, unless step is ``"fw"``.
-    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
-        Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
-        every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
-        ``"sequential"``: each once, one 64th of the data after another. ``"auto"`` is that for
-        memory-mapped features beyond scikit-learn's ``working_memory``; else ``"permutation"``, or
-        ``"gap"`` where an oracle call is dear.
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached labelling whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
-    schedule : {"work", "clock"}, default="work"
-        How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
-        the clock, as in [1]_.
-    average : {"auto", True, False}, default="auto"
-        Which average of iterates is kept (``w_`` is it or the last one): ``"auto"``, of those after
-        the last ten or so passes; True, of those after every visit ([1]_, section 3.5); none.
-    gdmm_rho : "auto" or float, default="auto"
-        ``"gdmm"`` [7]_: penalty on disagreement; ``"auto"`` balances it with what still moves.
-    gdmm_parts : int, default=1
-        ``"gdmm"``: parts of the labels, of which a visit to a node searches one, drawn at random;
-        1: all labels.
-    fit_intercept : bool, default=True
-        Whether each label has a bias.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        divided by the number of labeled nodes of the sequence.
+    <rescaling>
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        How slack rescaling finds the worst labeling. ``"auto"``: exactly, from a table by number of
+        errors, where node costs are whole numbers, as with ``"hamming"``, and sequences have at
+        most about 200 nodes; otherwise ``"bisecting"``, which may miss the worst labeling but
+        bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with more
+        queries.
+    <solver>
+        ``"gdmm"`` trains on single nodes and transitions, which it brings to agree [7]_: for chains
+        of a thousand labels and more, where Viterbi's K^2 operations a node are too costly. It
+        supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports. From 1,000
+        labels on ``"auto"`` is ``"gdmm"``, unless a parameter that it does not support or a
+        `transition_mask` is set, or `transitions` is False.
+    <step>
+    <sampling>
+    <cache>
+    <schedule>
+    <average>
+    <gdmm_rho>
+    <gdmm_parts>
+    <fit_intercept>
+    <bounds>
     transitions : bool, default=True
         Whether each pair of neighbouring labels has a weight.
     boundaries : bool, default=True
@@ -106,79 +76,52 @@ class ChainSSVM(BaseSSVM):
         Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
         two labels, where None stands for the boundary, such as
         :func:`sstruct.masks.bio_transitions`. Honoured in training and prediction.
-    classes : array-like or None, default=None
-        All labels, in order; None: those that occur in training.
+    <classes>
     ignore_label : object, default=None
-        Nodes with this label leave training (the chain is cut there), the loss and ``score``; they
-        are still predicted. None: there is none.
-    tol : float, default=1e-2
-        Stop at relative duality gap (primal - dual) / primal <= tol.
-    certificate_every : int, default=10
-        Passes between certificates; one is also made when the gap's estimate says that it is time.
-        Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
-    max_iter : int, default=1000
-        Most passes (n oracle calls each; with `cache`, at most ten times as many rounds).
-    max_time : float or None, default=None
-        Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
-        ``"cutting-plane"``: and one quadratic program).
-    warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or, under margins, `loss`:
-        ``"dual"`` (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights
-        for them exist. Other data raise.
-    checkpoint : path or None, default=None
-        File where the state of the fit is kept as it goes. A fit that finds it goes on from there
-        to the same bits as one that was never interrupted; the file of another fit raises. It is
-        removed once a fit has converged. Fits that run at the same time need files of their own.
-    n_jobs : int or None, default=None
-        Threads for oracles, in training and prediction; -1: all processors. The results do not
-        depend on it.
-    random_state : int, RandomState instance or None, default=None
-        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
-    verbose : int, default=0
-        1: progress bar with the solver and the gap (needs tqdm); 2: a line a pass, to the logger
-        ``sstruct``.
+        Nodes with this label are left out of training (the chain is cut there), the loss and
+        ``score``; they are still predicted. None: there is none.
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    <warm_start>
+        With margin rescaling `loss` may change, too.
+    <checkpoint>
+    <n_jobs>
+    <random_state>
+    <verbose>
 
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``, as
         far as they exist, one after another; put together when asked for.
-    coef_ : ndarray of shape (K, n_features)
-        A view, as the others: nothing is stored twice.
+    <coef_>
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
         Weight of each transition, rows from, columns to.
-    classes_ : ndarray of shape (K,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has names.
-    lam_ : float
-    solver_ : str
-    n_iter_ : int
-        Passes made, at least 1; with `cache`, oracle calls over n.
-    n_oracle_calls_ : int
-        Without those of certificates; with ``"gdmm"`` visits to a chain that search for labels.
-    objective_, dual_objective_, dual_gap_ : float
-        Primal at ``w_``, the lower bound, and their difference: the certificate.
-    status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding, or a search that
-        is not exact, ends progress) or INTERRUPTED.
-    converged_ : bool
+    <classes_>
+    <n_features_in_>
+    <feature_names_in_>
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+        With ``"gdmm"``: visits to a chain that search for labels.
+    <objective_>
+    <status_>
+    <converged_>
     inference_ : str
         The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
         (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
-    history_ : dict of ndarrays
-        One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
-        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
-        ``"cutting-plane"`` holds the certificate of the w that its pass began at. ``"gdmm"`` adds
-        relaxed_primal, feasibility (mean distance between marginals that are to agree),
-        labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels, where
-        transitions are not few, primal and gap are too, until relaxed_primal meets `tol`), rho, and
-        unigram_search_seconds, bigram_search_seconds and step_seconds.
+    <history_>
+        ``"gdmm"`` adds relaxed_primal, feasibility (mean distance between marginals that should
+        agree), labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels,
+        unless few transitions have a weight, primal and gap are too, until relaxed_primal meets
+        `tol`), rho, unigram_search_seconds, bigram_search_seconds and step_seconds.
 
     See Also
     --------
@@ -193,20 +136,7 @@ class ChainSSVM(BaseSSVM):
     few cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
     ``w_`` is kept per sequence.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
-       Optimization for Structural SVMs. ICML 2013.
-    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
-       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
-    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
-       Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    <References>
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
        Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 

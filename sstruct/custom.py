@@ -10,19 +10,19 @@ from sstruct._compiled_oracles import METHODS as COMPILED_METHODS
 from sstruct._compiled_oracles import compiled_predict, is_compiled
 from sstruct._custom_data import custom_problem, samples_of, workers_for
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.cluster_parts import is_partitioned
 from sstruct._problems.oracle_calls import FORMS, METHODS, best_labelings, decoded, encoded, frozen
 from sstruct._training import Inference, Quality, Training
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 
 # What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
 WORK = 1e6
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common)
 class StructuredSVM(BaseSSVM):
     r"""Structured support vector machine over a structure of your own.
 
@@ -70,12 +70,10 @@ class StructuredSVM(BaseSSVM):
         Calls must not change their arguments, and return the same for the same. Or one in compiled
         code: see :mod:`sstruct.extending`.
     <lam>
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong labelings are to score less than the true one by a margin of their loss, or
-        by a margin of 1 with the shortfall times their loss [6]_.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the maximum is found with slack rescaling: ``"angular"``, which is exact, where the
-        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it, but bounds it.
+        How slack rescaling finds the worst labeling: ``"angular"``, which is exact, where the
+        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it but bounds it.
     <solver>
     <step>
     <sampling>
@@ -123,9 +121,8 @@ class StructuredSVM(BaseSSVM):
         ``"oracle (exact)"``, or ``"oracle (approximate)"`` where a cached labeling was ever better
         than the oracle's answer; with slack rescaling for example ``"oracle, angular search
         (exact)"``.
-    history_ : dict of ndarrays
-        One row a pass, as in :class:`ChainSSVM`; and suboptimal, the number of answers so far that
-        a cached labeling was better than.
+    <history_>
+        suboptimal: number of oracle answers so far that were worse than a known labeling.
 
     Notes
     -----
@@ -140,20 +137,7 @@ class StructuredSVM(BaseSSVM):
     ``dual_gap_`` may be too small; answers that a cached labeling beats are replaced by it, counted
     and warned of.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
-       Optimization for Structural SVMs. ICML 2013.
-    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
-       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
-    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
-       Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    <References>
 
     Examples
     --------

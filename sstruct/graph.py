@@ -7,6 +7,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common, Graphs
 from sstruct._graph_data import LabelledGraphs, check_feature_need
 from sstruct._graph_input import pack_graphs
 from sstruct._named_weights import named_weights, no_label_weights
@@ -24,7 +25,6 @@ from sstruct._training import Inference, Quality, Training
 from sstruct._tree_search import TreeSearch
 from sstruct._validation import check_choice, check_number
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 
 MODELS = PAIRWISE[1:]
 INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
@@ -33,7 +33,7 @@ TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common, Graphs)
 class GraphCRFSSVM(BaseSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
@@ -59,22 +59,14 @@ class GraphCRFSSVM(BaseSSVM):
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
         - a float, at least 0: the cost of neighbours with different labels, not learned.
-    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
-        The decoder. ``"cut"``: minimum cut, exact, for two labels where neighbours attract each
-        other; ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: alpha-expansion, or
-        fusion moves where neighbours may repel each other, approximate; ``"fwmap"``: any labels
-        and graphs, trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`, each
-        decoding from the multipliers of the graph's last. It is slower than ``"expansion"``, finds
-        better labellings where neighbours repel each other, and bounds what it may have missed.
-        ``"auto"`` takes an exact one if there is one for all the graphs given, else
-        ``"expansion"``, in training as in prediction.
+    <inference>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling, the sum of its nodes' costs times the nodes' sizes (1 where X has
+        Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
         none). ``"hamming"``: 1 for a wrong node; ``"balanced"``: N / (K N_k) by the true label k,
         N_k the size of all nodes with it; an array (K,) of costs by true label, or a (K, K) cost
         matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
-        divided by the size of the graph's labelled nodes; ``"hamming-count"`` is ``"hamming"`` not
+        divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
         divided.
     <solver>
     <step>
@@ -83,24 +75,14 @@ class GraphCRFSSVM(BaseSSVM):
     <schedule>
     <average>
     <fit_intercept>
-    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. For
-        ``"potts"`` and ``"contrast"`` pairwise weights are at most 0 with None too, and an array
-        that allows others is refused. ``"submodular"`` keeps neighbours attractive for ``"full"``
-        and ``"directed"`` (with edge features that are not negative): diagonals of ``edge_coef_``
-        at least 0, other entries at most 0.
+    <bounds>
     <classes>
-    ignore_label : object, default=-1
-        Nodes with this label, and their edges, leave training, the loss and ``score``; they are
-        still predicted. None: there is none.
+    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>
     <max_time>
-    warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its dual
-        weights, ``"primal"`` its weights as far as dual weights for them exist. Other data raise,
-        and so may another `loss` or `fit_intercept`.
+    <warm_start>
     <checkpoint>
     <n_jobs>
     <random_state>
@@ -108,12 +90,9 @@ class GraphCRFSSVM(BaseSSVM):
 
     Attributes
     ----------
-    w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, as far as they exist, one after
-        another; put together when asked for.
+    <w_>
     <coef_>
-    intercept_ : ndarray of shape (K,)
-        Zero without `fit_intercept`.
+    <intercept_>
     edge_coef_ : ndarray of shape (1,), (G,), (K, K) or (G, K, K), or None
         Pairwise weights of ``"potts"``, ``"contrast"``, ``"full"`` or ``"directed"``, for G edge
         features; None where `pairwise` is a float.
@@ -127,13 +106,7 @@ class GraphCRFSSVM(BaseSSVM):
     <objective_>
     <status_>
     <converged_>
-    inference_ : str
-        The decoder of training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"alpha-expansion
-        (approximate)"`` or ``"fusion moves (approximate)"``, or, where no graph has an edge,
-        ``"node by node (exact)"``; ``"trees by Frank-Wolfe (bounded)"``: ``objective_`` is not
-        below the primal, so that ``dual_gap_`` holds whatever labellings were found. With an
-        approximate one ``objective_`` may lie below the primal, and the certificate is approximate
-        too; ``dual_objective_`` is a lower bound all the same.
+    <inference_>
     <history_>
 
     See Also

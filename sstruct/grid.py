@@ -1,11 +1,12 @@
 """GridCRFSSVM: max-margin labelling of the pixels of images."""
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common, Graphs
 from sstruct._graph_input import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
 
-@shares_documentation(GraphCRFSSVM)
+@shares_documentation(Common, Graphs)
 class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured support vector machine for images: a label for every pixel.
 
@@ -31,11 +32,11 @@ class GridCRFSSVM(GraphCRFSSVM):
     <inference>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling. ``"hamming"``: share of labelled pixels that are wrong;
+        Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: pixels weighted N / (K N_k) by their true
-        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows:
-        truth, zero diagonal, nonnegative), in the order of ``classes_``. All but
-        ``"hamming-count"`` are divided by the number of labelled pixels of the image.
+        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
+        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
+        divided by the number of labeled pixels of the image.
     <solver>
     <step>
     <sampling>

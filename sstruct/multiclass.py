@@ -3,18 +3,18 @@
 from sklearn.base import ClassifierMixin
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
 from sstruct._problems.node_arguments import weight_views
 from sstruct._validation import pack_rows
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 from sstruct.losses import node_costs
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common)
 class MulticlassSSVM(ClassifierMixin, BaseSSVM):
-    r"""Multiclass support vector machine of Crammer and Singer.
+    r"""Multiclass support vector machine of Crammer and Singer [7]_.
 
     Learns one weight vector a class by minimising
 
@@ -33,28 +33,23 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
         the order of ``classes_``.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong classes are to score less than the true one by a margin of their cost, or by
-        a margin of 1 with the shortfall times their cost [4]_. The same where all costs are 1.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the worst class is found with slack rescaling. ``"auto"`` looks at each. The others ask
-        for it by searches made for structures, to try them out: ``"angular"`` is exact,
-        ``"bisecting"`` and ``"binary"`` are not, but have bounds.
+        How slack rescaling finds the worst class. ``"auto"`` looks at each. The others are searches
+        made for structures, to try them out: ``"angular"`` is exact, ``"bisecting"`` and
+        ``"binary"`` are not, but bound what they may miss.
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
         leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
     <solver>
     <step>
     <sampling>
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached class whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
+    <cache>
     <schedule>
     <average>
     fit_intercept : bool, default=True
         Whether each class has a bias.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+    <bounds>
     classes : array-like or None, default=None
         All classes, in order; None: those that occur in training.
     <tol>
@@ -64,7 +59,8 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     <warm_start>
     <checkpoint>
     n_jobs : int or None, default=None
-        Threads for oracles in training; -1: all processors. The results do not depend on it.
+        Number of threads for oracle calls in training; -1: all processors. Results do not depend on
+        it.
     <random_state>
     <verbose>
 
@@ -90,8 +86,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     inference_ : str
         ``"enumeration (exact)"``; with a `search`, for example ``"enumeration, angular search
         (exact)"``.
-    history_ : dict of ndarrays
-        One row a pass, as in :class:`ChainSSVM`.
+    <history_>
 
     See Also
     --------
@@ -104,16 +99,9 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     A pass costs O(nnz K) for nnz nonzero features in all. Beyond the features, memory is O(K F) for
     the weights and, per example, a few classes with their dual weights.
 
-    References
-    ----------
-    .. [1] K. Crammer, Y. Singer. On the Algorithmic Implementation of Multiclass Kernel-based
-           Vector Machines. JMLR 2001.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-           Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-           Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [4] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-           arXiv:1510.06002, 2015.
+    <References>
+    .. [7] K. Crammer, Y. Singer. On the Algorithmic Implementation of Multiclass Kernel-based
+       Vector Machines. JMLR 2001.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._label_model import INFERENCE, check_edges_parameter, is_hierarchy
 from sstruct._label_sets import as_output, is_indicator, label_matrix
 from sstruct._multilabel_data import (
@@ -22,10 +23,9 @@ from sstruct._solvers.registry import LABEL_SET_SOLVERS
 from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_weights, pack_rows
 from sstruct.base import BaseSSVM
-from sstruct.multiclass import MulticlassSSVM
 
 
-@shares_documentation(MulticlassSSVM)
+@shares_documentation(Common)
 class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
@@ -52,7 +52,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
 
         - ``"full"``: every two.
         - ``"tree"``: those of a maximum spanning tree of the mutual information of labels in
-          training, weighted by samples [5]_.
+          training, weighted by samples [7]_.
         - None: none.
         - an integer array (E, 2): the given pairs.
         - an integer array (K,): a hierarchy, the parent of each label, -1 at roots. A label then
@@ -66,7 +66,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
         20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with ``bounds="submodular"``.
         ``"relaxed"`` is for any interactions: training compares with labels that may also be half
-        on, the solutions of a linear program [6]_, found by one cut; predictions are completed to
+        on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
     <lam>
@@ -75,42 +75,33 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
         the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
         label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong sets are to score less than the truth by a margin of their cost, or by a
-        margin of 1 with the shortfall times their cost [4]_.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the worst set is found with slack rescaling. ``"auto"``: directly, which is exact, by
+        How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
         enumeration, from a table by number of errors for forests and hierarchies where all errors
         cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
         mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
-        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst but bound it.
+        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
     class_weight : list of K dicts, dict, "balanced" or None, default=None
         Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
         product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
         ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
-    solver : {"auto", "mp-bcfw", "bcfw", "gdmm", "fw", "ssg", "cutting-plane"}, default="auto"
-        As of :class:`MulticlassSSVM`, and ``"gdmm"`` [7]_: updates of single labels and edges, for
-        ``pairwise="and"``; a pass calls no max-oracle. It solves the relaxation (or exactly, where
-        edges have no cycle) and takes no `bounds`, slack rescaling, warm start, checkpoint, nor the
-        parameters of Frank-Wolfe steps. ``"auto"`` is it for all pairs of 100 labels and more, at
-        most 5 on in the mean, 2,000 samples and more, ``"hamming-count"``, lam of 1/n to 10/n.
+    <solver>
+        ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
+        max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
+        rescaling without `bounds`, and otherwise what ``"fw"`` supports.
     <step>
     <sampling>
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached set whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
+    <cache>
     <schedule>
     <average>
-    fit_intercept : bool, default=True
-        Whether each label has a bias.
+    <fit_intercept>
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
         ``"submodular"``: labels attract each other, edge weights are at least 0; for
         ``pairwise="and"``.
-    gdmm_rho : float or "auto", default="auto"
-        ``"gdmm"``: penalty on disagreement of edges and labels; ``"auto"``: follows residuals.
-    gdmm_parts : int, default=1
-        ``"gdmm"``: number of parts of the labels, of which one is searched a visit; 1: all labels.
+    <gdmm_rho>
+    <gdmm_parts>
     classes : array-like or None, default=None
         Names of the K columns of y, or, for one label a sample, all labels in order.
     <tol>
@@ -128,8 +119,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     w_ : ndarray of shape (n_weights,)
         ``coef_``, ``intercept_`` (with `fit_intercept`) and ``edge_coef_``, one after another; put
         together when asked for.
-    coef_ : ndarray of shape (K, n_features)
-        Weights of each label; a view.
+    <coef_>
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (E,) or (E, 2, 2)
@@ -157,8 +147,8 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
-        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in,
-        the root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in, the
+        root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
         sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
         also find labels.
 
@@ -178,12 +168,12 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     that for the mixtures of slack rescaling.
 
     <References>
-    .. [5] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
-           Trees. IEEE Transactions on Information Theory 14(3), 1968.
-    .. [6] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
-           ICML 2008.
-    .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
-           Learning with Factorwise Oracles for Structural SVMs of Large Output Domain. NIPS 2016.
+    .. [7] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
+       Trees. IEEE Transactions on Information Theory 14(3), 1968.
+    .. [8] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
+       ICML 2008.
+    .. [9] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
+       Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 
     Examples
     --------

@@ -6,6 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._named_weights import named_weights
 from sstruct._oracles._tree import parents_first
 from sstruct._problems._decode import decode
@@ -17,10 +18,9 @@ from sstruct._training import Inference, Training
 from sstruct._tree_data import pack_states, pack_trees
 from sstruct._validation import check_choice, check_weights
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common)
 class TreeSSVM(BaseSSVM):
     r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
 
@@ -45,14 +45,12 @@ class TreeSSVM(BaseSSVM):
         min(1, squared distance from the true place over scale^2), whatever the type;
         ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
         number.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong states are to score less than the true ones by a margin of their loss, or by
-        a margin of 1 with the shortfall times their loss [5]_.
-    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the maximum is found with slack rescaling. ``"auto"``: exactly, from a table by number
-        of errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss
-        it, but bounds it: ``objective_`` is then an upper bound. ``"binary"`` likewise, with more
-        queries. ``"angular"`` needs an oracle that trees do not have.
+    <rescaling>
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        How slack rescaling finds the worst states. ``"auto"``: exactly, from a table by number of
+        errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss the
+        worst but bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with
+        more queries.
     <solver>
     <step>
     <sampling>
@@ -66,8 +64,8 @@ class TreeSSVM(BaseSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
     ignore_label : int or None, default=-1
-        State of parts that are not annotated: they leave training with their edges, so that a
-        child of such a part is a root in that sample, and the loss and ``score``; they are still
+        State of parts that are not annotated: they leave training with their edges, so that a child
+        of such a part is a root in that sample, and the loss and ``score``; they are still
         predicted. None: every part is annotated.
     <tol>
     <certificate_every>
@@ -121,18 +119,11 @@ class TreeSSVM(BaseSSVM):
     Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
     about the length of an edge keeps offsets near 1 and training fast.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
+    <References>
+    .. [7] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
        IJCV 61, 2005.
-    .. [4] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
+    .. [8] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
        CVPR 2011.
-    .. [5] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -211,8 +202,7 @@ class TreeSSVM(BaseSSVM):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_parameters(self):
-        super()._check_parameters()
+    def _check_loss(self):
         check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
 
     def fit(self, X, y, sample_weight=None):
