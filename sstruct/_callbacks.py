@@ -32,6 +32,8 @@ class Callback:
 class FunctionCallback(Callback):
     """A function ``callback(info) -> bool`` as an object of scikit-learn's protocol."""
 
+    __module__ = "sstruct"  # where pickles look for it
+
     def __init__(self, function):
         self.function = function
 
@@ -79,6 +81,7 @@ class GapMonitor(Callback):
     True
     """
 
+    __module__ = "sstruct"
     COLUMNS = ("passes", "oracle_calls", "seconds", "primal", "dual", "gap")
 
     def __init__(self, stop_at=None):

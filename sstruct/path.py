@@ -4,8 +4,11 @@ import joblib
 import numpy as np
 
 from sstruct._along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._compact_rows import CompactRows
 from sstruct._solvers.piece import Piece
 from sstruct._validation import check_choice, check_number
+
+__all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
 KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
 
@@ -152,9 +155,10 @@ def ssvm_path(
     r"""Compute weights for every lambda: an approximate regularization path.
 
     At every lambda of the path the objective of the weights found exceeds the optimum by at most
-    `eps`, which is certified by the duality gap. Nothing is left between the breakpoints: how the
-    gap changes with lambda, while w does not, is known exactly (after [1]_, section 4; the dual
-    weights are kept here where the paper shrinks them, which makes pieces much longer).
+    `eps`, which is certified by the duality gap. The guarantee also holds between breakpoints: how
+    the gap changes with lambda while w is kept is known exactly (after [1]_, section 4; the dual
+    weights are kept here where the paper shrinks them, which makes the stretches between
+    breakpoints much longer).
 
     Parameters
     ----------
@@ -174,7 +178,7 @@ def ssvm_path(
         all smaller lambdas.
     heuristic : bool, default=False
         Whether to trust block gaps as last seen instead of checking them. No guarantee; where
-        oracle calls are dear and the cache spares them, much faster.
+        oracle calls are costly and the cache saves them, much faster.
     sample_weight : array-like of shape (n,), default=None
 
     Returns
