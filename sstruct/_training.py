@@ -68,4 +68,9 @@ class Training:
     @property
     def known(self):
         """The fitted attributes that are known before the solver runs."""
-        return {**self.attributes, "inference_": str(self.inference)}
+        approximate = self.inference.quality is Quality.APPROXIMATE
+        return {
+            **self.attributes,
+            "inference_": str(self.inference),
+            "_is_approximate": approximate,
+        }

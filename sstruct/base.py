@@ -194,6 +194,11 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _keep_parameters(self, given):
+        """Make attributes of the arguments of ``__init__``, whose ``locals()`` are given."""
+        del given["self"]
+        vars(self).update(given)
+
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""
         return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
@@ -213,10 +218,11 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         problem, lam = training.problem, training.lam
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options, bounds = self._options(solver, problem), self._bounds(problem)
-        bar = progress(self.verbose, solver, self.tol, self.max_iter)
-        checkpoint = self._checkpoint(training, options)
+        setup = Setup(problem, lam, training.block_weight, options, bounds)
+        setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
+        setup.checkpoint = self._checkpoint(training, options)
         fingerprint = _fingerprint(training.data) if self.warm_start else None
-        warm = self._warm(training, fingerprint)
+        setup.warm = self._warm(training, fingerprint)
 
         def as_fitted(solution):
             return self._fitted_attributes(solution, lam, solver, training.known)
@@ -224,17 +230,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
         most = None if options.cache else self.max_iter
         task = FitTask(self, (X, y, sample_weight), most, as_fitted)
-        setup = Setup(
-            problem,
-            lam,
-            training.block_weight,
-            options,
-            bounds,
-            bar,
-            task.callback,
-            checkpoint,
-            warm,
-        )
+        setup.callback = task.callback
         run = self._solvers[solver](setup)
         solution = run.solve()
         warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None

@@ -201,34 +201,7 @@ class ChainSSVM(BaseSSVM):
         random_state=None,
         verbose=0,
     ):
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.gdmm_rho = gdmm_rho
-        self.gdmm_parts = gdmm_parts
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.transitions = transitions
-        self.boundaries = boundaries
-        self.transition_mask = transition_mask
-        self.classes = classes
-        self.ignore_label = ignore_label
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

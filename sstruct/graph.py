@@ -181,35 +181,12 @@ class GraphCRFSSVM(BaseSSVM):
         random_state=None,
         verbose=0,
     ):
-        self.pairwise = pairwise
-        self.inference = inference
-        self.lam = lam
-        self.loss = loss
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.classes = classes
-        self.ignore_label = ignore_label
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def __repr__(self, *arguments):
         text = super().__repr__(*arguments)
         # A comment, so that the text is still the expression that makes the estimator.
-        model = self.__dict__.get("_model", {})
-        return text + "  # certificate: approximate" * model.get("approximate", False)
+        return text + "  # certificate: approximate" * getattr(self, "_is_approximate", False)
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -275,7 +252,6 @@ class GraphCRFSSVM(BaseSSVM):
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
             arrays += [np.array(problem.n_weights), np.asarray(self.loss)]
         inference = _inference(method, pairwise[0], data.graphs)
-        model["approximate"] = inference.quality is Quality.APPROXIMATE
         return Training(
             cheaper,
             data.block_weight,

@@ -143,32 +143,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         random_state=None,
         verbose=0,
     ):
-        super().__init__(
-            pairwise=pairwise,
-            inference=inference,
-            lam=lam,
-            loss=loss,
-            solver=solver,
-            step=step,
-            sampling=sampling,
-            cache=cache,
-            schedule=schedule,
-            average=average,
-            fit_intercept=fit_intercept,
-            bounds=bounds,
-            classes=classes,
-            ignore_label=ignore_label,
-            tol=tol,
-            certificate_every=certificate_every,
-            max_iter=max_iter,
-            max_time=max_time,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.connectivity = connectivity
+        self._keep_parameters(locals())
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -145,29 +145,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         random_state=None,
         verbose=0,
     ):
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.class_weight = class_weight
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.classes = classes
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        self._keep_parameters(locals())
 
     def fit(self, X, y, sample_weight=None):
         """Learn from labelled rows.
