@@ -11,12 +11,11 @@ from sstruct._label_model import (
 )
 from sstruct._label_sets import label_matrix, output_kind
 from sstruct._labels import training_classes
-from sstruct._one_label import feature_arrays
 from sstruct._problems._label_mixtures import MixtureProblem
 from sstruct._problems._multilabel import MultilabelProblem
 from sstruct._problems._rows import compressed
 from sstruct._training import Training
-from sstruct._validation import check_weights
+from sstruct._validation import check_weights, feature_arrays
 from sstruct.losses import label_costs, label_set_weights
 
 

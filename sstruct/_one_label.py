@@ -1,7 +1,6 @@
 """Rows with one label each: what a fit over them needs, and the scores of their classes."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -10,7 +9,7 @@ from sstruct._labels import encode, training_classes
 from sstruct._problems._multiclass import MulticlassProblem
 from sstruct._problems._rows import AT_ONCE, compressed
 from sstruct._training import Inference, Training
-from sstruct._validation import check_weights, flat_labels, pack_rows
+from sstruct._validation import check_weights, feature_arrays, flat_labels, pack_rows
 from sstruct.losses import class_weights
 
 
@@ -70,11 +69,6 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
             "_terms": (bias, False, False),
         },
     )
-
-
-def feature_arrays(flat):
-    """Return the arrays of dense or CSR rows: what a warm start must find unchanged."""
-    return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
 
 
 def class_scores(estimator, X):
