@@ -1,6 +1,7 @@
 """What an estimator's data give at many values of lambda, solved in one sweep."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -81,6 +82,13 @@ class AlongLambda:
     ``_certificate(lam)``: primal, dual.
     """
 
+    eps: float
+    lams_: np.ndarray
+    ws_: CompactRows
+    gaps_: np.ndarray
+    status_: str
+    history_: dict[str, np.ndarray]
+
     def __init__(self, sweep, eps):
         self.eps = eps
         self._template, self._attributes = sweep.estimator, sweep.attributes
@@ -127,7 +135,7 @@ class AlongLambda:
                 stacklevel=4,
             )
 
-    def w(self, lam):
+    def w(self, lam: float) -> np.ndarray:
         """Return the weights at one lambda.
 
         Parameters
@@ -148,7 +156,7 @@ class AlongLambda:
         w = self.ws_[row]
         return w if factor == 1 else factor * w
 
-    def estimator(self, lam):
+    def estimator(self, lam: float) -> BaseSSVM:
         """Return a fitted estimator, ready to predict.
 
         Parameters
@@ -183,7 +191,7 @@ class AlongLambda:
         fill_views(model._views(), self.w(lam))
         return model
 
-    def predict(self, X, lam):
+    def predict(self, X: Any, lam: float) -> Any:
         """Predict with the weights at one lambda, as ``estimator(lam).predict(X)``.
 
         Parameters

@@ -5,10 +5,11 @@ import os
 import warnings
 from dataclasses import asdict
 from hashlib import blake2b
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import sklearn
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -46,6 +47,36 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
     under "hooks" below: ``_training`` and ``_views`` in any case, the others where it differs.
     """
+
+    # Parameters of all estimators, and attributes of fitted ones.
+    lam: float | str
+    solver: str
+    step: str
+    sampling: str
+    cache: bool | str
+    schedule: str
+    average: bool | str
+    bounds: ArrayLike | None
+    tol: float
+    certificate_every: int
+    max_iter: int
+    max_time: float | None
+    warm_start: bool | str
+    checkpoint: str | os.PathLike | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    lam_: float
+    solver_: str
+    n_iter_: int
+    n_oracle_calls_: int
+    objective_: float
+    dual_objective_: float
+    dual_gap_: float
+    status_: str
+    converged_: bool
+    inference_: str
+    history_: dict[str, np.ndarray]
 
     # Hooks ----------------------------------------------------------------------------------------
 
@@ -311,12 +342,12 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         return Checkpoint(self.checkpoint, _fingerprint(parts))
 
     @property
-    def w_(self):
+    def w_(self) -> np.ndarray:
         """All weights one after another, assembled when asked for."""
         check_is_fitted(self)
         return join_views(self._views())
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
 
         Parameters

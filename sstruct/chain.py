@@ -1,6 +1,11 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
+import os
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
@@ -169,38 +174,53 @@ class ChainSSVM(BaseSSVM):
         lambda estimator: np.zeros((len(estimator.classes_),) * 2),
     )
 
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    gdmm_rho: float | str
+    gdmm_parts: int
+    fit_intercept: bool
+    transitions: bool
+    boundaries: bool
+    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None
+    classes: ArrayLike | None
+    ignore_label: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        gdmm_rho="auto",
-        gdmm_parts=1,
-        fit_intercept=True,
-        bounds=None,
-        transitions=True,
-        boundaries=True,
-        transition_mask=None,
-        classes=None,
-        ignore_label=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        gdmm_rho: float | str = "auto",
+        gdmm_parts: int = 1,
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        transitions: bool = True,
+        boundaries: bool = True,
+        transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
     def __sklearn_tags__(self):
@@ -213,7 +233,7 @@ class ChainSSVM(BaseSSVM):
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.
 
         Parameters
@@ -302,7 +322,7 @@ class ChainSSVM(BaseSSVM):
             return nodes, decode(problem, w, threads)
         return nodes, decode_sparse(problem, w, transitions, threads)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each sequence.
 
         Parameters
@@ -318,7 +338,7 @@ class ChainSSVM(BaseSSVM):
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of a labelling that gives a node a label.
 
         Parameters
@@ -337,7 +357,7 @@ class ChainSSVM(BaseSSVM):
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
 
-    def predict_top_k(self, X, k):
+    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labellings of each sequence.
 
         Parameters

@@ -1,8 +1,11 @@
 """GraphCRFSSVM: max-margin labelling of the nodes of graphs."""
 
 import numbers
+import os
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
@@ -154,33 +157,43 @@ class GraphCRFSSVM(BaseSSVM):
         "edge", "Pairwise weights; None where they are fixed.", lambda _: None
     )
 
+    pairwise: str | float
+    inference: str
+    loss: str | ArrayLike
+    fit_intercept: bool
+    classes: ArrayLike | None
+    ignore_label: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        pairwise="potts",
-        inference="auto",
-        lam="auto",
-        loss="hamming",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        classes=None,
-        ignore_label=-1,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        pairwise: str | float = "potts",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
     def __repr__(self, *arguments):
@@ -198,7 +211,7 @@ class GraphCRFSSVM(BaseSSVM):
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled graphs.
 
         Parameters
@@ -330,7 +343,7 @@ class GraphCRFSSVM(BaseSSVM):
         problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
         return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each graph, with the decoder of the fit.
 
         Parameters

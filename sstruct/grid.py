@@ -1,5 +1,11 @@
 """GridCRFSSVM: max-margin labelling of the pixels of images."""
 
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sstruct._documentation import shares_documentation
 from sstruct._estimator_texts import Common, Graphs
 from sstruct._graph_input import image_labels, pack_grids
@@ -115,34 +121,36 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
+    connectivity: int
+
     def __init__(
         self,
         *,
-        connectivity=4,
-        pairwise="potts",
-        inference="auto",
-        lam="auto",
-        loss="hamming",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        classes=None,
-        ignore_label=-1,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        connectivity: int = 4,
+        pairwise: str | float = "potts",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
     def _check_parameters(self):
@@ -156,7 +164,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled images.
 
         Parameters
@@ -180,7 +188,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         """
         return self._fit(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each image, with the decoder of the fit.
 
         Parameters

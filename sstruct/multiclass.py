@@ -1,5 +1,10 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._documentation import shares_documentation
@@ -118,36 +123,46 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
 
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    class_weight: Any
+    fit_intercept: bool
+    classes: ArrayLike | None
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        class_weight=None,
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        classes=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        class_weight: Any = None,
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows.
 
         Parameters
@@ -184,7 +199,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the class with the highest score.
 
         Parameters
@@ -198,7 +213,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         _, codes = self._predict_codes(X)
         return self.classes_[codes]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each class.
 
         Parameters
@@ -212,7 +227,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         """
         return one_label_decisions(self, X)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy.
 
         Parameters

@@ -1,6 +1,10 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
+import os
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
@@ -199,38 +203,54 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
+    edges: str | ArrayLike | None
+    pairwise: str | float
+    inference: str
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    class_weight: Any
+    fit_intercept: bool
+    gdmm_rho: float | str
+    gdmm_parts: int
+    classes: ArrayLike | None
+    classes_: np.ndarray
+    edges_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        edges="full",
-        pairwise="and",
-        inference="auto",
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        class_weight=None,
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        gdmm_rho="auto",
-        gdmm_parts=1,
-        classes=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        edges: str | ArrayLike | None = "full",
+        pairwise: str | float = "and",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        class_weight: Any = None,
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        gdmm_rho: float | str = "auto",
+        gdmm_parts: int = 1,
+        classes: ArrayLike | None = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
     def __sklearn_tags__(self):
@@ -268,7 +288,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
                 "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
             )
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows.
 
         Parameters
@@ -338,7 +358,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Find the set of labels with the highest score.
 
         Parameters
@@ -355,7 +375,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
             return self.classes_[self._predict_codes(X)[1]]
         return as_output(self._label_sets(X), self._model["output"])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
 
         Parameters
@@ -373,7 +393,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
             return one_label_decisions(self, X)
         return label_marginals(self._problem(X), self._w)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the share of rows whose set of labels is right in all labels.
 
         Parameters

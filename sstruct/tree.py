@@ -1,8 +1,11 @@
 """TreeSSVM: max-margin pictorial structures."""
 
+import os
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
@@ -151,39 +154,49 @@ class TreeSSVM(BaseSSVM):
     )
     type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
 
+    parents: ArrayLike
+    loss: str
+    rescaling: str
+    search: str
+    fit_intercept: bool
+    ignore_label: Any
+    n_features_in_: int
+    n_types_: int
+    parents_: np.ndarray
+
     def __init__(
         self,
         *,
-        parents,
-        lam="auto",
-        loss="distance",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        ignore_label=-1,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
+        parents: ArrayLike,
+        lam: float | str = "auto",
+        loss: str = "distance",
+        rescaling: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
         self._keep_parameters(locals())
 
     def _check_loss(self):
         check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from annotated samples.
 
         Parameters
@@ -283,7 +296,7 @@ class TreeSSVM(BaseSSVM):
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return trees, codes.reshape(len(trees), -1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best states of each sample.
 
         Parameters
@@ -297,7 +310,7 @@ class TreeSSVM(BaseSSVM):
         """
         return _items(self._predict_states(X)[1].astype(np.intp))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.
 
         Parameters
@@ -314,7 +327,7 @@ class TreeSSVM(BaseSSVM):
         scores = max_marginals(problem, self._w)
         return _items([scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all annotated parts.
 
         Parameters
