@@ -12,7 +12,6 @@ import numpy as np
 from sklearn.datasets import load_digits
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct.base import training_of
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters, make_sequences
 from sstruct.preprocessing import SequenceVectorizer
 
@@ -121,10 +120,10 @@ def packed(name, lams):
 
 def pack(name, estimator, X, y, lams):
     """Pack data as the estimator's ``fit`` does, once for all `lams` (0: 1/n)."""
-    kept = training_of(estimator, X, y, None)
-    problem, weight = kept["problem"], kept["block_weight"]
+    kept = estimator._prepare(X, y, None)
+    problem, weight = kept.problem, kept.block_weight
     bounds = estimator._bounds(problem)
-    return [Packed(name, estimator, problem, weight, lam or kept["lam"], bounds) for lam in lams]
+    return [Packed(name, estimator, problem, weight, lam or kept.lam, bounds) for lam in lams]
 
 
 def machine():

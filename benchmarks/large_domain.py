@@ -51,12 +51,12 @@ from sklearn.preprocessing import normalize
 from sstruct import ChainSSVM, MultilabelSSVM
 from sstruct._problems._crew import Crew
 from sstruct._solvers._full_pass import full_pass
-from sstruct._solvers._state import DualState, squared_norm
+from sstruct._solvers._state import squared_norm
 from sstruct._solvers.frank_wolfe import FrankWolfe
 from sstruct._solvers.gdmm import GDMM
 from sstruct._solvers.gdmm_labels import LabelGDMM
+from sstruct._solvers.solver import Setup
 from sstruct._solvers.subgradient import StochasticSubgradient
-from sstruct.base import training_of
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
 
@@ -141,39 +141,34 @@ class Run:
     def __init__(self, estimator, parts, method, limit, every, primal=True, n_parts=1):
         X, y, self.X_test, self.y_test = parts
         self.estimator, self.method, self.limit = estimator, method, limit
-        self.primal, self.n_parts = primal, n_parts
+        self.primal = primal
         self.chains = isinstance(estimator, ChainSSVM)
-        self.kept = training_of(estimator, X, y, None)
-        self.problem, self.lam = self.kept["problem"], self.kept["lam"]
-        self.weights = self.kept["block_weight"]
+        self.kept = estimator._prepare(X, y, None)
+        self.problem, self.lam = self.kept.problem, self.kept.lam
+        self.weights = self.kept.block_weight
         self.crew = Crew(self.problem, 1)
         of_factors = method in OF_FACTORS
         self.options = replace(
             estimator._options("mp-bcfw" if method == "mp-bcfw" else "bcfw", self.problem),
             seed=0, tol=0.0, max_iter=NEVER, certificate_every=every if of_factors else NEVER,
+            parts=n_parts,
         )  # fmt: skip
         self.rows, self.aside, self.w = [], 0.0, None
         self.spacing = SPACING["chains" if self.chains else "sets"]
 
     def solver(self):
         """The method's solver, ready to run."""
-        common = self.problem, self.lam, self.weights, self.options, None, self.look
+        setup = Setup(self.problem, self.lam, self.weights, self.options, callback=self.look)
         if self.method == "ssg":
-            return StochasticSubgradient(*common)
-        if self.method in OF_FACTORS and not self.chains:
-            return LabelGDMM(*common, **OF_FACTORS[self.method])
+            return StochasticSubgradient(setup)
         if self.method in OF_FACTORS:
-            problem, *others = common
-            own = OF_FACTORS[self.method]
-            return GDMM(problem, *others, parts=self.n_parts, **own)
-        draw = self.options.sampling == "gap"
-        state = DualState(self.problem, self.lam, self.weights, 0, draw=draw)
-        return FrankWolfe(self.problem, state, self.weights, self.options, None, None, self.look)
+            return (GDMM if self.chains else LabelGDMM)(setup, **OF_FACTORS[self.method])
+        return FrankWolfe(setup)
 
     def error(self, w):
         """Share of wrong nodes, or labels, of the test part at w."""
         model = clone(self.estimator)
-        found = self.kept["attributes"] | {"_w": w}
+        found = self.kept.known | {"_w": w}
         model.__dict__.update({name: value for name, value in found.items() if value is not None})
         if self.chains:
             return 1 - model.score(self.X_test, self.y_test)

@@ -21,7 +21,8 @@ from sstruct._problems._crew import Crew
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct.base import BASELINES
+from sstruct._solvers.registry import SOLVERS
+from sstruct._solvers.solver import Setup
 
 NEVER = 10**9
 
@@ -120,6 +121,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
 
     # Within a pass the solver looks at the clock itself: for passes that are longer than a fit.
     options = replace(options, max_time=10 * limit + 10)
+    setup = Setup(data.problem, data.lam, data.block_weight, options, data.bounds, callback=observe)
     if baseline is None:
         state = DualState(
             data.problem,
@@ -130,11 +132,9 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
             draw=options.sampling == "gap",
             average=options.average,
         )
-        fit = FrankWolfe(data.problem, state, data.block_weight, options, callback=observe)
+        fit = FrankWolfe(setup, state)
     else:
-        fit = BASELINES[baseline](
-            data.problem, data.lam, data.block_weight, options, None, observe, data.bounds
-        )
+        fit = SOLVERS[baseline](setup)
     marks = [time.thread_time(), time.perf_counter()]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

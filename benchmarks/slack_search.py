@@ -37,7 +37,8 @@ import numpy as np
 from sstruct import MultilabelSSVM
 from sstruct._problems._slack import SlackProblem
 from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
 # Of the paper: success in percent of all searches, queries.
@@ -61,17 +62,11 @@ def rows_of(name, n, n_labels):
 
 def packed(X, Y, inference):
     """The problem that a fit rescales, and its block weights."""
-    kept = {}
-
-    def keep(problem, block_weight, lam, **_):
-        kept.update(problem=problem, block_weight=block_weight)
-
     model = MultilabelSSVM(
         loss="hamming-count", edges="full", inference=inference, rescaling="slack"
     )
-    model._fit_problem = keep
-    model.fit(X, Y)
-    return kept["problem"], kept["block_weight"]
+    training = model._training(X, Y, None)
+    return training.problem, training.block_weight
 
 
 class Sarawagi:
@@ -122,7 +117,7 @@ def trajectory(problem, block_weight, lam, n_passes):
         return False
 
     options = Options(max_iter=n_passes, certificate_every=n_passes, tol=0.0)
-    FrankWolfe(problem, state, block_weight, options, callback=keep).solve()
+    FrankWolfe(Setup(problem, lam, block_weight, options, callback=keep), state).solve()
     return found
 
 

@@ -22,10 +22,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from sstruct import ChainSSVM
-from sstruct._chain_decoding import _as_sparse
 from sstruct._problems._chain_sparse import decode_sparse
 from sstruct._problems._decode import decode
 from sstruct._validation import pack_nodes
+from sstruct.chain import as_sparse
 from sstruct.datasets import make_large_domain_sequences
 
 MEAN_LENGTH = 14.4
@@ -64,7 +64,7 @@ def main():
         test = X[n:]
         nodes = pack_nodes(model, test, fitted=True)
         problem, w = model._decoder(nodes)
-        transitions = _as_sparse(model._views(), model._masks)
+        transitions = as_sparse(model._views(), model._masks)
         seconds, labels = {"sparse": [], "dense": []}, {}
         for _ in range(arguments.repeats):
             for way in seconds:

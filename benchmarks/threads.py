@@ -47,7 +47,8 @@ from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._full_pass import full_pass
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 
 PROBLEMS = ("ocr-large", "conll", "costly", "ocr-small", "conll-500")
 KEEP = 10
@@ -251,7 +252,8 @@ def curve(data, options, most_passes, limit):
         mark = time.thread_time()
         return gap <= 0.001 or spent > limit or len(rows) >= most_passes
 
-    FrankWolfe(data.problem, state, data.block_weight, options, callback=observe).solve()
+    setup = Setup(data.problem, state.lam, data.block_weight, options, callback=observe)
+    FrankWolfe(setup, state).solve()
     return np.array(rows)
 
 

@@ -1,5 +1,6 @@
 """Structured support vector machines as scikit-learn estimators."""
 
+from sstruct._callbacks import FunctionCallback as FunctionCallback
 from sstruct._callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
 from sstruct.custom import StructuredSVM

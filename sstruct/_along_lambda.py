@@ -1,6 +1,7 @@
 """What an estimator's data give at many values of lambda, solved in one sweep."""
 
 import warnings
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -8,12 +9,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._compact_rows import CompactRows
 from sstruct._problems.node_arguments import fill_views, join_views
-from sstruct._solvers._state import DualState
 from sstruct._solvers.path import PathSolver
-from sstruct._solvers.solver import Solution
+from sstruct._solvers.solver import Setup, Solution
 from sstruct._solvers.status import Status
+from sstruct._training import Quality
 from sstruct._validation import check_number
-from sstruct.base import WITHOUT_STATE, BaseSSVM, training_of
+from sstruct.base import BaseSSVM
 
 FORMAT = 1
 
@@ -30,7 +31,8 @@ class Sweep:
     def __init__(self, estimator, X, y, sample_weight):
         if not isinstance(estimator, BaseSSVM):
             raise TypeError(f"expected an estimator of this package, found {estimator!r}")
-        if estimator.solver in WITHOUT_STATE:
+        solver = estimator._solvers.get(estimator.solver)
+        if solver is not None and not solver.has_dual_weights:
             raise ValueError(
                 f"solver={estimator.solver!r} has no dual weights to go on from: take "
                 "solver='mp-bcfw' or 'bcfw'"
@@ -38,22 +40,17 @@ class Sweep:
         if estimator.checkpoint is not None:
             raise ValueError("a path keeps no checkpoint: leave checkpoint=None")
         self.estimator = clone(estimator)
-        training = training_of(estimator, X, y, sample_weight)
-        self.problem, self.block_weight = training["problem"], training["block_weight"]
-        self.attributes = training["attributes"]
+        # Of a clone of its own, for a random_state that drawing changes.
+        training = clone(estimator)._prepare(X, y, sample_weight)
+        self.problem, self.block_weight = training.problem, training.block_weight
+        self.attributes = training.known
+        # Passes that certify and step at once go by what oracles found, not by bounds.
+        self.exact = training.inference.quality is Quality.EXACT
         self.solver_name = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
         self.options = self.estimator._options(self.solver_name, self.problem)
         # Gap and breakpoints are those of one point, the last iterate.
         self.options.average = self.options.pass_average = False
         self.bounds = self.estimator._bounds(self.problem)
-
-    @property
-    def approximate(self):
-        """Whether the estimator says that its decoder is, or only bounds what it may miss.
-
-        Passes that certify and step at once go by what oracles found, not by bounds.
-        """
-        return self.attributes["inference_"].endswith(("approximate)", "bounded)"))
 
     def check_zero(self):
         """Raise where w = 0, the solution for lambda to infinity, is out of bounds."""
@@ -70,15 +67,8 @@ class Sweep:
 
     def solver(self, lam):
         """Return a PathSolver over a new state."""
-        state = DualState(
-            self.problem,
-            lam,
-            self.block_weight,
-            self.options.seed,
-            bounds=self.bounds,
-            draw=self.options.sampling == "gap",
-        )
-        return PathSolver(self.problem, state, self.block_weight, self.options)
+        setup = Setup(self.problem, lam, self.block_weight, self.options, self.bounds)
+        return PathSolver(setup)
 
     def public(self, w):
         """Return weights in the order of ``w_``."""
@@ -92,13 +82,20 @@ class AlongLambda:
     ``_certificate(lam)``: primal, dual.
     """
 
+    eps: float
+    lams_: np.ndarray
+    ws_: CompactRows
+    gaps_: np.ndarray
+    status_: str
+    history_: dict[str, np.ndarray]
+
     def __init__(self, sweep, eps):
         self.eps = eps
         self._template, self._attributes = sweep.estimator, sweep.attributes
         self._solver_name, self._n_weights = sweep.solver_name, sweep.problem.n_weights
         self._n_blocks = sweep.problem.n_blocks
         self.ws_ = CompactRows()
-        self._rows, self._exact = [], not sweep.approximate
+        self._rows, self._exact = [], sweep.exact
 
     def _take(self, points, sweep):
         """Take the points of a solver in."""
@@ -138,7 +135,7 @@ class AlongLambda:
                 stacklevel=4,
             )
 
-    def w(self, lam):
+    def w(self, lam: float) -> np.ndarray:
         """Return the weights at one lambda.
 
         Parameters
@@ -159,7 +156,7 @@ class AlongLambda:
         w = self.ws_[row]
         return w if factor == 1 else factor * w
 
-    def estimator(self, lam):
+    def estimator(self, lam: float) -> BaseSSVM:
         """Return a fitted estimator, ready to predict.
 
         Parameters
@@ -194,7 +191,7 @@ class AlongLambda:
         fill_views(model._views(), self.w(lam))
         return model
 
-    def predict(self, X, lam):
+    def predict(self, X: Any, lam: float) -> Any:
         """Predict with the weights at one lambda, as ``estimator(lam).predict(X)``.
 
         Parameters

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 
@@ -16,26 +17,28 @@ HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
 class Callback:
     """The hooks of scikit-learn's protocol, none of which does anything."""
 
-    def setup(self, estimator, context):
+    def setup(self, estimator: Any, context: Any) -> None:
         """Before the fit."""
 
-    def on_fit_task_begin(self, estimator, context):
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
         """Before the fit and before each pass."""
 
-    def on_fit_task_end(self, estimator, context):
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
         """After each pass and after the fit; True stops the fit."""
 
-    def teardown(self, estimator, context):
+    def teardown(self, estimator: Any, context: Any) -> None:
         """After the fit, however it has ended."""
 
 
 class FunctionCallback(Callback):
     """A function ``callback(info) -> bool`` as an object of scikit-learn's protocol."""
 
+    __module__ = "sstruct"  # where pickles look for it
+
     def __init__(self, function):
         self.function = function
 
-    def on_fit_task_end(self, estimator, context):
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
         """Call the function after a pass."""
         return context.task_name == PASS and self.function(context.info)
 
@@ -79,21 +82,22 @@ class GapMonitor(Callback):
     True
     """
 
+    __module__ = "sstruct"
     COLUMNS = ("passes", "oracle_calls", "seconds", "primal", "dual", "gap")
 
-    def __init__(self, stop_at=None):
+    def __init__(self, stop_at: float | None = None) -> None:
         if stop_at is not None:
             check_number("stop_at", stop_at, least=0)
         self.stop_at = stop_at
         self._fits = []  # of lists of rows
         self._open = {}  # id of an estimator in its fit: the fit's rows
 
-    def setup(self, estimator, context):
+    def setup(self, estimator: Any, context: Any) -> None:
         """Begin the record of a fit."""
         self._open[id(estimator)] = rows = []
         self._fits.append(rows)
 
-    def on_fit_task_end(self, estimator, context):
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
         """Record a certificate; True at a gap of `stop_at`."""
         info = getattr(context, "info", None)
         if info is None or not math.isfinite(info["primal"]):
@@ -104,12 +108,12 @@ class GapMonitor(Callback):
         rows[:] = [other for other in rows if other[0] != row[0]] + [row]
         return self.stop_at is not None and info["gap"] <= self.stop_at * info["primal"]
 
-    def teardown(self, estimator, context):
+    def teardown(self, estimator: Any, context: Any) -> None:
         """End the record of a fit."""
         del self._open[id(estimator)]
 
     @property
-    def histories(self):
+    def histories(self) -> list[dict[str, np.ndarray]]:
         """The record of every fit."""
         columns = [zip(*rows) if rows else [()] * len(self.COLUMNS) for rows in list(self._fits)]
         return [
@@ -121,7 +125,7 @@ class GapMonitor(Callback):
         ]
 
     @property
-    def history(self):
+    def history(self) -> dict[str, np.ndarray]:
         """The record of the fit that began last.
 
         Raises
@@ -140,7 +144,7 @@ class GapMonitor(Callback):
 class CallbackSupport(CallbackSupportMixin):
     """``set_callbacks`` for functions too."""
 
-    def set_callbacks(self, *callbacks):
+    def set_callbacks(self, *callbacks: Any) -> Self:
         """Set what is called after each pass of a fit; without arguments, nothing is.
 
         Parameters

@@ -1,13 +1,12 @@
 """Labelled sequences as the arrays that a ChainProblem trains on."""
 
 import numpy as np
-from scipy import sparse
 
 from sstruct._labels import encode, is_label, training_classes
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems._rows import compressed
 from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._validation import check_weights, flat_labels, pack_nodes
+from sstruct._validation import check_weights, feature_arrays, flat_labels, pack_nodes
 from sstruct.losses import node_costs
 from sstruct.masks import allowed_transitions, check_labellings
 
@@ -85,8 +84,7 @@ class LabelledChains:
 
     def arrays(self):
         """Return what tells these data, and the meaning of a labelling, from others."""
-        flat = self.nodes.flat
-        features = [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+        features = feature_arrays(self.nodes.flat)
         masks = [mask for mask in self.masks if mask is not None]
         return [*features, self.start, self.length, self.codes, self.classes, *masks]
 

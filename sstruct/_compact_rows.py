@@ -15,13 +15,15 @@ class CompactRows:
     Examples
     --------
     >>> import numpy as np
-    >>> from sstruct._compact_rows import CompactRows
+    >>> from sstruct.path import CompactRows
     >>> rows = CompactRows()
     >>> for k in range(3):
     ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
     >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
     (3, np.float64(2.0), True)
     """
+
+    __module__ = "sstruct.path"  # where pickles and skops look for it
 
     def __init__(self):
         self._rows = []  # arrays, or pairs of places and values

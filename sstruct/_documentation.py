@@ -1,4 +1,4 @@
-"""Docstrings that estimators share."""
+"""Docstrings that share texts."""
 
 import inspect
 import re
@@ -7,24 +7,35 @@ ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n(?:(?:    .*)?\n)*?(?=\S|\Z)", re.MULTIL
 PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
 
 
-def shares_documentation(source):
-    """Decorate a class: a line ``<name>`` of its docstring becomes what `source` says of `name`.
-
-    Parameters and attributes are looked up by name, ``<References>`` is that whole section.
-    """
-    text = inspect.cleandoc(source.__doc__ or "") + "\n"
+def entries_of(text):
+    """Return a docstring's parameters and attributes by name; "References": that whole section."""
+    text = inspect.cleandoc(text or "") + "\n"
     entries = {}
     for match in ENTRY.finditer(text):
         for name in match[1].split(", "):
             entries.setdefault(name, match[0].rstrip("\n") + "\n")
-    section = re.search(r"^References\n-+\n(.*?)\n\n(?=\w+\n-)", text, re.MULTILINE | re.DOTALL)
+    section = re.search(r"^References\n-+\n.*?\n(?=\n\w+\n-|\Z)", text, re.MULTILINE | re.DOTALL)
     if section:
         entries["References"] = section[0].rstrip("\n") + "\n"
+    return entries
+
+
+def shares_documentation(*sources):
+    """Decorate an object: a line ``<name>`` of its docstring becomes what a source says of `name`.
+
+    Of several sources that know a name, the last counts. In what they say ``<solvers>`` becomes the
+    names of the solvers that the object, an estimator, accepts.
+    """
+    entries = {}
+    for source in sources:
+        entries |= entries_of(source.__doc__)
 
     def fill(target):
         if target.__doc__:
             own = inspect.cleandoc(target.__doc__) + "\n"
-            target.__doc__ = PLACE.sub(lambda match: entries[match[1]], own)
+            text = PLACE.sub(lambda match: entries[match[1]], own)
+            solvers = ("auto", *getattr(target, "_solvers", ()))
+            target.__doc__ = text.replace("<solvers>", ", ".join(f'"{name}"' for name in solvers))
         return target
 
     return fill

@@ -11,7 +11,7 @@ from sstruct._problems._graph import GraphProblem
 from sstruct._problems._pairwise import PairwiseModel
 from sstruct._problems._rows import compressed
 from sstruct._problems.graph_arguments import WITH_FEATURES, GraphRanges
-from sstruct._validation import Nodes, check_weights
+from sstruct._validation import Nodes, check_weights, feature_arrays
 from sstruct.losses import node_costs
 
 
@@ -165,8 +165,8 @@ class LabelledGraphs:
 
     def arrays(self):
         """Return what tells these data, and the meaning of a labelling, from others."""
-        graphs, flat = self.graphs, self.graphs.nodes.flat
-        features = [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+        graphs = self.graphs
+        features = feature_arrays(graphs.nodes.flat)
         if graphs.edge_features is not None:
             features += [graphs.edge_features, graphs.feature_start]
         if graphs.sizes is not None:

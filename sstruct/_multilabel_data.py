@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._label_model import (
-    NAMES,
+    DECODERS,
     check_closed,
     decoding_method,
     interactions,
@@ -11,11 +11,11 @@ from sstruct._label_model import (
 )
 from sstruct._label_sets import label_matrix, output_kind
 from sstruct._labels import training_classes
-from sstruct._one_label import feature_arrays
 from sstruct._problems._label_mixtures import MixtureProblem
 from sstruct._problems._multilabel import MultilabelProblem
 from sstruct._problems._rows import compressed
-from sstruct._validation import check_weights
+from sstruct._training import Training
+from sstruct._validation import check_weights, feature_arrays
 from sstruct.losses import label_costs, label_set_weights
 
 
@@ -74,8 +74,8 @@ class MultilabelTraining:
         bounds = np.asarray(bounds)
         return bounds.ndim == 2 and bool((bounds[0, bounds.shape[1] - E :] >= 0).all())
 
-    def arguments(self):
-        """Return the arguments of ``_fit_problem``, but for `training`."""
+    def training(self):
+        """Return the Training."""
         estimator, full = self.estimator, self.estimator.pairwise == "full"
         lists = self.Y.indptr, self.Y.indices
         problem = MultilabelProblem(
@@ -93,23 +93,23 @@ class MultilabelTraining:
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
         # What a working set's codes and planes are of, beside the data.
         codes = np.array([full, self.decoder.relaxed])
-        return {
-            "problem": problem,
-            "block_weight": self.block_weight,
-            "lam": 1 / self.total if isinstance(estimator.lam, str) else float(estimator.lam),
-            "data": [*feature_arrays(self.flat), *lists, self.edges, parents, codes],
-            "attributes": {
+        return Training(
+            problem,
+            self.block_weight,
+            estimator._lam(self.total),
+            [*feature_arrays(self.flat), *lists, self.edges, parents, codes],
+            DECODERS[self.method],
+            {
                 "n_features_in_": self.rows.n_features,
                 "feature_names_in_": self.rows.feature_names,
                 "classes_": self.classes,
                 "edges_": self.edges,
-                "inference_": NAMES[self.method],
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (estimator.fit_intercept, False, False),
                 "_edge_shape": problem.edge_shape,
                 "_model": model | {"parents": self.parents},
             },
-        }
+        )
 
 
 def _column_names(classes, n_labels):

@@ -1,7 +1,6 @@
 """Rows with one label each: what a fit over them needs, and the scores of their classes."""
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
@@ -9,7 +8,8 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._labels import encode, training_classes
 from sstruct._problems._multiclass import MulticlassProblem
 from sstruct._problems._rows import AT_ONCE, compressed
-from sstruct._validation import check_weights, flat_labels, pack_rows
+from sstruct._training import Inference, Training
+from sstruct._validation import check_weights, feature_arrays, flat_labels, pack_rows
 from sstruct.losses import class_weights
 
 
@@ -23,7 +23,7 @@ def _flat_labels(y, rows, name):
 
 
 def one_label_training(estimator, rows, y, sample_weight, cost_of):
-    """Return the arguments of ``_fit_problem``, but for `training`.
+    """Return the Training.
 
     Parameters
     ----------
@@ -55,25 +55,20 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     flat = rows.flat if used.all() else rows.flat[used]
     bias = estimator.fit_intercept
     problem = MulticlassProblem(compressed(flat), codes[kept], len(classes), cost=cost, bias=bias)
-    return {
-        "problem": problem,
-        "block_weight": block_weight[kept],
-        "lam": 1 / total if isinstance(estimator.lam, str) else float(estimator.lam),
-        "data": [*feature_arrays(flat), codes[kept], classes],
-        "attributes": {
+    return Training(
+        problem,
+        block_weight[kept],
+        estimator._lam(total),
+        [*feature_arrays(flat), codes[kept], classes],
+        Inference("enumeration"),
+        {
             "n_features_in_": rows.n_features,
             "feature_names_in_": rows.feature_names,
             "classes_": classes,
-            "inference_": "enumeration (exact)",
             # What w_ means must not change when a parameter is set after the fit.
             "_terms": (bias, False, False),
         },
-    }
-
-
-def feature_arrays(flat):
-    """Return the arrays of dense or CSR rows: what a warm start must find unchanged."""
-    return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+    )
 
 
 def class_scores(estimator, X):

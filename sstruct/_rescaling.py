@@ -1,12 +1,15 @@
-"""Margin or slack rescaling: the problem that a fit solves, and what it says of its oracle."""
+"""Slack rescaling: its parameters, and the problem that a fit solves."""
+
+from dataclasses import replace
 
 import numpy as np
 
 from sstruct._problems._slack import SlackProblem
+from sstruct._training import Quality
 from sstruct._validation import check_choice
 
 SEARCHES = ("auto", "angular", "bisecting", "binary")
-# What maximises loss times score directly, by the decoder in whose place it is.
+# What maximizes loss times score directly, by the decoder in whose place it is.
 DIRECT = {
     "viterbi": "error table",
     "max-sum": "error table",
@@ -24,49 +27,40 @@ def check_rescaling(estimator):
             f'search={estimator.search!r} is for rescaling="slack": with rescaling="margin" leave '
             'search="auto"'
         )
+    if estimator.search not in estimator._searches:
+        raise _no_angular_search(estimator)
 
 
-def slack_rescaled(problem, search, inference, name):
-    """Return the problem under slack rescaling, and the name of its oracle.
+def _no_angular_search(estimator):
+    return ValueError(
+        'search="angular" needs an oracle that is constrained in score and loss, which '
+        f'{type(estimator).__name__} does not have: leave search="auto", or take "bisecting"'
+    )
 
-    Parameters
-    ----------
-    problem : BlockProblem
-    search : {"auto", "angular", "bisecting", "binary"}
-    inference : str
-        Name of the problem's decoder, with how good it is in brackets.
-    name : str
-        Of the estimator, for errors.
+
+def slack_rescaled(training, estimator):
+    """Return a Training under slack rescaling.
 
     Raises
     ------
     ValueError
         If the problem does not have what the search needs.
     """
-    if search == "angular" and not problem.has_between:
-        raise ValueError(
-            f'search="angular" needs an oracle that is constrained in score and loss, which {name} '
-            'does not have: leave search="auto", or take "bisecting"'
-        )
-    rescaled = SlackProblem(problem, search)
-    decoder, quality = inference.removesuffix(")").rsplit(" (", 1)
-    if rescaled.search == "product":
-        way = DIRECT.get(decoder)
+    if estimator.search == "angular" and not training.problem.has_between:
+        raise _no_angular_search(estimator)
+    problem = SlackProblem(training.problem, estimator.search)
+    inference = training.inference
+    if problem.search == "product":
+        inference = replace(inference, search=DIRECT.get(inference.decoder))
     else:
-        way = f"{rescaled.search} search"
-        if rescaled.search != "angular":
-            found = "bounded" if problem.bounded else "approximate"
-            quality = found if quality == "exact" else f"{quality}, {found}"
-    return rescaled, f"{decoder}, {way} ({quality})" if way else inference
-
-
-def with_rescaling(estimator, problem, data, attributes):
-    """Return what a fit solves: the problem, what tells its planes from others, attributes."""
-    if getattr(estimator, "rescaling", "margin") == "margin":
-        return problem, data, attributes
-    problem, inference = slack_rescaled(
-        problem, estimator.search, attributes["inference_"], type(estimator).__name__
-    )
+        quality = inference.quality
+        if problem.search != "angular":
+            quality = Quality.BOUNDED if training.problem.bounded else Quality.APPROXIMATE
+        inference = replace(inference, search=f"{problem.search} search", quality=quality)
     # Planes depend on the loss: a warm start must find it unchanged, too.
-    data = [*data, np.array("slack"), np.asarray(getattr(estimator, "loss", ""))]
-    return problem, data, {**attributes, "inference_": inference}
+    data = [
+        *training.data,
+        np.array("slack"),
+        np.asarray(getattr(estimator, "loss", "")),
+    ]
+    return replace(training, problem=problem, data=data, inference=inference)

@@ -340,6 +340,11 @@ def _labels_of_rows(y, nodes):
     return labels
 
 
+def feature_arrays(flat):
+    """Return the arrays of dense or CSR rows: what a warm start must find unchanged."""
+    return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+
+
 def check_weights(sample_weight, n_samples):
     """Return float64 sample weights: finite, none negative, not all zero."""
     if sample_weight is None:

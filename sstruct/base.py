@@ -5,88 +5,111 @@ import os
 import warnings
 from dataclasses import asdict
 from hashlib import blake2b
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+import sklearn
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
 
 from sstruct._callbacks import CallbackSupport, FitTask
 from sstruct._compat import with_callbacks
 from sstruct._labels import encode, is_label
-from sstruct._out_of_core import auto_sampling
 from sstruct._problems._slack import SlackProblem
-from sstruct._problems.node_arguments import padded_bounds
-from sstruct._rescaling import check_rescaling, with_rescaling
-from sstruct._solvers._state import DualState
-from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._problems.node_arguments import join_views, padded_bounds
+from sstruct._rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._solvers.checkpoint import Checkpoint
-from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS, FrankWolfe, Options
-from sstruct._solvers.plane_qp import qp_solver
+from sstruct._solvers.frank_wolfe import SAMPLINGS, STEPS
 from sstruct._solvers.progress import progress
-from sstruct._solvers.solver import relative
+from sstruct._solvers.registry import SOLVERS
+from sstruct._solvers.solver import Options, Setup, relative
 from sstruct._solvers.status import Status
-from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct._solvers.warm_start import rescaled
 from sstruct._threads import n_threads
+from sstruct._training import Quality
 from sstruct._validation import check_choice, check_number, check_weights, flat_labels
+from sstruct.losses import check_loss
 
 PICKLE_FORMAT = 1
 
 # Work of an oracle call from which on "auto" spares calls before all else: gap sampling, caching
 # and corrective steps. Graph cuts of 200 superpixels: half the time to a gap of 0.01. CoNLL-2000,
 # a thousand units of work: no difference.
-DEAR_ORACLE = 20_000
-
-# Solvers to compare with; and the parameters that they do not have, with the values left for them.
-BASELINES = {
-    "fw": BatchFrankWolfe,
-    "ssg": StochasticSubgradient,
-    "cutting-plane": CuttingPlane,
-}
-# GDMM works on factors, where a structure has them (and the estimator its parameters).
-WITHOUT_STATE = (*BASELINES, "gdmm")
-NOT_FOR_BASELINES = {
-    "step": ("auto",),
-    "sampling": ("auto",),
-    "cache": ("auto", False),
-    "schedule": ("work",),
-    "average": ("auto", False),
-    "warm_start": (False,),
-    "checkpoint": (None,),
-}
-OF_SUBGRADIENT = {"sampling": ("auto", "uniform", "permutation"), "average": ("auto", True)}
-OF_GDMM = {"sampling": ("auto", "permutation"), "rescaling": ("margin",), "bounds": (None,)}
+COSTLY_ORACLE = 20_000
 
 
 class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
-    A subclass packs its data into a ``BlockProblem`` and calls ``_fit_problem``; its
-    ``_predict_codes(X)`` returns the packed nodes and the index of each one's label.
+    A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
+    under "hooks" below: ``_training`` and ``_views`` in any case, the others where it differs.
     """
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        # No estimator type: cv=5 must not look into structured targets.
-        tags.estimator_type = None
-        tags.target_tags.required = True
-        tags.input_tags.sparse = True
-        return tags
+    # Parameters of all estimators, and attributes of fitted ones.
+    lam: float | str
+    solver: str
+    step: str
+    sampling: str
+    cache: bool | str
+    schedule: str
+    average: bool | str
+    bounds: ArrayLike | None
+    tol: float
+    certificate_every: int
+    max_iter: int
+    max_time: float | None
+    warm_start: bool | str
+    checkpoint: str | os.PathLike | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    lam_: float
+    solver_: str
+    n_iter_: int
+    n_oracle_calls_: int
+    objective_: float
+    dual_objective_: float
+    dual_gap_: float
+    status_: str
+    converged_: bool
+    inference_: str
+    history_: dict[str, np.ndarray]
+
+    # Hooks ----------------------------------------------------------------------------------------
+
+    # The solvers that the estimator accepts, by name.
+    _solvers: ClassVar[dict] = SOLVERS
+    # The values of `search` that its oracle can serve, for estimators with slack rescaling.
+    _searches: ClassVar[tuple] = SEARCHES
+
+    def _training(self, X, y, sample_weight):
+        """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
+
+        Parameters are checked before. Returns a Training.
+        """
+        raise NotImplementedError
+
+    def _views(self):
+        """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
+        raise NotImplementedError
 
     def _check_parameters(self):
-        """Refuse parameters out of range; the data are not looked at."""
+        """Refuse parameters out of range; the data are not looked at. Extend it."""
+        parameters = self.get_params(deep=False)
         if isinstance(self.lam, str):
             if self.lam != "auto":
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
         else:
             check_number("lam", self.lam, above=0)
-        if hasattr(self, "rescaling"):
+        if "loss" in parameters:
+            self._check_loss()
+        if "rescaling" in parameters:
             check_rescaling(self)
-        on_factors = ("gdmm",) if hasattr(self, "gdmm_rho") else ()
-        check_choice("solver", self.solver, ("auto", "mp-bcfw", "bcfw", *BASELINES, *on_factors))
-        if on_factors:
+        check_choice("solver", self.solver, ("auto", *self._solvers))
+        if "gdmm_rho" in parameters:
             check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
             if isinstance(self.gdmm_rho, str):
                 check_choice("gdmm_rho", self.gdmm_rho, ("auto",))
@@ -97,7 +120,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         check_choice("cache", self.cache, ("auto", True, False))
         check_choice("schedule", self.schedule, ("work", "clock"))
         check_choice("average", self.average, ("auto", True, False))
-        if hasattr(self, "fit_intercept"):
+        if "fit_intercept" in parameters:
             check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
         check_number("certificate_every", self.certificate_every, least=1, whole=True)
@@ -111,189 +134,35 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 raise ValueError("n_jobs must not be 0")
         if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
             raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
-        if self.solver in WITHOUT_STATE:
-            self._check_baseline()
+        if self.solver != "auto":
+            self._solvers[self.solver].check_installed()
+            for name, values in self._solvers[self.solver].refused(parameters):
+                raise ValueError(
+                    f"{name}={parameters[name]!r} does not go with solver={self.solver!r}: leave "
+                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
-    def _check_baseline(self):
-        """Refuse parameters that a baseline, or GDMM, does not have; look for what it needs."""
-        if self.solver == "cutting-plane":
-            qp_solver()
-        for name, values in self._misfits(self.solver):
-            raise ValueError(
-                f"{name}={getattr(self, name)!r} does not go with solver={self.solver!r}: leave "
-                f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
-            )
+    def _check_loss(self):
+        """Refuse values of `loss` that are none, whatever the data."""
+        check_loss(self.loss)
 
-    def _misfits(self, solver):
-        """Yield parameters that a solver does not have, with the values left for them."""
-        own = {"ssg": OF_SUBGRADIENT, "gdmm": OF_GDMM}.get(solver, {})
-        for name, values in (NOT_FOR_BASELINES | own).items():
-            value = getattr(self, name)
-            if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
-                yield name, values
-
-    def _auto_solver(self, problem, lam):
-        """What ``solver="auto"`` stands for."""
+    def _auto_solver(self, problem):
+        """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""
         return "mp-bcfw"
 
-    @with_callbacks
-    def _fit_problem(self, problem, block_weight, lam, data, attributes, training):
-        """Solve and set every fitted attribute.
-
-        Parameters
-        ----------
-        problem : BlockProblem
-        block_weight : ndarray of shape (n_blocks,)
-        lam : float
-        data : iterable of arrays
-            What a warm start must find unchanged.
-        attributes : dict
-            Fitted attributes that come from the data and not from the solver; None: not there.
-        training : tuple of (X, y, sample_weight)
-            As given to ``fit``, for callbacks.
-        """
-        problem, data, attributes = with_rescaling(self, problem, data, attributes)
-        solver = self._auto_solver(problem, lam) if self.solver == "auto" else self.solver
-        options = self._options(solver, problem)
-        bounds = self._bounds(problem)
-        bar = progress(self.verbose, solver, self.tol, self.max_iter)
-
-        def as_fitted(solution):
-            return self._fitted_attributes(solution, lam, solver, attributes)
-
-        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
-        most = None if options.cache else self.max_iter
-        if solver in WITHOUT_STATE:
-            task = FitTask(self, training, most, as_fitted)
-            if solver == "gdmm":
-                run = self._gdmm(problem, lam, block_weight, options, bar, task.callback)
-            else:
-                run = BASELINES[solver](
-                    problem, lam, block_weight, options, bar, task.callback, bounds
-                )
-            solution = run.solve()
-            fitted = {**as_fitted(solution), "_warm_state": None}
-            return self._finish(task, *self._look_back(problem, solution, fitted))
-        checkpoint = self._checkpoint(problem, data, lam, block_weight, options)
-        state = DualState(
-            problem,
-            lam,
-            block_weight,
-            options.seed,
-            bounds=bounds,
-            draw=options.sampling == "gap",
-            average=options.average,
-        )
-        fingerprint = None
-        if self.warm_start:
-            fingerprint = _fingerprint(data)
-            warm = self.__dict__.get("_warm_state")
-            if warm is not None:
-                if warm["fingerprint"] != fingerprint:
-                    raise ValueError(
-                        "warm_start goes on from the last fit and needs its data; this X, y, set "
-                        "of classes or transition_mask (for graphs also the loss; with slack "
-                        "rescaling that, or the rescaling) is another one. Set warm_start=False, "
-                        "or clone."
-                    )
-                if self.warm_start == "primal":
-                    warm = rescaled(warm, lam, block_weight)
-                problem.restore_planes(warm)
-                state.restore(warm)
-        task = FitTask(self, training, most, as_fitted)
-        solution = FrankWolfe(
-            problem, state, block_weight, options, bar, checkpoint, task.callback
-        ).solve()
-        warm = None
-        if self.warm_start:
-            warm = {
-                "fingerprint": fingerprint,
-                "lam": lam,
-                "block_weight": block_weight,
-                **problem.planes(),
-                **state.export(),
-            }
-        fitted = {**as_fitted(solution), "_warm_state": warm}
-        return self._finish(task, *self._look_back(problem, solution, fitted))
-
-    def _bounds(self, problem):
-        """Return bounds of the weights in the problem's layout, or None."""
-        return None if self.bounds is None else padded_bounds(problem, self.bounds)
-
-    def _look_back(self, problem, solution, attributes):
-        """Return the last two, as they are to be; a subclass may have found something out."""
-        return solution, attributes
-
-    def _labels(self, y, nodes):
-        """Return all labels as one array with an entry a node."""
-        return flat_labels(y, nodes, type(self).__name__)
-
-    def _finish(self, task, solution, attributes):
-        """Set the fitted attributes; then raise or warn of what ended the fit."""
-        # At once, so that an interruption leaves the attributes of one fit.
-        self.__dict__.update(attributes)
-        for name, value in attributes.items():
-            if value is None:
-                del self.__dict__[name]
-        error = solution.interruption or task.error
-        if error is not None:
-            raise error
-        task.end(solution)
-        for remark in solution.remarks:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
-        name = type(self).__name__
-        if solution.status is Status.STALLED and "bounded)" in self.inference_:
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}, before "
-                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
-                "lies between dual_objective_ and objective_.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        # A solver without a dual has no other end.
-        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
-            # A certificate is as good as the decoder that it rests on.
-            approximate = " (approximate)" if "(approximate)" in self.inference_ else ""
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
-                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
-                "max_time, or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
-            )
-        return self
-
-    def _checkpoint(self, problem, data, lam, block_weight, options):
-        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.
-
-        Not of the warm start: the file has the whole state, whatever that began from.
-        """
-        if self.checkpoint is None:
-            return None
-        free = ("tol", "max_iter", "max_time", "n_jobs", "seed")
-        policy = {k: v for k, v in asdict(options).items() if k not in free}
-        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
-        terms = list(problem.weight_views(np.empty(problem.n_weights)))
-        searches = [problem.search] if isinstance(problem, SlackProblem) else []
-        names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
-        parts = [*data, block_weight, np.array(lam), np.asarray(getattr(self, "loss", "")), names]
-        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
-        return Checkpoint(self.checkpoint, _fingerprint(parts))
-
     def _options(self, solver, problem):
-        """Return the solver's options; "auto" is settled here."""
-        dear = solver not in WITHOUT_STATE and problem.oracle_work >= DEAR_ORACLE
+        """Return the Options of a solver, by its name; "auto" is settled here."""
+        costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
         step, sampling, cache = self.step, self.sampling, self.cache
         if step == "auto":
-            step = "corrective" if dear else "pairwise"
+            step = "corrective" if costly else "pairwise"
         if sampling == "auto":
-            sampling = auto_sampling(problem, dear)
+            sampling = _auto_sampling(problem, costly)
         if cache == "auto":
-            cache = dear
+            cache = costly
+        parameters = self.get_params(deep=False)
         return Options(
             multi_plane=solver == "mp-bcfw",
             step=step,
@@ -308,10 +177,20 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             max_iter=self.max_iter,
             max_time=self.max_time,
             seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            rho=parameters.get("gdmm_rho", "auto"),
+            parts=parameters.get("gdmm_parts", 1),
         )
 
-    @staticmethod
-    def _fitted_attributes(solution, lam, solver, attributes):
+    def _bounds(self, problem):
+        """Return bounds of the weights in the problem's layout, (2, n_weights), or None."""
+        return None if self.bounds is None else padded_bounds(problem, self.bounds)
+
+    def _after_solve(self, problem, solution, inference):
+        """Return the Solution and the Inference, adjusted to what the solver found out."""
+        return solution, inference
+
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        """Return all fitted attributes; `attributes` are those of the Training. Extend it."""
         return {
             **attributes,
             # In the problem's layout: what decoding wants, and no second copy of it.
@@ -328,7 +207,147 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             "history_": solution.history,
         }
 
-    def score(self, X, y, sample_weight=None):
+    def _predict_codes(self, X):
+        """Return the packed nodes and the index of each one's label; ``score`` uses it."""
+        raise NotImplementedError
+
+    def _labels(self, y, nodes):
+        """Return all labels as one array with an entry a node; ``score`` uses it."""
+        return flat_labels(y, nodes, type(self).__name__)
+
+    # ----------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # No estimator type: cv=5 must not look into structured targets.
+        tags.estimator_type = None
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _keep_parameters(self, given):
+        """Make attributes of the arguments of ``__init__``, whose ``locals()`` are given."""
+        del given["self"]
+        vars(self).update(given)
+
+    def _lam(self, total_weight):
+        """Return lambda, for samples of a total weight."""
+        return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
+
+    def _prepare(self, X, y, sample_weight):
+        """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+        self._check_parameters()
+        training = self._training(X, y, sample_weight)
+        if self.get_params(deep=False).get("rescaling") == "slack":
+            training = slack_rescaled(training, self)
+        return training
+
+    @with_callbacks
+    def _fit(self, X, y, sample_weight):
+        """Solve and set every fitted attribute; what a subclass's ``fit`` calls."""
+        training = self._prepare(X, y, sample_weight)
+        problem, lam = training.problem, training.lam
+        solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
+        options, bounds = self._options(solver, problem), self._bounds(problem)
+        setup = Setup(problem, lam, training.block_weight, options, bounds)
+        setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
+        setup.checkpoint = self._checkpoint(training, options)
+        fingerprint = _fingerprint(training.data) if self.warm_start else None
+        setup.warm = self._warm(training, fingerprint)
+
+        def as_fitted(solution):
+            return self._fitted_attributes(solution, lam, solver, training.known)
+
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        most = None if options.cache else self.max_iter
+        task = FitTask(self, (X, y, sample_weight), most, as_fitted)
+        setup.callback = task.callback
+        run = self._solvers[solver](setup)
+        solution = run.solve()
+        warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None
+        solution, training.inference = self._after_solve(problem, solution, training.inference)
+        attributes = {**as_fitted(solution), "_warm_state": warm}
+        return self._finish(task, solution, training.inference, attributes)
+
+    def _finish(self, task, solution, inference, attributes):
+        """Set the fitted attributes; then raise or warn of what ended the fit."""
+        # At once, so that an interruption leaves the attributes of one fit.
+        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            if value is None:
+                del self.__dict__[name]
+        error = solution.interruption or task.error
+        if error is not None:
+            raise error
+        task.end(solution)
+        for remark in solution.remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
+        name = type(self).__name__
+        if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
+            warnings.warn(
+                f"{name} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}, before "
+                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
+                "lies between dual_objective_ and objective_.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        # A solver without a dual has no other end.
+        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
+            # A certificate is as good as the decoder that it rests on.
+            approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
+            warnings.warn(
+                f"{name} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
+                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
+                "max_time, or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return self
+
+    def _warm(self, training, fingerprint):
+        """Return what the last fit left to go on from, or None."""
+        warm = self.__dict__.get("_warm_state") if self.warm_start else None
+        if warm is None:
+            return None
+        if warm["fingerprint"] != fingerprint:
+            raise ValueError(
+                "warm_start goes on from the last fit and needs its data; this X, y, set "
+                "of classes or transition_mask (for graphs also the loss; with slack "
+                "rescaling that, or the rescaling) is another one. Set warm_start=False, "
+                "or clone."
+            )
+        if self.warm_start == "primal":
+            warm = rescaled(warm, training.lam, training.block_weight)
+        return warm
+
+    def _checkpoint(self, training, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.
+
+        Not of the warm start: the file has the whole state, whatever that began from.
+        """
+        if self.checkpoint is None:
+            return None
+        problem = training.problem
+        free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts")
+        policy = {k: v for k, v in asdict(options).items() if k not in free}
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        terms = list(problem.weight_views(np.empty(problem.n_weights)))
+        searches = [problem.search] if isinstance(problem, SlackProblem) else []
+        names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
+        loss = np.asarray(self.get_params(deep=False).get("loss", ""))
+        parts = [*training.data, training.block_weight, np.array(training.lam), loss, names]
+        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        return Checkpoint(self.checkpoint, _fingerprint(parts))
+
+    @property
+    def w_(self) -> np.ndarray:
+        """All weights one after another, assembled when asked for."""
+        check_is_fitted(self)
+        return join_views(self._views())
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
 
         Parameters
@@ -345,7 +364,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         nodes, codes = self._predict_codes(X)
         labels = self._labels(y, nodes)
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
-        weights[is_label(labels, getattr(self, "ignore_label", None))] = 0
+        weights[is_label(labels, self.get_params(deep=False).get("ignore_label"))] = 0
         if not weights.any():
             raise ValueError("y has no labelled node in a sample of positive weight")
         return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
@@ -368,21 +387,12 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         super().__setstate__(state)
 
 
-def training_of(estimator, X, y, sample_weight):
-    """Return what ``fit`` hands to the solver, by the names of ``_fit_problem``'s parameters.
-
-    Validated and packed as in a fit; the estimator is left as it is.
-    """
-    kept = {}
-
-    def keep(problem, block_weight, lam, data, attributes, training):
-        problem, data, attributes = with_rescaling(packer, problem, data, attributes)
-        kept.update(problem=problem, block_weight=block_weight, lam=lam, attributes=attributes)
-
-    packer = clone(estimator)
-    packer._fit_problem = keep
-    packer.fit(X, y, sample_weight)
-    return kept
+def _auto_sampling(problem, costly):
+    """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
+    mapped = getattr(getattr(problem, "features", None), "mapped_bytes", 0)
+    if mapped > sklearn.get_config()["working_memory"] * 2**20:
+        return "sequential"
+    return "gap" if costly else "permutation"
 
 
 def _fingerprint(arrays):

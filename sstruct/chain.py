@@ -1,21 +1,34 @@
 """ChainSSVM: max-margin labelling of sequences."""
 
+import os
+from collections.abc import Callable
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._chain_data import LabelledChains
-from sstruct._chain_decoding import ChainDecoding
-from sstruct._chain_ranking import ChainRanking
-from sstruct._label_gdmm import checked_parts
-from sstruct._named_weights import ChainWeights
-from sstruct._problems._chain import max_marginals
-from sstruct._solvers.gdmm import GDMM
-from sstruct._validation import check_choice, pack_nodes
+from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
+from sstruct._named_weights import named_weights, no_label_weights
+from sstruct._problems._chain import ChainProblem, chain_top_k, max_marginals
+from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
+from sstruct._problems._decode import decode
+from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._problems.node_arguments import weight_views
+from sstruct._solvers.registry import CHAIN_SOLVERS
+from sstruct._threads import n_threads
+from sstruct._training import Inference, Training
+from sstruct._validation import check_choice, check_number, pack_nodes
+from sstruct.base import BaseSSVM
 
 # From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
 LEAST_GDMM_LABELS = 1000
 
 
-class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
+@shares_documentation(Common)
+class ChainSSVM(BaseSSVM):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -30,68 +43,35 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
 
     Parameters
     ----------
-    lam : float or "auto", default="auto"
-        Regularisation, positive; every weight is regularised, intercepts too. ``"auto"`` is 1 over
-        the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling. ``"hamming"``: share of labelled nodes that are wrong;
+        Cost of a wrong labeling. ``"hamming"``: share of labeled nodes that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: nodes weighted N / (K N_k) by their true
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
-        divided by the number of labelled nodes of the sequence.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong labellings are to score less than the truth by a margin of their loss, or
-        by a margin of 1 with the shortfall times their loss: the hinge loss of ``"slack"`` is the
-        maximum of L_i(y) times 1 plus by how much y scores more than the truth [6]_.
-    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How that maximum is found. ``"auto"``: exactly, from a table by number of errors, where node
-        costs are whole numbers, as ``"hamming"`` has them, and sequences have no more than about
-        200 nodes; otherwise ``"bisecting"``, which may miss it, but bounds it: ``objective_`` is
-        then an upper bound. ``"binary"`` likewise, with more queries. ``"angular"`` is exact and
-        needs an oracle that chains do not have.
-    solver : {"auto", "mp-bcfw", "bcfw", "fw", "ssg", "cutting-plane", "gdmm"}, default="auto"
-        ``"mp-bcfw"`` alternates exact passes with approximate ones over cached labelings;
-        ``"bcfw"`` makes exact passes alone. ``"gdmm"``, of ChainSSVM and MultilabelSSVM, trains on
-        single nodes and edges and brings them to agree: for chains of a thousand labels and more,
-        where Viterbi's K^2 a node is too dear; margins without `bounds`. ``"auto"`` is
-        ``"mp-bcfw"``, but for ChainSSVM with 1,000 labels and more ``"gdmm"``, where nothing is
-        asked for that it does not have and there is no `transition_mask`; MultilabelSSVM says when
-        it is there.
-        The others are baselines: batch Frank-Wolfe, stochastic subgradient and one-slack cutting
-        plane (needs clarabel).
-        `step`, `cache`, `schedule`, `warm_start` and `checkpoint` are not for them, nor for
-        ``"gdmm"``, and `sampling` (without ``"gap"``) and `average` (always) for ``"ssg"`` alone:
-        other values are refused.
-        ``"ssg"`` has no dual bound: `tol` is not looked at, `max_iter` or `max_time` ends the fit,
-        without a warning, and the dual attributes are NaN.
-    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Step of an exact visit. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
-        call is dear (20,000 multiply-adds and more by its sizes). Approximate visits are
-        corrective, unless step is ``"fw"``.
-    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
-        Blocks of an exact pass: drawn, each once, or drawn in proportion to their gaps (refreshed
-        every 10 passes by a certificate). The first pass visits each once, whatever is asked for.
-        ``"sequential"``: each once, one 64th of the data after another. ``"auto"`` is that for
-        memory-mapped features beyond scikit-learn's ``working_memory``; else ``"permutation"``, or
-        ``"gap"`` where an oracle call is dear.
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached labelling whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
-    schedule : {"work", "clock"}, default="work"
-        How ``"mp-bcfw"`` weighs approximate passes: by counted work, which is reproducible, or by
-        the clock, as in [1]_.
-    average : {"auto", True, False}, default="auto"
-        Which average of iterates is kept (``w_`` is it or the last one): ``"auto"``, of those after
-        the last ten or so passes; True, of those after every visit ([1]_, section 3.5); none.
-    gdmm_rho : "auto" or float, default="auto"
-        ``"gdmm"`` [7]_: penalty on disagreement; ``"auto"`` balances it with what still moves.
-    gdmm_parts : int, default=1
-        ``"gdmm"``: parts of the labels, of which a visit to a node searches one, drawn at random;
-        1: all labels.
-    fit_intercept : bool, default=True
-        Whether each label has a bias.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        divided by the number of labeled nodes of the sequence.
+    <rescaling>
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        How slack rescaling finds the worst labeling. ``"auto"``: exactly, from a table by number of
+        errors, where node costs are whole numbers, as with ``"hamming"``, and sequences have at
+        most about 200 nodes; otherwise ``"bisecting"``, which may miss the worst labeling but
+        bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with more
+        queries.
+    <solver>
+        ``"gdmm"`` trains on single nodes and transitions, which it brings to agree [7]_: for chains
+        of a thousand labels and more, where Viterbi's K^2 operations a node are too costly. It
+        supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports. From 1,000
+        labels on ``"auto"`` is ``"gdmm"``, unless a parameter that it does not support or a
+        `transition_mask` is set, or `transitions` is False.
+    <step>
+    <sampling>
+    <cache>
+    <schedule>
+    <average>
+    <gdmm_rho>
+    <gdmm_parts>
+    <fit_intercept>
+    <bounds>
     transitions : bool, default=True
         Whether each pair of neighbouring labels has a weight.
     boundaries : bool, default=True
@@ -100,79 +80,52 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
         two labels, where None stands for the boundary, such as
         :func:`sstruct.masks.bio_transitions`. Honoured in training and prediction.
-    classes : array-like or None, default=None
-        All labels, in order; None: those that occur in training.
+    <classes>
     ignore_label : object, default=None
-        Nodes with this label leave training (the chain is cut there), the loss and ``score``; they
-        are still predicted. None: there is none.
-    tol : float, default=1e-2
-        Stop at relative duality gap (primal - dual) / primal <= tol.
-    certificate_every : int, default=10
-        Passes between certificates; one is also made when the gap's estimate says that it is time.
-        Passes of ``"fw"`` and ``"cutting-plane"`` are certificates themselves.
-    max_iter : int, default=1000
-        Most passes (n oracle calls each; with `cache`, at most ten times as many rounds).
-    max_time : float or None, default=None
-        Most seconds; may be overrun by one certificate pass (``"ssg"``: two;
-        ``"cutting-plane"``: and one quadratic program).
-    warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or, under margins, `loss`:
-        ``"dual"`` (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights
-        for them exist. Other data raise.
-    checkpoint : path or None, default=None
-        File where the state of the fit is kept as it goes. A fit that finds it goes on from there
-        to the same bits as one that was never interrupted; the file of another fit raises. It is
-        removed once a fit has converged. Fits that run at the same time need files of their own.
-    n_jobs : int or None, default=None
-        Threads for oracles, in training and prediction; -1: all processors. The results do not
-        depend on it.
-    random_state : int, RandomState instance or None, default=None
-        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
-    verbose : int, default=0
-        1: progress bar with the solver and the gap (needs tqdm); 2: a line a pass, to the logger
-        ``sstruct``.
+        Nodes with this label are left out of training (the chain is cut there), the loss and
+        ``score``; they are still predicted. None: there is none.
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    <warm_start>
+        With margin rescaling `loss` may change, too.
+    <checkpoint>
+    <n_jobs>
+    <random_state>
+    <verbose>
 
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
         All weights: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``, as
         far as they exist, one after another; put together when asked for.
-    coef_ : ndarray of shape (K, n_features)
-        A view, as the others: nothing is stored twice.
+    <coef_>
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
         Weight of each transition, rows from, columns to.
-    classes_ : ndarray of shape (K,)
-    n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features,)
-        Where X has names.
-    lam_ : float
-    solver_ : str
-    n_iter_ : int
-        Passes made, at least 1; with `cache`, oracle calls over n.
-    n_oracle_calls_ : int
-        Without those of certificates; with ``"gdmm"`` visits to a chain that search for labels.
-    objective_, dual_objective_, dual_gap_ : float
-        Primal at ``w_``, the lower bound, and their difference: the certificate.
-    status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, STALLED (rounding, or a search that
-        is not exact, ends progress) or INTERRUPTED.
-    converged_ : bool
+    <classes_>
+    <n_features_in_>
+    <feature_names_in_>
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+        With ``"gdmm"``: visits to a chain that search for labels.
+    <objective_>
+    <status_>
+    <converged_>
     inference_ : str
         The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
         (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
-    history_ : dict of ndarrays
-        One row a pass: seconds, certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes, primal, gap (NaN between certificates), dual, working_set_size; with
-        slack rescaling queries (cumulative, without certificates). A row of ``"fw"`` or
-        ``"cutting-plane"`` holds the certificate of the w that its pass began at. ``"gdmm"`` adds
-        relaxed_primal, feasibility (mean distance between marginals that are to agree),
-        labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels, where
-        transitions are not few, primal and gap are too, until relaxed_primal meets `tol`), rho, and
-        unigram_search_seconds, bigram_search_seconds and step_seconds.
+    <history_>
+        ``"gdmm"`` adds relaxed_primal, feasibility (mean distance between marginals that should
+        agree), labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels,
+        unless few transitions have a weight, primal and gap are too, until relaxed_primal meets
+        `tol`), rho, unigram_search_seconds, bigram_search_seconds and step_seconds.
 
     See Also
     --------
@@ -187,20 +140,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     few cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
     ``w_`` is kept per sequence.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
-       Optimization for Structural SVMs. ICML 2013.
-    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
-       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
-    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
-       Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    <References>
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
        Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 
@@ -216,73 +156,83 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
     True
     """
 
+    _solvers = CHAIN_SOLVERS
+    _searches = ("auto", "bisecting", "binary")
+
+    coef_ = named_weights("coef", "Node weights.")
+    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    start_coef_ = named_weights(
+        "start", "Weight of each label at the start of a chain.", no_label_weights
+    )
+    end_coef_ = named_weights(
+        "end", "Weight of each label at the end of a chain.", no_label_weights
+    )
+    edge_coef_ = named_weights(
+        "edge",
+        "Weight of each transition, rows from, columns to.",
+        lambda estimator: np.zeros((len(estimator.classes_),) * 2),
+    )
+
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    gdmm_rho: float | str
+    gdmm_parts: int
+    fit_intercept: bool
+    transitions: bool
+    boundaries: bool
+    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None
+    classes: ArrayLike | None
+    ignore_label: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        gdmm_rho="auto",
-        gdmm_parts=1,
-        fit_intercept=True,
-        bounds=None,
-        transitions=True,
-        boundaries=True,
-        transition_mask=None,
-        classes=None,
-        ignore_label=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.gdmm_rho = gdmm_rho
-        self.gdmm_parts = gdmm_parts
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.transitions = transitions
-        self.boundaries = boundaries
-        self.transition_mask = transition_mask
-        self.classes = classes
-        self.ignore_label = ignore_label
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        gdmm_rho: float | str = "auto",
+        gdmm_parts: int = 1,
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        transitions: bool = True,
+        boundaries: bool = True,
+        transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.three_d_array = True
         return tags
 
-    def fit(self, X, y, sample_weight=None):
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_choice("transitions", self.transitions, (True, False))
+        check_choice("boundaries", self.boundaries, (True, False))
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled sequences.
 
         Parameters
@@ -305,39 +255,63 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
-        check_choice("transitions", self.transitions, (True, False))
-        check_choice("boundaries", self.boundaries, (True, False))
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         data = LabelledChains(self, X, y, sample_weight)
-        return self._fit_problem(
+        return Training(
             data.problem(self),
             data.block_weight,
-            1 / data.total_weight if isinstance(self.lam, str) else float(self.lam),
-            data=data.arrays(),
-            training=(X, y, sample_weight),
-            attributes={
+            self._lam(data.total_weight),
+            data.arrays(),
+            Inference("viterbi"),
+            {
                 "n_features_in_": data.nodes.n_features,
                 "feature_names_in_": data.nodes.feature_names,
                 "classes_": data.classes,
-                "inference_": "viterbi (exact)",
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
             },
         )
 
-    def _auto_solver(self, problem, lam):
+    def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
+        refused = any(self._solvers["gdmm"].refused(self.get_params(deep=False)))
         # A mask would make its certificates Viterbi's.
-        fits = not any(self._misfits("gdmm")) and self.transition_mask is None and self.transitions
-        return "gdmm" if fits and problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
+        if refused or self.transition_mask is not None or not self.transitions:
+            return "mp-bcfw"
+        return "gdmm" if problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
 
-    def _gdmm(self, problem, *arguments):
-        """Return the solver on the factors of a problem."""
-        own = {"rho": self.gdmm_rho, "parts": checked_parts(self.gdmm_parts, problem.n_labels)}
-        return GDMM(problem, *arguments, **own)
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        fitted = super()._fitted_attributes(solution, lam, solver, attributes)
+        views = weight_views(
+            solution.w, len(fitted["classes_"]), fitted["n_features_in_"], fitted["_terms"]
+        )
+        if as_sparse(views, fitted["_masks"]) is not None:
+            fitted["inference_"] += "; predictions: sparse viterbi (exact)"
+        return fitted
 
-    def predict(self, X):
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _decoder(self, nodes):
+        """Return the problem of decoding, and the weights in its layout."""
+        chains = Chains(nodes.offsets[:-1], nodes.lengths)
+        model = ChainModel(len(self.classes_), *self._terms, *self._masks)
+        return ChainProblem(nodes.flat, chains, model), self._w
+
+    def _predict_codes(self, X):
+        check_is_fitted(self)
+        nodes = pack_nodes(self, X, fitted=True)
+        problem, w = self._decoder(nodes)
+        threads = n_threads(self.n_jobs)
+        transitions = as_sparse(self._views(), self._masks)
+        if transitions is None:
+            return nodes, decode(problem, w, threads)
+        return nodes, decode_sparse(problem, w, transitions, threads)
+
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each sequence.
 
         Parameters
@@ -353,7 +327,7 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of a labelling that gives a node a label.
 
         Parameters
@@ -371,3 +345,54 @@ class ChainSSVM(ChainWeights, ChainRanking, ChainDecoding):
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
+
+    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Find the k best labellings of each sequence.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+        k : int
+            How many, at least 1.
+
+        Returns
+        -------
+        labels : ndarray of shape (n,), dtype object
+            For each sequence an array (m, L) of different labellings, best first, the first that
+            of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
+            labellings that the sequence can have, given `transition_mask`, if that is smaller.
+        scores : ndarray of shape (n,), dtype object
+            For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
+
+        See Also
+        --------
+        sstruct.inference.top_k : The same for potentials.
+
+        Notes
+        -----
+        O(L K (K + k)) time for a sequence of L nodes, beside the potentials; exact.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> model = ChainSSVM(random_state=0).fit([[[2.0], [-1.0]], [[-2.0]]], [["a", "b"], ["b"]])
+        >>> labels, scores = model.predict_top_k([[[3.0], [0.0]]], k=2)
+        >>> labels[0].tolist()
+        [['a', 'b'], ['a', 'a']]
+        """
+        check_is_fitted(self)
+        check_number("k", k, least=1, whole=True)
+        nodes = pack_nodes(self, X, fitted=True)
+        ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
+        labels, scores = np.empty((2, len(nodes)), dtype=object)
+        for i, (codes, values) in enumerate(ranked):
+            labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]
+            scores[i] = values
+        return labels, scores
+
+
+def as_sparse(views, masks):
+    """Return the transitions as sparse rows where decoding with them is faster, or None."""
+    if "edge" not in views or any(mask is not None for mask in masks):
+        return None
+    return sparse_transitions(views["edge"])

@@ -10,18 +10,19 @@ from sstruct._compiled_oracles import METHODS as COMPILED_METHODS
 from sstruct._compiled_oracles import compiled_predict, is_compiled
 from sstruct._custom_data import custom_problem, samples_of, workers_for
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.cluster_parts import is_partitioned
 from sstruct._problems.oracle_calls import FORMS, METHODS, best_labelings, decoded, encoded, frozen
+from sstruct._training import Inference, Quality, Training
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 
 # What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
 WORK = 1e6
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common)
 class StructuredSVM(BaseSSVM):
     r"""Structured support vector machine over a structure of your own.
 
@@ -69,12 +70,10 @@ class StructuredSVM(BaseSSVM):
         Calls must not change their arguments, and return the same for the same. Or one in compiled
         code: see :mod:`sstruct.extending`.
     <lam>
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong labelings are to score less than the true one by a margin of their loss, or
-        by a margin of 1 with the shortfall times their loss [6]_.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the maximum is found with slack rescaling: ``"angular"``, which is exact, where the
-        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it, but bounds it.
+        How slack rescaling finds the worst labeling: ``"angular"``, which is exact, where the
+        oracle has ``constrained_argmax``, else ``"bisecting"``, which may miss it but bounds it.
     <solver>
     <step>
     <sampling>
@@ -122,9 +121,8 @@ class StructuredSVM(BaseSSVM):
         ``"oracle (exact)"``, or ``"oracle (approximate)"`` where a cached labeling was ever better
         than the oracle's answer; with slack rescaling for example ``"oracle, angular search
         (exact)"``.
-    history_ : dict of ndarrays
-        One row a pass, as in :class:`ChainSSVM`; and suboptimal, the number of answers so far that
-        a cached labeling was better than.
+    <history_>
+        suboptimal: number of oracle answers so far that were worse than a known labeling.
 
     Notes
     -----
@@ -139,20 +137,7 @@ class StructuredSVM(BaseSSVM):
     ``dual_gap_`` may be too small; answers that a cached labeling beats are replaced by it, counted
     and warned of.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
-       Optimization for Structural SVMs. ICML 2013.
-    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
-       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
-    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
-       Machine Learning 77, 2009.
-    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
+    <References>
 
     Examples
     --------
@@ -226,7 +211,7 @@ class StructuredSVM(BaseSSVM):
         self.verbose = verbose
 
     def _check_oracle(self):
-        """Refuse an object that cannot be an oracle; return what a call of it counts for."""
+        """Refuse an object that cannot be an oracle."""
         if isinstance(self.oracle, type):
             raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
         for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
@@ -234,9 +219,7 @@ class StructuredSVM(BaseSSVM):
                 raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
         if len({callable(getattr(self.oracle, name, None)) for name in FORMS}) == 2:
             raise TypeError("oracle must have both encode and decode, or neither of them")
-        work = getattr(self.oracle, "work", WORK)
-        check_number("work of the oracle", work, above=0)
-        return float(work)
+        check_number("work of the oracle", getattr(self.oracle, "work", WORK), above=0)
 
     def fit(self, X, y=None, sample_weight=None):
         """Learn from labelled samples.
@@ -264,7 +247,10 @@ class StructuredSVM(BaseSSVM):
             labelings, which is asked for before all else: the estimator is then unchanged. Where
             what it returns later is not, the attributes are those of the fit so far.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _check_parameters(self):
+        super()._check_parameters()
         check_choice("overlap", self.overlap, (True, False))
         if not isinstance(self.batch_size, str):
             check_number("batch_size", self.batch_size, least=1, whole=True)
@@ -272,23 +258,21 @@ class StructuredSVM(BaseSSVM):
             raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
-        work = self._check_oracle()
+        self._check_oracle()
         if self.overlap and is_compiled(self.oracle):
             raise ValueError("overlap=True does not go with a compiled oracle")
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
+
+    def _training(self, X, y, sample_weight):
         size = None if isinstance(self.batch_size, str) else self.batch_size
+        work = float(getattr(self.oracle, "work", WORK))
         problem, data, weights, total = custom_problem(
             self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap,
             self.rescaling == "slack",
         )  # fmt: skip
-        return self._fit_problem(
-            problem,
-            weights / total,
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=data,
-            training=(X, y, sample_weight),
-            attributes={"inference_": "oracle (exact)"},
+        return Training(
+            problem, weights / total, self._lam(total), data, Inference("oracle"), attributes={}
         )
 
     def _options(self, solver, problem):
@@ -301,7 +285,7 @@ class StructuredSVM(BaseSSVM):
         options.n_jobs = problem.calls.n_threads if isinstance(problem, SlackProblem) else 1
         return options
 
-    def _look_back(self, problem, solution, attributes):
+    def _after_solve(self, problem, solution, inference):
         """Say what is to be said of the oracle."""
         if solution.interruption is None and not is_compiled(self.oracle):
             try:
@@ -311,8 +295,7 @@ class StructuredSVM(BaseSSVM):
         remarks = []
         suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
-            inference = attributes["inference_"].rsplit(" (", 1)[0]
-            attributes["inference_"] = f"{inference} (approximate)"
+            inference = replace(inference, quality=Quality.APPROXIMATE)
             remarks.append(
                 f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
                 "Objective and gap are what is known, and may be too small."
@@ -322,8 +305,7 @@ class StructuredSVM(BaseSSVM):
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
-        solution = replace(solution, remarks=tuple(remarks))
-        return solution, attributes
+        return replace(solution, remarks=tuple(remarks)), inference
 
     def _views(self):
         return {"w": self._w}

@@ -1,14 +1,44 @@
 """GraphCRFSSVM: max-margin labelling of the nodes of graphs."""
 
+import numbers
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
 from sstruct._documentation import shares_documentation
-from sstruct._graph_base import GraphSSVM
+from sstruct._estimator_texts import Common, Graphs
+from sstruct._graph_data import LabelledGraphs, check_feature_need
 from sstruct._graph_input import pack_graphs
-from sstruct._problems.graph_arguments import WITH_FEATURES
-from sstruct.chain import ChainSSVM
+from sstruct._named_weights import named_weights, no_label_weights
+from sstruct._oracles._graph_decoder import GraphDecoder
+from sstruct._problems._decode import decode
+from sstruct._problems._explicit import explicit_where_cheaper
+from sstruct._problems.graph_arguments import (
+    PAIRWISE,
+    WITH_FEATURES,
+    attractive_edges,
+    graph_weight_views,
+)
+from sstruct._threads import n_threads
+from sstruct._training import Inference, Quality, Training
+from sstruct._tree_search import TreeSearch
+from sstruct._validation import check_choice, check_number
+from sstruct.base import BaseSSVM
+from sstruct.inference._tree_decoder import TreeDecoder
+
+MODELS = PAIRWISE[1:]
+INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
+# Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
+TRAINING_ITERATIONS = 20
+PREDICTION_ITERATIONS = 200
 
 
-@shares_documentation(ChainSSVM)
-class GraphCRFSSVM(GraphSSVM):
+@shares_documentation(Common, Graphs)
+class GraphCRFSSVM(BaseSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
     Learns node weights and pairwise weights by minimising
@@ -33,22 +63,14 @@ class GraphCRFSSVM(GraphSSVM):
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
         - a float, at least 0: the cost of neighbours with different labels, not learned.
-    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
-        The decoder. ``"cut"``: minimum cut, exact, for two labels where neighbours attract each
-        other; ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: alpha-expansion, or
-        fusion moves where neighbours may repel each other, approximate; ``"fwmap"``: any labels
-        and graphs, trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`, each
-        decoding from the multipliers of the graph's last. It is slower than ``"expansion"``, finds
-        better labellings where neighbours repel each other, and bounds what it may have missed.
-        ``"auto"`` takes an exact one if there is one for all the graphs given, else
-        ``"expansion"``, in training as in prediction.
+    <inference>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling, the sum of its nodes' costs times the nodes' sizes (1 where X has
+        Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
         none). ``"hamming"``: 1 for a wrong node; ``"balanced"``: N / (K N_k) by the true label k,
         N_k the size of all nodes with it; an array (K,) of costs by true label, or a (K, K) cost
         matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
-        divided by the size of the graph's labelled nodes; ``"hamming-count"`` is ``"hamming"`` not
+        divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
         divided.
     <solver>
     <step>
@@ -57,24 +79,14 @@ class GraphCRFSSVM(GraphSSVM):
     <schedule>
     <average>
     <fit_intercept>
-    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. For
-        ``"potts"`` and ``"contrast"`` pairwise weights are at most 0 with None too, and an array
-        that allows others is refused. ``"submodular"`` keeps neighbours attractive for ``"full"``
-        and ``"directed"`` (with edge features that are not negative): diagonals of ``edge_coef_``
-        at least 0, other entries at most 0.
+    <bounds>
     <classes>
-    ignore_label : object, default=-1
-        Nodes with this label, and their edges, leave training, the loss and ``score``; they are
-        still predicted. None: there is none.
+    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>
     <max_time>
-    warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its dual
-        weights, ``"primal"`` its weights as far as dual weights for them exist. Other data raise,
-        and so may another `loss` or `fit_intercept`.
+    <warm_start>
     <checkpoint>
     <n_jobs>
     <random_state>
@@ -82,12 +94,9 @@ class GraphCRFSSVM(GraphSSVM):
 
     Attributes
     ----------
-    w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, as far as they exist, one after
-        another; put together when asked for.
+    <w_>
     <coef_>
-    intercept_ : ndarray of shape (K,)
-        Zero without `fit_intercept`.
+    <intercept_>
     edge_coef_ : ndarray of shape (1,), (G,), (K, K) or (G, K, K), or None
         Pairwise weights of ``"potts"``, ``"contrast"``, ``"full"`` or ``"directed"``, for G edge
         features; None where `pairwise` is a float.
@@ -101,13 +110,7 @@ class GraphCRFSSVM(GraphSSVM):
     <objective_>
     <status_>
     <converged_>
-    inference_ : str
-        The decoder of training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"alpha-expansion
-        (approximate)"`` or ``"fusion moves (approximate)"``, or, where no graph has an edge,
-        ``"node by node (exact)"``; ``"trees by Frank-Wolfe (bounded)"``: ``objective_`` is not
-        below the primal, so that ``dual_gap_`` holds whatever labellings were found. With an
-        approximate one ``objective_`` may lie below the primal, and the certificate is approximate
-        too; ``dual_objective_`` is a lower bound all the same.
+    <inference_>
     <history_>
 
     See Also
@@ -149,13 +152,67 @@ class GraphCRFSSVM(GraphSSVM):
     True
     """
 
-    def _pack(self, X, model, *, fitted):
-        pairwise, expected = model["pairwise"], None
-        if fitted and pairwise in WITH_FEATURES:
-            expected = self._edge_shape[0]
-        return pack_graphs(self, X, pairwise, expected, fitted=fitted)
+    coef_ = named_weights("coef", "Node weights.")
+    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    edge_coef_ = named_weights(
+        "edge", "Pairwise weights; None where they are fixed.", lambda _: None
+    )
 
-    def fit(self, X, y, sample_weight=None):
+    pairwise: str | float
+    inference: str
+    loss: str | ArrayLike
+    fit_intercept: bool
+    classes: ArrayLike | None
+    ignore_label: Any
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(
+        self,
+        *,
+        pairwise: str | float = "potts",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
+
+    def __repr__(self, *arguments):
+        text = super().__repr__(*arguments)
+        # A comment, so that the text is still the expression that makes the estimator.
+        return text + "  # certificate: approximate" * getattr(self, "_is_approximate", False)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_choice("inference", self.inference, INFERENCE)
+        if isinstance(self.pairwise, numbers.Real):
+            check_number("pairwise", self.pairwise, least=0)
+        else:
+            check_choice("pairwise", self.pairwise, MODELS)
+        if isinstance(self.bounds, str):
+            check_choice("bounds", self.bounds, ("submodular",))
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled graphs.
 
         Parameters
@@ -180,9 +237,114 @@ class GraphCRFSSVM(GraphSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        return self._fit_problem(**self._training(X, y, sample_weight))
+        return self._fit(X, y, sample_weight)
 
-    def predict(self, X):
+    def _training(self, X, y, sample_weight):
+        fixed = isinstance(self.pairwise, numbers.Real)
+        model = {
+            "pairwise": "fixed" if fixed else self.pairwise,
+            "strength": float(self.pairwise) if fixed else 0.0,
+            "connectivity": self.get_params(deep=False).get("connectivity", 0),
+        }
+        graphs = self._pack(X, model, fitted=False)
+        labels = self._labels(y, graphs.nodes)
+        n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
+        check_feature_need(model["pairwise"], n_edge_features)
+        data = LabelledGraphs(self, graphs, labels, sample_weight)
+        K = len(data.classes)
+        self._check_attraction(model["pairwise"], graphs.edge_features, K)
+        arrays = [*data.arrays(), np.array(repr(model))]
+        model["attractive"] = self._is_attractive(model["pairwise"])
+        model["inference"] = self.inference
+        model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        pairwise = model["pairwise"], model["strength"]
+        method = _method(model, data.graphs, K)
+        decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
+        problem = data.problem(pairwise, decoder, self.fit_intercept)
+        cheaper = explicit_where_cheaper(problem)
+        if cheaper is not problem:
+            # Planes hold weights' places and losses: a warm start must find those unchanged too.
+            arrays += [np.array(problem.n_weights), np.asarray(self.loss)]
+        inference = _inference(method, pairwise[0], data.graphs)
+        return Training(
+            cheaper,
+            data.block_weight,
+            self._lam(data.total_weight),
+            arrays,
+            inference,
+            {
+                "n_features_in_": graphs.nodes.n_features,
+                "feature_names_in_": graphs.nodes.feature_names,
+                "classes_": data.classes,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_terms": (self.fit_intercept, False, False),
+                "_edge_shape": problem.pairwise.shape,
+                "_model": model,
+            },
+        )
+
+    def _is_attractive(self, pairwise):
+        """Whether bounds keep neighbours from repelling each other."""
+        return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
+
+    def _check_attraction(self, pairwise, edge_features, n_labels):
+        """Raise where neighbours may repel each other and must not."""
+        if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
+            raise ValueError(
+                'bounds="submodular" with pairwise="directed" needs edge features that are not '
+                "negative: no box on the weights keeps the others attractive"
+            )
+        if self.inference == "cut" and n_labels > 2:
+            raise ValueError(f'inference="cut" is for two labels, found {n_labels}')
+        if self.inference == "cut" and not self._is_attractive(pairwise):
+            raise ValueError(
+                f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
+                "weights may make neighbours repel each other"
+            )
+
+    def _bounds(self, problem):
+        """Box the pairwise weights where neighbours must not repel each other."""
+        given = self.bounds is not None and not isinstance(self.bounds, str)
+        bounds = super()._bounds(problem) if given else None
+        pairwise, shape = problem.pairwise.name, problem.pairwise.shape
+        always = pairwise in ("potts", "contrast")
+        if pairwise == "fixed" or not (always or isinstance(self.bounds, str)):
+            return bounds
+        if given:
+            if (problem.weight_views(bounds[1])["edge"] > 0).any():
+                raise ValueError(
+                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbours would '
+                    "repel each other; expected upper bounds of at most 0 for edge_coef_"
+                )
+            return bounds
+        bounds = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+        for bound, edge in zip(bounds, attractive_edges(pairwise, shape)):
+            problem.weight_views(bound)["edge"][...] = edge
+        return bounds
+
+    def _pack(self, X, model, *, fitted):
+        """Check X and return its Graphs; model: ``_model`` of the fit."""
+        pairwise, expected = model["pairwise"], None
+        if fitted and pairwise in WITH_FEATURES:
+            expected = self._edge_shape[0]
+        return pack_graphs(self, X, pairwise, expected, fitted=fitted)
+
+    def _views(self):
+        return graph_weight_views(
+            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
+        )
+
+    def _predict_codes(self, X):
+        check_is_fitted(self)
+        graphs = self._pack(X, self._model, fitted=True)
+        pairwise = self._model["pairwise"], self._model["strength"]
+        K = len(self.classes_)
+        method = _method(self._model, graphs, K)
+        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
+        problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
+        return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each graph, with the decoder of the fit.
 
         Parameters
@@ -195,4 +357,40 @@ class GraphCRFSSVM(GraphSSVM):
         ndarray
             For graphs a 1-D object array of label arrays; for 2-D X of shape (n,).
         """
-        return self._predicted(X)
+        nodes, codes = self._predict_codes(X)
+        return nodes.like_input(self.classes_[codes])
+
+
+def _method(model, graphs, n_labels):
+    """Name the decoder of some graphs: the one asked for, or the best that is exact for them."""
+    inference = model["inference"]
+    if inference == "auto" and n_labels <= 2 and model["attractive"]:
+        return "cut"
+    if inference in ("auto", "max-sum"):
+        cyclic = graphs.with_cycles()
+        if len(cyclic) == 0:
+            return "max-sum"
+        if inference == "max-sum":
+            raise ValueError(f'inference="max-sum" is for forests, but X[{cyclic[0]}] has a cycle')
+        return "expansion"
+    return inference
+
+
+def _inference(method, pairwise, graphs):
+    """Describe a method as the decoder of some graphs."""
+    if not graphs.n_edges.any():
+        return Inference("node by node")
+    if method == "expansion":
+        moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
+        return Inference(moves, Quality.APPROXIMATE)
+    return {
+        "cut": Inference("graph cut"),
+        "max-sum": Inference("max-sum"),
+        "fwmap": Inference("trees by Frank-Wolfe", Quality.BOUNDED),
+    }[method]
+
+
+def _decoder(method, seed, max_iter, keeps=True):
+    if method == "fwmap":
+        return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
+    return GraphDecoder(method, seed)

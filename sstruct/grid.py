@@ -1,13 +1,19 @@
 """GridCRFSSVM: max-margin labelling of the pixels of images."""
 
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
 from sstruct._documentation import shares_documentation
-from sstruct._graph_base import GraphSSVM
+from sstruct._estimator_texts import Common, Graphs
 from sstruct._graph_input import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
 
-@shares_documentation(GraphCRFSSVM)
-class GridCRFSSVM(GraphSSVM):
+@shares_documentation(Common, Graphs)
+class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured support vector machine for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
@@ -32,11 +38,11 @@ class GridCRFSSVM(GraphSSVM):
     <inference>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
-        Cost of a wrong labelling. ``"hamming"``: share of labelled pixels that are wrong;
+        Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: pixels weighted N / (K N_k) by their true
-        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows:
-        truth, zero diagonal, nonnegative), in the order of ``classes_``. All but
-        ``"hamming-count"`` are divided by the number of labelled pixels of the image.
+        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
+        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
+        divided by the number of labeled pixels of the image.
     <solver>
     <step>
     <sampling>
@@ -115,60 +121,37 @@ class GridCRFSSVM(GraphSSVM):
     True
     """
 
+    connectivity: int
+
     def __init__(
         self,
         *,
-        connectivity=4,
-        pairwise="potts",
-        inference="auto",
-        lam="auto",
-        loss="hamming",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        classes=None,
-        ignore_label=-1,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        super().__init__(
-            pairwise=pairwise,
-            inference=inference,
-            lam=lam,
-            loss=loss,
-            solver=solver,
-            step=step,
-            sampling=sampling,
-            cache=cache,
-            schedule=schedule,
-            average=average,
-            fit_intercept=fit_intercept,
-            bounds=bounds,
-            classes=classes,
-            ignore_label=ignore_label,
-            tol=tol,
-            certificate_every=certificate_every,
-            max_iter=max_iter,
-            max_time=max_time,
-            warm_start=warm_start,
-            checkpoint=checkpoint,
-            n_jobs=n_jobs,
-            random_state=random_state,
-            verbose=verbose,
-        )
-        self.connectivity = connectivity
+        connectivity: int = 4,
+        pairwise: str | float = "potts",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -181,7 +164,7 @@ class GridCRFSSVM(GraphSSVM):
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled images.
 
         Parameters
@@ -203,9 +186,9 @@ class GridCRFSSVM(GraphSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        return self._fit_problem(**self._training(X, y, sample_weight))
+        return self._fit(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best labelling of each image, with the decoder of the fit.
 
         Parameters
@@ -218,4 +201,4 @@ class GridCRFSSVM(GraphSSVM):
             For lists a 1-D object array of (H, W) label arrays; for (n, H, W, n_features) of shape
             (n, H, W); for 2-D X of shape (n,).
         """
-        return self._predicted(X)
+        return super().predict(X)

@@ -5,6 +5,16 @@ import numpy as np
 NAMES = ("hamming", "hamming-count", "balanced")
 
 
+def check_loss(loss):
+    """Raise ValueError where a `loss` parameter is a name, but none that is known."""
+    if isinstance(loss, str) and loss not in NAMES:
+        raise _unknown(loss)
+
+
+def _unknown(loss):
+    return ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
+
+
 def node_costs(loss, codes, weights, n_labels):
     """Turn a `loss` parameter into a table of node costs.
 
@@ -37,8 +47,7 @@ def node_costs(loss, codes, weights, n_labels):
     """
     wrong = 1.0 - np.eye(n_labels)
     if isinstance(loss, str):
-        if loss not in NAMES:
-            raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
+        check_loss(loss)
         if loss == "balanced":
             # N / (K N_k), every N sample-weighted; a label that never is the truth costs nothing.
             count = np.bincount(codes, weights=weights, minlength=n_labels)
@@ -50,7 +59,7 @@ def node_costs(loss, codes, weights, n_labels):
     try:
         table = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}") from None
+        raise _unknown(loss) from None
     if table.shape not in ((n_labels,), (n_labels, n_labels)):
         raise ValueError(
             f"loss has shape {table.shape}, expected {(n_labels,)} or {(n_labels, n_labels)} "
@@ -94,8 +103,7 @@ def label_costs(loss, on, total):
     """
     K = len(on)
     if isinstance(loss, str):
-        if loss not in NAMES:
-            raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
+        check_loss(loss)
         if loss != "balanced":
             return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)
         count = np.array([total - on, on])
@@ -103,7 +111,7 @@ def label_costs(loss, on, total):
     try:
         costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}") from None
+        raise _unknown(loss) from None
     if costs.shape != (K,):
         raise ValueError(
             f"loss has shape {costs.shape}, expected {(K,)}: for sets of labels, the cost of an "

@@ -1,19 +1,25 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
 from sstruct._documentation import shares_documentation
-from sstruct._named_weights import NodeWeights
+from sstruct._estimator_texts import Common
+from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
+from sstruct._problems.node_arguments import weight_views
 from sstruct._validation import pack_rows
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 from sstruct.losses import node_costs
 
 
-@shares_documentation(ChainSSVM)
-class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
-    r"""Multiclass support vector machine of Crammer and Singer.
+@shares_documentation(Common)
+class MulticlassSSVM(ClassifierMixin, BaseSSVM):
+    r"""Multiclass support vector machine of Crammer and Singer [7]_.
 
     Learns one weight vector a class by minimising
 
@@ -32,28 +38,23 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
         the order of ``classes_``.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong classes are to score less than the true one by a margin of their cost, or by
-        a margin of 1 with the shortfall times their cost [4]_. The same where all costs are 1.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the worst class is found with slack rescaling. ``"auto"`` looks at each. The others ask
-        for it by searches made for structures, to try them out: ``"angular"`` is exact,
-        ``"bisecting"`` and ``"binary"`` are not, but have bounds.
+        How slack rescaling finds the worst class. ``"auto"`` looks at each. The others are searches
+        made for structures, to try them out: ``"angular"`` is exact, ``"bisecting"`` and
+        ``"binary"`` are not, but bound what they may miss.
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
         leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
     <solver>
     <step>
     <sampling>
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached class whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
+    <cache>
     <schedule>
     <average>
     fit_intercept : bool, default=True
         Whether each class has a bias.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+    <bounds>
     classes : array-like or None, default=None
         All classes, in order; None: those that occur in training.
     <tol>
@@ -63,7 +64,8 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     <warm_start>
     <checkpoint>
     n_jobs : int or None, default=None
-        Threads for oracles in training; -1: all processors. The results do not depend on it.
+        Number of threads for oracle calls in training; -1: all processors. Results do not depend on
+        it.
     <random_state>
     <verbose>
 
@@ -89,8 +91,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     inference_ : str
         ``"enumeration (exact)"``; with a `search`, for example ``"enumeration, angular search
         (exact)"``.
-    history_ : dict of ndarrays
-        One row a pass, as in :class:`ChainSSVM`.
+    <history_>
 
     See Also
     --------
@@ -103,16 +104,9 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     A pass costs O(nnz K) for nnz nonzero features in all. Beyond the features, memory is O(K F) for
     the weights and, per example, a few classes with their dual weights.
 
-    References
-    ----------
-    .. [1] K. Crammer, Y. Singer. On the Algorithmic Implementation of Multiclass Kernel-based
-           Vector Machines. JMLR 2001.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-           Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-           Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [4] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-           arXiv:1510.06002, 2015.
+    <References>
+    .. [7] K. Crammer, Y. Singer. On the Algorithmic Implementation of Multiclass Kernel-based
+       Vector Machines. JMLR 2001.
 
     Examples
     --------
@@ -126,58 +120,49 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
     True
     """
 
+    coef_ = named_weights("coef", "Weights of each class.")
+    intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
+
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    class_weight: Any
+    fit_intercept: bool
+    classes: ArrayLike | None
+    classes_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        class_weight=None,
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        classes=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.class_weight = class_weight
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.classes = classes
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        class_weight: Any = None,
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
 
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows.
 
         Parameters
@@ -198,19 +183,23 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=False)
-        training = one_label_training(self, rows, y, sample_weight, self._cost)
-        return self._fit_problem(**training, training=(X, y, sample_weight))
+        return one_label_training(self, rows, y, sample_weight, self._cost)
 
     def _cost(self, codes, weights, n_labels):
         return node_costs(self.loss, codes, weights, n_labels)[0]
+
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _predict_codes(self, X):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the class with the highest score.
 
         Parameters
@@ -224,7 +213,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         _, codes = self._predict_codes(X)
         return self.classes_[codes]
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each class.
 
         Parameters
@@ -238,7 +227,7 @@ class MulticlassSSVM(ClassifierMixin, NodeWeights, BaseSSVM):
         """
         return one_label_decisions(self, X)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy.
 
         Parameters

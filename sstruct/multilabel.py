@@ -1,11 +1,15 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
+import os
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
-from sstruct._label_gdmm import LabelFactorSolver
+from sstruct._estimator_texts import Common
 from sstruct._label_model import INFERENCE, check_edges_parameter, is_hierarchy
 from sstruct._label_sets import as_output, is_indicator, label_matrix
 from sstruct._multilabel_data import (
@@ -14,18 +18,19 @@ from sstruct._multilabel_data import (
     one_label_cost,
     prediction_problem,
 )
-from sstruct._named_weights import GraphWeights
+from sstruct._named_weights import named_weights, no_label_weights
 from sstruct._one_label import class_scores, one_label_decisions, one_label_training
 from sstruct._problems._decode import decode
 from sstruct._problems._multilabel import label_marginals
+from sstruct._problems.graph_arguments import graph_weight_views
+from sstruct._solvers.registry import LABEL_SET_SOLVERS
 from sstruct._threads import n_threads
 from sstruct._validation import check_choice, check_weights, pack_rows
 from sstruct.base import BaseSSVM
-from sstruct.multiclass import MulticlassSSVM
 
 
-@shares_documentation(MulticlassSSVM)
-class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM):
+@shares_documentation(Common)
+class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
     The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
@@ -51,7 +56,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
 
         - ``"full"``: every two.
         - ``"tree"``: those of a maximum spanning tree of the mutual information of labels in
-          training, weighted by samples [5]_.
+          training, weighted by samples [7]_.
         - None: none.
         - an integer array (E, 2): the given pairs.
         - an integer array (K,): a hierarchy, the parent of each label, -1 at roots. A label then
@@ -65,7 +70,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
         20 labels; ``"cut"``: minimum cut, for ``pairwise="and"`` with ``bounds="submodular"``.
         ``"relaxed"`` is for any interactions: training compares with labels that may also be half
-        on, the solutions of a linear program [6]_, found by one cut; predictions are completed to
+        on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
     <lam>
@@ -74,42 +79,33 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
         the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
         label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong sets are to score less than the truth by a margin of their cost, or by a
-        margin of 1 with the shortfall times their cost [4]_.
+    <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the worst set is found with slack rescaling. ``"auto"``: directly, which is exact, by
+        How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
         enumeration, from a table by number of errors for forests and hierarchies where all errors
         cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
         mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
-        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst but bound it.
+        relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
     class_weight : list of K dicts, dict, "balanced" or None, default=None
         Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
         product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
         ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
-    solver : {"auto", "mp-bcfw", "bcfw", "gdmm", "fw", "ssg", "cutting-plane"}, default="auto"
-        As of :class:`MulticlassSSVM`, and ``"gdmm"`` [7]_: updates of single labels and edges, for
-        ``pairwise="and"``; a pass calls no max-oracle. It solves the relaxation (or exactly, where
-        edges have no cycle) and takes no `bounds`, slack rescaling, warm start, checkpoint, nor the
-        parameters of Frank-Wolfe steps. ``"auto"`` is it for all pairs of 100 labels and more, at
-        most 5 on in the mean, 2,000 samples and more, ``"hamming-count"``, lam of 1/n to 10/n.
+    <solver>
+        ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
+        max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
+        rescaling without `bounds`, and otherwise what ``"fw"`` supports.
     <step>
     <sampling>
-    cache : {"auto", True, False}, default="auto"
-        Whether a cached set whose gap is large enough takes the place of an oracle call
-        ([2]_, section 3.3). ``"auto"`` is True where an oracle call is dear.
+    <cache>
     <schedule>
     <average>
-    fit_intercept : bool, default=True
-        Whether each label has a bias.
+    <fit_intercept>
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
         ``"submodular"``: labels attract each other, edge weights are at least 0; for
         ``pairwise="and"``.
-    gdmm_rho : float or "auto", default="auto"
-        ``"gdmm"``: penalty on disagreement of edges and labels; ``"auto"``: follows residuals.
-    gdmm_parts : int, default=1
-        ``"gdmm"``: number of parts of the labels, of which one is searched a visit; 1: all labels.
+    <gdmm_rho>
+    <gdmm_parts>
     classes : array-like or None, default=None
         Names of the K columns of y, or, for one label a sample, all labels in order.
     <tol>
@@ -127,8 +123,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
     w_ : ndarray of shape (n_weights,)
         ``coef_``, ``intercept_`` (with `fit_intercept`) and ``edge_coef_``, one after another; put
         together when asked for.
-    coef_ : ndarray of shape (K, n_features)
-        Weights of each label; a view.
+    <coef_>
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
     edge_coef_ : ndarray of shape (E,) or (E, 2, 2)
@@ -156,8 +151,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         set was searched for: ``"max-sum, error table (exact)"``, ``"graph cut, bisecting search
         (bounded)"``, ``"roof duality, edges of a polygon (LP relaxation)"``.
     <history_>
-        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in,
-        the root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
+        ``"gdmm"`` adds rho, feasibility (Euclidean norm of what edges and labels disagree in, the
+        root mean square over the sweeps of a pass), active_labels and admitted_edges (means a
         sample), search_seconds, update_seconds; its oracle calls are those of certificates, which
         also find labels.
 
@@ -177,12 +172,12 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
     that for the mixtures of slack rescaling.
 
     <References>
-    .. [5] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
-           Trees. IEEE Transactions on Information Theory 14(3), 1968.
-    .. [6] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
-           ICML 2008.
-    .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
-           Learning with Factorwise Oracles for Structural SVMs of Large Output Domain. NIPS 2016.
+    .. [7] C. K. Chow, C. N. Liu. Approximating Discrete Probability Distributions with Dependence
+       Trees. IEEE Transactions on Information Theory 14(3), 1968.
+    .. [8] T. Finley, T. Joachims. Training Structural SVMs when Exact Inference is Intractable.
+       ICML 2008.
+    .. [9] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
+       Learning with Factorwise Oracles for Structural SVM of Large Output Domain. NIPS 2016.
 
     Examples
     --------
@@ -202,66 +197,61 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
            [0, 1]])
     """
 
+    _solvers = LABEL_SET_SOLVERS
+
+    coef_ = named_weights("coef", "Weights of each label.")
+    intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
+    edge_coef_ = named_weights("edge", "Weights of the edges.")
+
+    edges: str | ArrayLike | None
+    pairwise: str | float
+    inference: str
+    loss: str | ArrayLike
+    rescaling: str
+    search: str
+    class_weight: Any
+    fit_intercept: bool
+    gdmm_rho: float | str
+    gdmm_parts: int
+    classes: ArrayLike | None
+    classes_: np.ndarray
+    edges_: np.ndarray
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
     def __init__(
         self,
         *,
-        edges="full",
-        pairwise="and",
-        inference="auto",
-        lam="auto",
-        loss="hamming",
-        rescaling="margin",
-        search="auto",
-        class_weight=None,
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        gdmm_rho="auto",
-        gdmm_parts=1,
-        classes=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.edges = edges
-        self.pairwise = pairwise
-        self.inference = inference
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.class_weight = class_weight
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.gdmm_rho = gdmm_rho
-        self.gdmm_parts = gdmm_parts
-        self.classes = classes
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        edges: str | ArrayLike | None = "full",
+        pairwise: str | float = "and",
+        inference: str = "auto",
+        lam: float | str = "auto",
+        loss: str | ArrayLike = "hamming",
+        rescaling: str = "margin",
+        search: str = "auto",
+        class_weight: Any = None,
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        gdmm_rho: float | str = "auto",
+        gdmm_parts: int = 1,
+        classes: ArrayLike | None = None,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -273,7 +263,8 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         check_edges_parameter(self.edges)
         check_choice("pairwise", self.pairwise, ("and", "full"))
         check_choice("inference", self.inference, INFERENCE)
-        self._check_gdmm()
+        if self.solver == "gdmm":
+            self._check_relaxed()
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
             if self.pairwise == "full":
@@ -282,7 +273,22 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
                     'of four outcomes; take pairwise="and"'
                 )
 
-    def fit(self, X, y, sample_weight=None):
+    def _check_relaxed(self):
+        """Refuse what GDMM does not decode."""
+        refused = None
+        if self.pairwise != "and":
+            refused = f"pairwise={self.pairwise!r}"
+        elif is_hierarchy(self.edges):
+            refused = "a hierarchy"
+        elif self.inference in ("enumeration", "cut"):
+            refused = f"inference={self.inference!r}"
+        if refused:
+            raise ValueError(
+                f"{refused} does not go with solver='gdmm', which solves the relaxation of "
+                "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled rows.
 
         Parameters
@@ -303,21 +309,31 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
-            training = MultilabelTraining(self, rows, y, sample_weight).arguments()
-        else:
-            if is_hierarchy(self.edges):
-                raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
-            training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
-            self._refuse_one_label()
-            training["attributes"] |= {
-                "edges_": np.empty((0, 2), dtype=np.int32),
-                "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),
-                "_model": {"method": "one label"},
-            }
-        return self._fit_problem(**training, training=(X, y, sample_weight))
+            return MultilabelTraining(self, rows, y, sample_weight).training()
+        if is_hierarchy(self.edges):
+            raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
+        training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
+        if self.solver == "gdmm":
+            raise ValueError(
+                "solver='gdmm' needs sets of labels, an (n, K) array y of 0 and 1; for one label a "
+                "sample take solver='mp-bcfw' or 'bcfw'"
+            )
+        training.attributes |= {
+            "edges_": np.empty((0, 2), dtype=np.int32),
+            "_edge_shape": (0, 2, 2) if self.pairwise == "full" else (0,),
+            "_model": {"method": "one label"},
+        }
+        return training
+
+    def _views(self):
+        return graph_weight_views(
+            self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
+        )
 
     def _one_label_cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)
@@ -342,7 +358,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Find the set of labels with the highest score.
 
         Parameters
@@ -359,7 +375,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             return self.classes_[self._predict_codes(X)[1]]
         return as_output(self._label_sets(X), self._model["output"])
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
 
         Parameters
@@ -377,7 +393,7 @@ class MultilabelSSVM(ClassifierMixin, GraphWeights, LabelFactorSolver, BaseSSVM)
             return one_label_decisions(self, X)
         return label_marginals(self._problem(X), self._w)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the share of rows whose set of labels is right in all labels.
 
         Parameters

@@ -1,11 +1,18 @@
 """The regularization path of an estimator: weights for every lambda, with a guarantee."""
 
+from typing import Any, Self
+
 import joblib
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sstruct._along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._compact_rows import CompactRows
 from sstruct._solvers.piece import Piece
 from sstruct._validation import check_choice, check_number
+from sstruct.base import BaseSSVM
+
+__all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
 KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
 
@@ -48,7 +55,13 @@ class RegularizationPath(AlongLambda):
     ssvm_path, sstruct.PathCV, sstruct.plotting.RegularizationPathDisplay
     """
 
-    def __init__(self, sweep, eps, kappa, lam_min, heuristic):
+    lam_end_: float
+    guarantee_: str
+    kappa: float
+
+    def __init__(
+        self, sweep: Sweep, eps: float, kappa: float, lam_min: float | None, heuristic: bool
+    ) -> None:
         super().__init__(sweep, eps)
         self.kappa = kappa
         solver = sweep.solver(1.0)
@@ -61,7 +74,7 @@ class RegularizationPath(AlongLambda):
         self._finish(solver.status, f"the path, at lam={solver.end:g},")
 
     @property
-    def certified_(self):
+    def certified_(self) -> bool:
         """Whether the duality gaps are certain."""
         return self.guarantee_ == "certified"
 
@@ -88,7 +101,7 @@ class RegularizationPath(AlongLambda):
         piece = Piece(**{name: known[name] for name in Piece.__dataclass_fields__})
         return piece.primal_at(lam), piece.dual_at(lam)
 
-    def gap(self, lam):
+    def gap(self, lam: float) -> float:
         """Bound the suboptimality of ``w(lam)``.
 
         Parameters
@@ -104,7 +117,7 @@ class RegularizationPath(AlongLambda):
         primal, dual = self._certificate(lam)
         return max(primal - dual, 0.0)
 
-    def save(self, file):
+    def save(self, file: Any) -> None:
         """Write the path to a file, by joblib's compressed pickle.
 
         Parameters
@@ -114,7 +127,7 @@ class RegularizationPath(AlongLambda):
         joblib.dump(self, file, compress=3)
 
     @classmethod
-    def load(cls, file):
+    def load(cls, file: Any) -> Self:
         """Read a path that ``save`` has written; from trusted sources only, as any pickle.
 
         Parameters
@@ -139,22 +152,23 @@ class RegularizationPath(AlongLambda):
 
 
 def ssvm_path(
-    estimator,
-    X,
-    y,
+    estimator: BaseSSVM,
+    X: Any,
+    y: Any,
     *,
-    eps=0.1,
-    kappa=None,
-    lam_min=None,
-    heuristic=False,
-    sample_weight=None,
-):
+    eps: float = 0.1,
+    kappa: float | None = None,
+    lam_min: float | None = None,
+    heuristic: bool = False,
+    sample_weight: ArrayLike | None = None,
+) -> RegularizationPath:
     r"""Compute weights for every lambda: an approximate regularization path.
 
     At every lambda of the path the objective of the weights found exceeds the optimum by at most
-    `eps`, which is certified by the duality gap. Nothing is left between the breakpoints: how the
-    gap changes with lambda, while w does not, is known exactly (after [1]_, section 4; the dual
-    weights are kept here where the paper shrinks them, which makes pieces much longer).
+    `eps`, which is certified by the duality gap. The guarantee also holds between breakpoints: how
+    the gap changes with lambda while w is kept is known exactly (after [1]_, section 4; the dual
+    weights are kept here where the paper shrinks them, which makes the stretches between
+    breakpoints much longer).
 
     Parameters
     ----------
@@ -174,7 +188,7 @@ def ssvm_path(
         all smaller lambdas.
     heuristic : bool, default=False
         Whether to trust block gaps as last seen instead of checking them. No guarantee; where
-        oracle calls are dear and the cache spares them, much faster.
+        oracle calls are costly and the cache saves them, much faster.
     sample_weight : array-like of shape (n,), default=None
 
     Returns

@@ -1,9 +1,12 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
 import time
+from collections.abc import Callable
 from copy import deepcopy
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
@@ -15,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._compat import safe_indexing
 from sstruct._validation import check_choice, check_number, check_weights
+from sstruct.base import BaseSSVM
 from sstruct.path import KAPPA, ssvm_path
 
 
@@ -120,20 +124,20 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator,
+        estimator: BaseSSVM,
         *,
-        eps=0.1,
-        kappa=None,
-        lam_min=None,
-        heuristic=False,
-        lams=None,
-        warm_start="primal",
-        cv=5,
-        scoring=None,
-        rule="best",
-        refit=True,
-        n_jobs=None,
-    ):
+        eps: float = 0.1,
+        kappa: float | None = None,
+        lam_min: float | None = None,
+        heuristic: bool = False,
+        lams: ArrayLike | None = None,
+        warm_start: bool | str = "primal",
+        cv: Any = 5,
+        scoring: str | Callable[..., float] | None = None,
+        rule: str = "best",
+        refit: bool = True,
+        n_jobs: int | None = None,
+    ) -> None:
         self.estimator = estimator
         self.eps = eps
         self.kappa = kappa
@@ -159,7 +163,25 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
 
-    def fit(self, X, y, sample_weight=None, groups=None):
+    best_lam_: float
+    best_index_: int
+    best_score_: float
+    best_params_: dict[str, float]
+    best_estimator_: BaseSSVM
+    cv_results_: dict[str, Any]
+    lam_end_: float
+    certified_: bool
+    scorer_: Callable[..., float]
+    n_splits_: int
+    refit_time_: float
+
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+    ) -> Self:
         """Compute the folds' paths, choose lambda and fit with it.
 
         Parameters
@@ -243,7 +265,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
             "rank_test_score": np.array([1 + (known > value).sum() for value in known], np.int32),
         }
 
-    def split_scores(self, lam):
+    def split_scores(self, lam: float) -> np.ndarray:
         """Look up the score of each fold at any lambda; of a grid, at the next larger value.
 
         Parameters
@@ -262,7 +284,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return np.array([fold["scores"][_piece(fold, lam)] for fold in self._folds])
 
     @available_if(_has("predict"))
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """Predict with the best estimator.
 
         Parameters
@@ -276,7 +298,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return self._best().predict(X)
 
     @available_if(_has("decision_function"))
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Compute the decision function of the best estimator.
 
         Parameters
@@ -290,7 +312,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return self._best().decision_function(X)
 
     @available_if(_has("predict_top_k"))
-    def predict_top_k(self, X, k):
+    def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labellings with the best estimator.
 
         Parameters
@@ -304,7 +326,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         """
         return self._best().predict_top_k(X, k)
 
-    def score(self, X, y, **keywords):
+    def score(self, X: Any, y: Any, **keywords: Any) -> float:
         """Score the best estimator, by `scoring`.
 
         Parameters
@@ -326,17 +348,17 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return self.best_estimator_
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """Labels of the best estimator."""
         return self._best().classes_
 
     @property
-    def n_features_in_(self):
+    def n_features_in_(self) -> int:
         """Number of features of the best estimator."""
         return self._of_best("n_features_in_")
 
     @property
-    def feature_names_in_(self):
+    def feature_names_in_(self) -> np.ndarray:
         """Names of the features, where X had some."""
         return self._of_best("feature_names_in_")
 

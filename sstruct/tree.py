@@ -1,24 +1,29 @@
 """TreeSSVM: max-margin pictorial structures."""
 
+import os
 from itertools import pairwise
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._documentation import shares_documentation
+from sstruct._estimator_texts import Common
+from sstruct._named_weights import named_weights
 from sstruct._oracles._tree import parents_first
 from sstruct._problems._decode import decode
 from sstruct._problems._tree import max_marginals
-from sstruct._problems.node_arguments import join_views, padded_bounds
+from sstruct._problems.node_arguments import padded_bounds
 from sstruct._problems.tree_arguments import TreeModel
 from sstruct._threads import n_threads
+from sstruct._training import Inference, Training
 from sstruct._tree_data import pack_states, pack_trees
 from sstruct._validation import check_choice, check_weights
 from sstruct.base import BaseSSVM
-from sstruct.chain import ChainSSVM
 
 
-@shares_documentation(ChainSSVM)
+@shares_documentation(Common)
 class TreeSSVM(BaseSSVM):
     r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
 
@@ -43,14 +48,12 @@ class TreeSSVM(BaseSSVM):
         min(1, squared distance from the true place over scale^2), whatever the type;
         ``"hamming"``: share of annotated parts whose state is wrong; ``"hamming-count"``: their
         number.
-    rescaling : {"margin", "slack"}, default="margin"
-        Whether wrong states are to score less than the true ones by a margin of their loss, or by
-        a margin of 1 with the shortfall times their loss [5]_.
-    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How the maximum is found with slack rescaling. ``"auto"``: exactly, from a table by number
-        of errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss
-        it, but bounds it: ``objective_`` is then an upper bound. ``"binary"`` likewise, with more
-        queries. ``"angular"`` needs an oracle that trees do not have.
+    <rescaling>
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        How slack rescaling finds the worst states. ``"auto"``: exactly, from a table by number of
+        errors, for candidates under a Hamming loss; otherwise ``"bisecting"``, which may miss the
+        worst but bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with
+        more queries.
     <solver>
     <step>
     <sampling>
@@ -64,8 +67,8 @@ class TreeSSVM(BaseSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
     ignore_label : int or None, default=-1
-        State of parts that are not annotated: they leave training with their edges, so that a
-        child of such a part is a root in that sample, and the loss and ``score``; they are still
+        State of parts that are not annotated: they leave training with their edges, so that a child
+        of such a part is a root in that sample, and the loss and ``score``; they are still
         predicted. None: every part is annotated.
     <tol>
     <certificate_every>
@@ -119,18 +122,11 @@ class TreeSSVM(BaseSSVM):
     Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
     about the length of an edge keeps offsets near 1 and training fast.
 
-    References
-    ----------
-    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
-       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
-    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
-       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
-    .. [3] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
+    <References>
+    .. [7] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
        IJCV 61, 2005.
-    .. [4] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
+    .. [8] Y. Yang, D. Ramanan. Articulated Pose Estimation with Flexible Mixtures-of-Parts.
        CVPR 2011.
-    .. [5] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
-       arXiv:1510.06002, 2015.
 
     Examples
     --------
@@ -145,58 +141,62 @@ class TreeSSVM(BaseSSVM):
     True
     """
 
+    _searches = ("auto", "bisecting", "binary")
+
+    coef_ = named_weights("coef", "Weights of the features of each part and type.")
+    intercept_ = named_weights(
+        "intercept",
+        "Bias of each part and type.",
+        lambda estimator: np.zeros(estimator.coef_.shape[:-1]),
+    )
+    edge_coef_ = named_weights(
+        "edge", "Weights of the deformation, and the pair score, of each part's edge."
+    )
+    type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
+
+    parents: ArrayLike
+    loss: str
+    rescaling: str
+    search: str
+    fit_intercept: bool
+    ignore_label: Any
+    n_features_in_: int
+    n_types_: int
+    parents_: np.ndarray
+
     def __init__(
         self,
         *,
-        parents,
-        lam="auto",
-        loss="distance",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        fit_intercept=True,
-        bounds=None,
-        ignore_label=-1,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.parents = parents
-        self.lam = lam
-        self.loss = loss
-        self.rescaling = rescaling
-        self.search = search
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.fit_intercept = fit_intercept
-        self.bounds = bounds
-        self.ignore_label = ignore_label
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
+        parents: ArrayLike,
+        lam: float | str = "auto",
+        loss: str = "distance",
+        rescaling: str = "margin",
+        search: str = "auto",
+        solver: str = "auto",
+        step: str = "auto",
+        sampling: str = "auto",
+        cache: bool | str = "auto",
+        schedule: str = "work",
+        average: bool | str = "auto",
+        fit_intercept: bool = True,
+        bounds: ArrayLike | None = None,
+        ignore_label: Any = -1,
+        tol: float = 1e-2,
+        certificate_every: int = 10,
+        max_iter: int = 1000,
+        max_time: float | None = None,
+        warm_start: bool | str = False,
+        checkpoint: str | os.PathLike | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self._keep_parameters(locals())
 
-    def fit(self, X, y, sample_weight=None):
+    def _check_loss(self):
+        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from annotated samples.
 
         Parameters
@@ -232,8 +232,9 @@ class TreeSSVM(BaseSSVM):
             Where the data or a parameter are not as expected; the message names the sample. The
             estimator is then unchanged.
         """
-        self._check_parameters()
-        check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight):
         parents, _ = parents_first(self.parents)
         trees = pack_trees(X, parents)
         states = pack_states(y, trees, self.ignore_label)
@@ -252,19 +253,17 @@ class TreeSSVM(BaseSSVM):
             by_distance=self.loss == "distance",
         )
         model = problem.model
-        return self._fit_problem(
+        maps = trees.positions is None
+        return Training(
             problem,
             weights[used] / total,
-            1 / total if isinstance(self.lam, str) else float(self.lam),
-            data=[*trees.arrays(), states[used], used, parents],
-            training=(X, y, sample_weight),
-            attributes={
+            self._lam(total),
+            [*trees.arrays(), states[used], used, parents],
+            Inference("distance transform" if maps else "max-sum"),
+            {
                 "n_features_in_": model.n_features,
                 "n_types_": model.n_types,
                 "parents_": parents,
-                "inference_": (
-                    "distance transform (exact)" if trees.positions is None else "max-sum (exact)"
-                ),
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (model.fit_intercept, model.pair_scores),
             },
@@ -284,32 +283,6 @@ class TreeSSVM(BaseSSVM):
     def _views(self):
         return self._model().views(self._w)
 
-    @property
-    def w_(self):
-        """All weights one after another."""
-        return join_views(self._views())
-
-    @property
-    def coef_(self):
-        """Weights of the features of each part and type."""
-        return self._views()["coef"]
-
-    @property
-    def intercept_(self):
-        """Bias of each part and type."""
-        views = self._views()
-        return views.get("intercept", np.zeros(views["coef"].shape[:-1]))
-
-    @property
-    def edge_coef_(self):
-        """Weights of the deformation, and the pair score, of each part's edge."""
-        return self._views()["edge"]
-
-    @property
-    def type_coef_(self):
-        """Weights of pairs of types."""
-        return self._views().get("type")
-
     def _decoder(self, X):
         """Return the packed samples and the problem of decoding them."""
         fit_intercept, pairs = self._model().fit_intercept, self._terms[1]
@@ -323,7 +296,7 @@ class TreeSSVM(BaseSSVM):
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return trees, codes.reshape(len(trees), -1)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the best states of each sample.
 
         Parameters
@@ -337,7 +310,7 @@ class TreeSSVM(BaseSSVM):
         """
         return _items(self._predict_states(X)[1].astype(np.intp))
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.
 
         Parameters
@@ -354,7 +327,7 @@ class TreeSSVM(BaseSSVM):
         scores = max_marginals(problem, self._w)
         return _items([scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all annotated parts.
 
         Parameters

@@ -1,5 +1,6 @@
 """Docstrings of estimators: every parameter and attribute is there, shared or not."""
 
+import ast
 import re
 
 import pytest
@@ -97,3 +98,46 @@ def test_entries_are_taken_whole_and_from_the_source_alone():
 
 def test_the_search_is_documented():
     assert set(PathCV._get_param_names()) <= entries(PathCV)
+
+
+class Nothing:
+    """An oracle that nobody asks."""
+
+    joint_feature = loss = argmax = print
+
+
+def choices(estimator):
+    """Values that the docstring lists in braces, by parameter."""
+    found = re.findall(r"^(\w+) : {(.*?)}", estimator.__doc__, re.MULTILINE)
+    return {name: ast.literal_eval(f"[{values}]") for name, values in found}
+
+
+ALL_CHOICES = [(name, value) for e in ESTIMATORS for name, values in choices(e).items()
+               for value in values]  # fmt: skip
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_listed_values_are_accepted_and_no_others(estimator):
+    pytest.importorskip("clarabel")
+    required = {TreeSSVM: {"parents": [-1, 0]}, StructuredSVM: {"oracle": Nothing()}}
+    listed = choices(estimator)
+    assert listed["solver"] == ["auto", *estimator._solvers]
+    for name, value in ALL_CHOICES:
+        if name not in listed:
+            assert name not in estimator._get_param_names()
+            continue
+        model = estimator(**required.get(estimator, {})).set_params(**{name: value})
+        if name == "search":
+            model.set_params(rescaling="slack")
+        if any(value is known or value == known for known in listed[name]):
+            model._check_parameters()
+        else:
+            with pytest.raises(ValueError, match=name):
+                model._check_parameters()
+
+
+def test_a_refused_search_leaves_no_trace(tiny_chains):
+    model = sstruct.ChainSSVM(rescaling="slack", search="angular")
+    with pytest.raises(ValueError, match="ChainSSVM does not have"):
+        model.fit(*tiny_chains)
+    assert not hasattr(model, "w_")

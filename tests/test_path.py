@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 
-import sstruct._graph_base
 import sstruct._solvers.path
+import sstruct.graph
 from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
@@ -187,7 +187,7 @@ def certified(monkeypatch):
     monkeypatch.setattr(sstruct._solvers.path, "exact_pass", exact_pass)
     monkeypatch.setattr(PathSolver, "_best", newest)
     # Codes are to be labellings, which explicit planes do not have.
-    monkeypatch.setattr(sstruct._graph_base, "explicit_where_cheaper", lambda problem: problem)
+    monkeypatch.setattr(sstruct.graph, "explicit_where_cheaper", lambda problem: problem)
     return kept
 
 

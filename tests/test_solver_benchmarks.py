@@ -8,6 +8,7 @@ import pytest
 
 from sstruct._solvers._state import DualState
 from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Setup
 
 BENCHMARKS = str(Path(__file__).parents[1] / "benchmarks")
 
@@ -37,9 +38,11 @@ def test_watching_a_fit_does_not_change_it(modules, multi_plane, hungry):
     )
     n = len(curve.dual)
     calls = int(curve.calls[-1])
-    alone = FrankWolfe(
-        data.problem, state, data.block_weight, replace(options, max_iter=calls // data.n + 1)
-    ).solve()
+    setup = Setup(
+        data.problem, state.lam, data.block_weight,
+        replace(options, max_iter=calls // data.n + 1),
+    )  # fmt: skip
+    alone = FrankWolfe(setup, state).solve()
     assert n > 5
     np.testing.assert_array_equal(curve.dual[: n - 1], alone.history["dual"][: n - 1])
     refreshed = np.arange(1, n + 1) // 10 if hungry else 0

@@ -66,9 +66,7 @@ class BatchFrankWolfe(BatchSolver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress, callback : as for Solver
-    bounds : ndarray of shape (2, n_weights), optional
-        Least and greatest value of each weight, in the problem's layout.
+    setup : Setup
 
     References
     ----------
@@ -76,13 +74,10 @@ class BatchFrankWolfe(BatchSolver):
     Optimization for Structural SVMs. ICML 2013, Algorithm 2.
     """
 
-    def __init__(
-        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
-    ):
-        super().__init__(problem, lam, block_weight, options, progress, callback)
-        self.bounds = bounds
+    def __init__(self, setup):
+        super().__init__(setup)
         self.n_oracle_calls = 0
-        self._set(np.zeros(problem.n_weights), 0.0)
+        self._set(np.zeros(self.problem.n_weights), 0.0)
 
     def _set(self, v, loss):
         w = v if self.bounds is None else np.clip(v, *self.bounds)

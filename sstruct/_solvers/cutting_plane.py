@@ -4,7 +4,7 @@ import numpy as np
 
 from sstruct._solvers._state import squared_norm
 from sstruct._solvers.batch_frank_wolfe import ROUNDING, BatchSolver
-from sstruct._solvers.plane_qp import boxed_qp, simplex_qp
+from sstruct._solvers.plane_qp import boxed_qp, qp_solver, simplex_qp
 
 # Passes that a plane survives without weight in the master problem, and what counts as none: the
 # interior-point method leaves traces on all of them.
@@ -20,9 +20,7 @@ class CuttingPlane(BatchSolver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress, callback : as for Solver
-    bounds : ndarray of shape (2, n_weights), optional
-        Least and greatest value of each weight, in the problem's layout.
+    setup : Setup
 
     References
     ----------
@@ -30,17 +28,19 @@ class CuttingPlane(BatchSolver):
     Learning 77, 2009, Algorithm 3.
     """
 
-    def __init__(
-        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
-    ):
-        super().__init__(problem, lam, block_weight, options, progress, callback)
-        self.bounds = bounds
+    def __init__(self, setup):
+        super().__init__(setup)
         self.n_oracle_calls = 0
         # The plane of the truths: no mean hinge loss is negative.
-        self.psi, self.losses = [np.zeros(problem.n_weights)], np.zeros(1)
+        self.psi, self.losses = [np.zeros(self.problem.n_weights)], np.zeros(1)
         self.gram, self.idle = np.zeros((1, 1)), np.zeros(1, dtype=int)
         self.candidate, self.dual = self._bound(np.ones(1))
         self.w = self.candidate
+
+    @classmethod
+    def check_installed(cls):
+        """Raise ImportError where there is no QP solver."""
+        qp_solver()
 
     @property
     def working_set_size(self):

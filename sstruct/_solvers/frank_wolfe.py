@@ -4,7 +4,7 @@ The passes themselves are compiled; nothing here is done for each block.
 """
 
 import math
-from dataclasses import dataclass
+from typing import ClassVar
 
 from sstruct._solvers._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers._average import PassAverage
@@ -51,73 +51,50 @@ REFRESH_EVERY = 10
 MOST_ROUNDS = 10
 
 
-@dataclass
-class Options:
-    """What a fit was asked for; estimators fill it in from their parameters.
-
-    average: after every visit, as in paper 000; pass_average: after every pass.
-    """
-
-    multi_plane: bool = True
-    step: str = "pairwise"
-    sampling: str = "permutation"
-    cache: bool = False
-    overlap: bool = False
-    schedule: str = "work"
-    average: bool = False
-    pass_average: bool = False
-    n_jobs: int = 1
-    tol: float = 1e-2
-    certificate_every: int = 10
-    max_iter: int = 1000
-    max_time: float | None = None
-    seed: int = 0
-
-    @property
-    def needs_gaps(self):
-        """Whether passes go by true block gaps, so that they must be refreshed."""
-        return self.sampling == "gap" or self.cache
-
-
 class FrankWolfe(Solver):
     """One fit: passes over a state until the certificate is good enough.
 
     Parameters
     ----------
-    problem : BlockProblem
-    state : DualState
-        Fresh, or restored from an earlier fit; made with ``draw`` for ``sampling="gap"`` and
-        with ``average`` where averages are asked for.
-    block_weight : ndarray of shape (n_blocks,)
-    options : Options
-    progress : context manager yielding an object with ``update(passes, gap)``, optional
-    checkpoint : Checkpoint, optional
-        Where the state is saved after passes, and taken up from if the file is there.
-    callback : function, optional
-        As in ``Solver``.
+    setup : Setup
+    state : DualState, optional
+        Made with ``draw`` for ``sampling="gap"`` and with ``average`` where averages are asked
+        for; None: a fresh one, or that of ``setup.warm``.
     """
 
-    def __init__(
-        self,
-        problem,
-        state: DualState,
-        block_weight,
-        options,
-        progress=None,
-        checkpoint=None,
-        callback=None,
-    ):
-        super().__init__(problem, state.lam, block_weight, options, progress, callback)
-        self.checkpoint = checkpoint
-        self.state = state
+    takes: ClassVar[dict] = {}
+    has_dual_weights = True
+
+    def __init__(self, setup, state=None):
+        super().__init__(setup)
+        options = setup.options
+        if state is None:
+            state = DualState(
+                setup.problem,
+                setup.lam,
+                setup.block_weight,
+                options.seed,
+                bounds=setup.bounds,
+                draw=options.sampling == "gap",
+                average=options.average,
+            )
+            if setup.warm is not None:
+                setup.problem.restore_planes(setup.warm)
+                state.restore(setup.warm)
+        self.state, self.checkpoint = state, setup.checkpoint
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.pass_average = None
         if options.pass_average:
-            self.pass_average = PassAverage(aligned_zeros(problem.n_weights))
+            self.pass_average = PassAverage(aligned_zeros(setup.problem.n_weights))
         # Gap of the average by the estimate of the last iterate's, at the last certificate.
         self.gap_ratio = 1.0
+
+    def export(self):
+        """Return what a later fit goes on from: arrays by name, for ``Setup.warm``."""
+        own = {"lam": self.lam, "block_weight": self.block_weight}
+        return {**own, **self.problem.planes(), **self.state.export()}
 
     def solve(self):
         """Run to the end, or from a checkpoint on, and return a Solution."""

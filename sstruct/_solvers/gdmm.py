@@ -1,6 +1,7 @@
 """GDMM, the greedy direction method of multipliers: training on the factors of chains."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,23 @@ MOST_EXACT_LABELS = 300
 DUST = 1e-13
 
 
+# What solvers on factors take of an estimator's parameters.
+WITH_FACTORS = Solver.takes | {
+    "sampling": ("auto", "permutation"),
+    "rescaling": ("margin",),
+    "bounds": (None,),
+}
+
+
+def n_parts(options, problem):
+    """Return the number of parts of the labels; raise ValueError where a part would be empty."""
+    if options.parts > problem.n_labels:
+        raise ValueError(
+            f"gdmm_parts={options.parts}, expected at most {problem.n_labels}, the number of labels"
+        )
+    return int(options.parts)
+
+
 class GDMM(Solver):
     """Dual decomposition of chains into nodes and edges, by an augmented Lagrangian.
 
@@ -46,12 +64,9 @@ class GDMM(Solver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress, callback : as for Solver
-        The problem is a ChainProblem.
-    rho : "auto" or float
-        Penalty; "auto": kept where the relative residuals of agreement and of movement balance.
-    parts : int
-        Of how many label parts one, drawn at random, is searched when a node is visited.
+    setup : Setup
+        Of a ChainProblem. Of its options, `rho` is kept where the relative residuals of agreement
+        and of movement balance if it is "auto".
     multiplier_step : float
         0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
     exhaustive : bool
@@ -75,32 +90,22 @@ class GDMM(Solver):
         "step_seconds",
     )
 
-    def __init__(
-        self,
-        problem,
-        lam,
-        block_weight,
-        options,
-        progress=None,
-        callback=None,
-        *,
-        rho="auto",
-        parts=1,
-        multiplier_step=1.0,
-        exhaustive=False,
-    ):
-        super().__init__(problem, lam, block_weight, options, progress, callback)
-        self.adaptive, self.n_changes = rho == "auto", 0
-        first = FIRST_RHO if self.adaptive else float(rho)
+    takes: ClassVar[dict] = WITH_FACTORS
+
+    def __init__(self, setup, *, multiplier_step=1.0, exhaustive=False):
+        super().__init__(setup)
+        options = self.options
+        self.adaptive, self.n_changes = options.rho == "auto", 0
+        rho = FIRST_RHO if self.adaptive else float(options.rho)
         self.factors = ChainFactors(
-            problem, lam, block_weight, first, NEW_LABELS, options.seed, exhaustive
+            self.problem, self.lam, self.block_weight, rho, NEW_LABELS, options.seed, exhaustive
         )
         self._checked(float(np.max(self.factors.curvature)))
-        self.parts, self.multiplier_step = parts, multiplier_step
+        self.parts, self.multiplier_step = n_parts(options, self.problem), multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.n_oracle_calls = 0
         self.run_seconds = 0.0
-        self.w, self.dual = np.zeros(problem.n_weights), 0.0
+        self.w, self.dual = np.zeros(self.problem.n_weights), 0.0
         self.relaxed, self.state = math.inf, None
 
     def _iterate(self):

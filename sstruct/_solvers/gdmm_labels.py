@@ -1,6 +1,7 @@
 """GDMM on label sets: which penalty, when to certify, when to stop."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -8,6 +9,7 @@ from sstruct._solvers._clock import seconds
 from sstruct._solvers._gdmm_label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers._gdmm_labels import LabelFactors
 from sstruct._solvers._state import aligned_zeros, squared_norm
+from sstruct._solvers.gdmm import WITH_FACTORS, n_parts
 from sstruct._solvers.solver import Solver, relative
 from sstruct._solvers.status import Status
 
@@ -38,13 +40,8 @@ class LabelGDMM(Solver):
 
     Parameters
     ----------
-    problem : MultilabelProblem
-        With a decoder that is exact over the local polytope.
-    lam, block_weight, options, progress, callback : as for Solver
-    rho : float, optional
-        Penalty; None: by residual balancing.
-    n_parts : int
-        Parts of the labels, of which one is searched a visit.
+    setup : Setup
+        Of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
         Updates of a sample's factors and multipliers a visit.
     multiplier_step : float
@@ -62,29 +59,18 @@ class LabelGDMM(Solver):
         "update_seconds",
     )
 
-    def __init__(
-        self,
-        problem,
-        lam,
-        block_weight,
-        options,
-        progress=None,
-        callback=None,
-        *,
-        rho=None,
-        n_parts=1,
-        n_sweeps=SWEEPS,
-        multiplier_step=1.0,
-        exhaustive=False,
-    ):
-        super().__init__(problem, lam, block_weight, options, progress, callback)
-        self.adapts = rho is None
+    takes: ClassVar[dict] = WITH_FACTORS
+
+    def __init__(self, setup, *, n_sweeps=SWEEPS, multiplier_step=1.0, exhaustive=False):
+        super().__init__(setup)
+        options, problem = self.options, self.problem
+        self.adapts = options.rho == "auto"
         self.factors = LabelFactors(
             problem,
-            lam,
-            block_weight,
-            FIRST_RHO if rho is None else rho,
-            n_parts,
+            self.lam,
+            self.block_weight,
+            FIRST_RHO if self.adapts else float(options.rho),
+            n_parts(options, problem),
             options.seed,
             n_sweeps,
             multiplier_step,

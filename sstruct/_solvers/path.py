@@ -97,7 +97,7 @@ class PathSolver(FrankWolfe):
 
     Parameters
     ----------
-    problem, state, block_weight, options
+    setup, state
         As of ``FrankWolfe``; the state just made. Of the options, ``tol`` and the averages are not
         looked at, and ``max_iter`` is for each lambda.
 
@@ -111,8 +111,8 @@ class PathSolver(FrankWolfe):
         sum_i q_i H_i(0). Of paths alone.
     """
 
-    def __init__(self, problem, state, block_weight, options):
-        super().__init__(problem, state, block_weight, options)
+    def __init__(self, setup, state=None):
+        super().__init__(setup, state)
         self.status, self.end, self.hinge_at_zero = Status.CONVERGED, math.inf, math.nan
         # Of the last exact pass: what it added to the dual, and its cost.
         self.gained = self.spent = 0.0

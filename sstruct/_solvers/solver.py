@@ -1,8 +1,10 @@
 """What all solvers share: clock, record of a fit, certificate, interruptions, progress."""
 
 import math
+from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,6 +18,74 @@ from sstruct._solvers.status import Status
 # Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
 # find has gaps of this share of it.
 EXHAUSTED = 0.1
+
+
+@dataclass
+class Options:
+    """What a fit was asked for; estimators fill it in from their parameters.
+
+    average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
+    of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
+    the labels one is searched at a visit.
+    """
+
+    multi_plane: bool = True
+    step: str = "pairwise"
+    sampling: str = "permutation"
+    cache: bool = False
+    overlap: bool = False
+    schedule: str = "work"
+    average: bool = False
+    pass_average: bool = False
+    n_jobs: int = 1
+    tol: float = 1e-2
+    certificate_every: int = 10
+    max_iter: int = 1000
+    max_time: float | None = None
+    seed: int = 0
+    rho: float | str = "auto"
+    parts: int = 1
+
+    @property
+    def needs_gaps(self):
+        """Whether passes go by true block gaps, so that they must be refreshed."""
+        return self.sampling == "gap" or self.cache
+
+
+@dataclass
+class Setup:
+    """What every solver is given.
+
+    Attributes
+    ----------
+    problem : BlockProblem
+    lam : float
+    block_weight : ndarray of shape (n_blocks,)
+        q_i, the weight of each block's hinge loss.
+    options : Options
+    bounds : ndarray of shape (2, n_weights) or None
+        Least and greatest value of each weight, in the problem's layout.
+    progress : context manager yielding an object with ``update(passes, gap)``, or None
+    callback : function or None
+        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
+        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
+        solution: function that makes the Solution as of now, uncertified where the pass is.
+    checkpoint : Checkpoint or None
+        Where the state is saved after passes, and taken up from if the file is there. This and
+        `warm` are for solvers with dual weights.
+    warm : dict or None
+        ``FrankWolfe.export`` of an earlier fit.
+    """
+
+    problem: object
+    lam: float
+    block_weight: np.ndarray
+    options: Options
+    bounds: np.ndarray | None = None
+    progress: object = None
+    callback: Callable | None = None
+    checkpoint: object = None
+    warm: dict | None = None
 
 
 @dataclass
@@ -64,27 +134,36 @@ class Solver:
 
     Parameters
     ----------
-    problem : BlockProblem
-    lam : float
-    block_weight : ndarray of shape (n_blocks,)
-        q_i, the weight of each block's hinge loss.
-    options : Options
-        With ``tol``, ``certificate_every``, ``max_iter`` and ``max_time``.
-    progress : context manager yielding an object with ``update(passes, gap)``, optional
-    callback : function, optional
-        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
-        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
-        solution: function that makes the Solution as of now, uncertified where the pass is.
+    setup : Setup
+
+    Attributes
+    ----------
+    takes : dict
+        Of an estimator's parameters those that the solver does not take as they come: the values
+        that it takes, by name, the default first. Those here are of solvers without dual weights.
+    has_dual_weights : bool
+        Whether another fit can go on from where it ended.
     """
 
+    takes: ClassVar[dict] = {
+        "step": ("auto",),
+        "sampling": ("auto",),
+        "cache": ("auto", False),
+        "schedule": ("work",),
+        "average": ("auto", False),
+        "warm_start": (False,),
+        "checkpoint": (None,),
+    }
+    has_dual_weights = False
     n_approximate = 0
     working_set_size = 0.0
     measures = ()
 
-    def __init__(self, problem, lam, block_weight, options, progress=None, callback=None):
-        self.problem, self.lam, self.block_weight = problem, lam, block_weight
-        self.options = options
-        self.progress, self.callback = progress, callback
+    def __init__(self, setup):
+        self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
+        self.options, self.bounds = setup.options, setup.bounds
+        self.progress, self.callback = setup.progress, setup.callback
+        problem, options = setup.problem, setup.options
         self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
@@ -92,6 +171,18 @@ class Solver:
         self.n_passes = 0
         self.primal, self.exact = math.inf, True
         self.crew = Crew(problem, options.n_jobs)
+
+    @classmethod
+    def refused(cls, parameters):
+        """Yield an estimator's parameters, as (name, values taken), that the solver refuses."""
+        for name, values in cls.takes.items():
+            value = parameters[name]
+            if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
+                yield name, values
+
+    @classmethod
+    def check_installed(cls):
+        """Raise ImportError where a package that the solver needs is missing."""
 
     def solve(self):
         """Run to the end and return a Solution; what interrupts it is in there too."""

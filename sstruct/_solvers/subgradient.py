@@ -1,6 +1,7 @@
 """Stochastic subgradient, a baseline: which pass next, when to stop."""
 
 import math
+from typing import ClassVar
 
 import numpy as np
 
@@ -18,9 +19,7 @@ class StochasticSubgradient(Solver):
 
     Parameters
     ----------
-    problem, lam, block_weight, options, progress, callback : as for Solver
-    bounds : ndarray of shape (2, n_weights), optional
-        Least and greatest value of each weight, in the problem's layout.
+    setup : Setup
 
     References
     ----------
@@ -30,14 +29,16 @@ class StochasticSubgradient(Solver):
     projected stochastic subgradient method. arXiv:1212.2002.
     """
 
+    takes: ClassVar[dict] = Solver.takes | {
+        "sampling": ("auto", "uniform", "permutation"),
+        "average": ("auto", True),
+    }
     dual = math.nan
 
-    def __init__(
-        self, problem, lam, block_weight, options, progress=None, callback=None, bounds=None
-    ):
-        super().__init__(problem, lam, block_weight, options, progress, callback)
-        self.state = SubgradientState(problem, lam, block_weight, bounds)
-        self.random = np.random.default_rng(options.seed)
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.state = SubgradientState(setup.problem, self.lam, self.block_weight, self.bounds)
+        self.random = np.random.default_rng(self.options.seed)
         self.w = self.state.last
 
     @property

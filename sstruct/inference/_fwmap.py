@@ -20,8 +20,8 @@ from sstruct._problems._map_rounding import SequentialRounding
 from sstruct._problems._map_start import multipliers_of_messages
 from sstruct._problems.map_arguments import NothingAllowed, disagreement, project
 from sstruct._solvers._rescale import reload_losses
-from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.status import Status
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._message_passing import message_passing
@@ -105,8 +105,7 @@ class Proximal(FrankWolfe):
 
     def __init__(self, problem, options):
         n = problem.n_blocks
-        state = DualState(problem, 1.0, np.ones(n), options.seed)
-        super().__init__(problem, state, np.ones(n), options)
+        super().__init__(Setup(problem, 1.0, np.ones(n), options))
         self.mu, self.weight = np.zeros(problem.n_weights), 1.0
         y0, _ = self.mean_planes()
         self.y0 = project(problem.copy_start, y0)

@@ -46,6 +46,8 @@ class MapResult:
     (array([1, 1], dtype=int32), 1.0, 0.0, 'exact')
     """
 
+    __module__ = "sstruct.inference"  # where pickles look for it
+
     labels: np.ndarray
     energy: float
     lower_bound: float

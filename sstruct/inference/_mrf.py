@@ -96,6 +96,8 @@ class MRF:
     1.0
     """
 
+    __module__ = "sstruct.inference"  # where pickles look for it
+
     def __init__(self, node_costs, edges, edge_costs, weights=None, factors=None):
         self.node_costs, self.node_start = pack_node_costs(node_costs)
         self.n_labels = np.diff(self.node_start).astype(np.int32)

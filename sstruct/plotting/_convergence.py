@@ -136,7 +136,7 @@ class ConvergenceDisplay:
         for name, estimator in estimators.items():
             check_is_fitted(estimator, "history_")
             # A certificate is as good as the decoder that it rests on.
-            if "(approximate)" in getattr(estimator, "inference_", ""):
+            if getattr(estimator, "_is_approximate", False):
                 name = f"{name} (approximate)"
             histories[name] = estimator.history_
         return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)

@@ -74,6 +74,8 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
     ['a', 'a']
     """
 
+    __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+
     def __init__(self, transformer):
         self.transformer = transformer
 

@@ -73,6 +73,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     array(['w:He', 'upper', 'w:runs', 'length'], dtype=object)
     """
 
+    __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+
     def __init__(self, *, min_count=1, dtype=np.float64):
         self.min_count = min_count
         self.dtype = dtype

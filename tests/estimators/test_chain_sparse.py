@@ -7,7 +7,6 @@ from sstruct import ChainSSVM
 from sstruct._problems._chain_sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems._decode import decode
 from sstruct._validation import pack_nodes
-from sstruct.base import training_of
 from sstruct.datasets import make_large_domain_sequences
 from sstruct.inference import viterbi
 
@@ -40,8 +39,8 @@ def test_predictions_are_those_of_dense_tables(chains, model):
 
 def test_hinge_losses_are_those_of_the_oracle(chains):
     X, y = chains
-    kept = training_of(ChainSSVM(classes=range(220), loss="hamming-count"), X, y, None)
-    problem, rng = kept["problem"], np.random.default_rng(0)
+    kept = ChainSSVM(classes=range(220), loss="hamming-count")._prepare(X, y, None)
+    problem, rng = kept.problem, np.random.default_rng(0)
     w = np.zeros(problem.n_weights)
     views = problem.weight_views(w)
     edges = views.pop("edge")

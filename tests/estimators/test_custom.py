@@ -318,9 +318,9 @@ def test_planes_that_nothing_needs_are_forgotten(rng):
     kept = []
 
     class Watched(StructuredSVM):
-        def _look_back(self, problem, solution, attributes):
+        def _after_solve(self, problem, solution, inference):
             kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
-            return super()._look_back(problem, solution, attributes)
+            return super()._after_solve(problem, solution, inference)
 
     for parameters in ({"solver": "bcfw", "step": "fw"}, {"solver": "ssg"}, {"solver": "fw"}):
         with warnings.catch_warnings():

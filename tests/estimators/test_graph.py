@@ -9,7 +9,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
-import sstruct._graph_base
+import sstruct.graph
 from sstruct import GraphCRFSSVM
 from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
@@ -70,7 +70,7 @@ def terms_of(X, y, pairwise, K, **keywords):
 @pytest.fixture
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration())
 
 
 def tight(**parameters):
@@ -150,7 +150,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
     # Labels that differ at every edge: free weights would repel.
     X, _ = make(rng, K=2, pairwise="contrast", most=2, n=20)
     y = [np.arange(len(x)) for x, *_ in X]
-    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration(True))
     bounds = "submodular" if pairwise in ("full", "directed") else None
     more = {"average": True, "step": "fw"} if "bcfw" in solver else {}
     model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30, **more).fit(X, y)
@@ -352,9 +352,9 @@ def test_labelings_in_place_of_planes(rng, enumerated, monkeypatch, pairwise):
     given = 0.3 if pairwise == "fixed" else pairwise
     problems = []
     fitted = []
-    for choice in (sstruct._graph_base.explicit_where_cheaper, lambda problem: problem):
+    for choice in (sstruct.graph.explicit_where_cheaper, lambda problem: problem):
         monkeypatch.setattr(
-            sstruct._graph_base,
+            sstruct.graph,
             "explicit_where_cheaper",
             lambda problem, choice=choice: problems.append(choice(problem)) or problems[-1],
         )

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-import sstruct._graph_base
+import sstruct.graph
 from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct._oracles._graph_enumeration import graph_enumeration
 from sstruct._problems.grid_edges import grid_directions, grid_edges
@@ -69,7 +69,7 @@ def both(X, y, pairwise, connectivity, **parameters):
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_a_grid_is_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
-    monkeypatch.setattr(sstruct._graph_base, "_decoder", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration(True))
     X, y = make(rng)
     if ignored:
         y = [np.where(rng.random(labels.shape) < 0.2, -1, labels) for labels in y]

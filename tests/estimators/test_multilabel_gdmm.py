@@ -15,9 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
 from sstruct._solvers._gdmm_label_bounds import snapshot
-from sstruct._solvers.frank_wolfe import Options
 from sstruct._solvers.gdmm_labels import LabelGDMM
-from sstruct.base import training_of
+from sstruct._solvers.solver import Options, Setup
 from sstruct.datasets import make_multilabel_pairwise
 from tests.reference.local_polytope import LocalPolytope
 
@@ -226,10 +225,10 @@ def test_a_callback_ends_a_fit_with_its_certificate(sets):
     assert model.predict(X).shape == Y.shape
 
 
-def solver_of(X, Y, lam=0.05, max_iter=1000, **own):
-    kept = training_of(MultilabelSSVM(solver="gdmm", lam=lam), X, Y, None)
-    options = Options(tol=0.0, max_iter=max_iter, certificate_every=10)
-    return LabelGDMM(kept["problem"], lam, kept["block_weight"], options, **own)
+def solver_of(X, Y, lam=0.05, max_iter=1000, rho="auto", parts=1, **own):
+    kept = MultilabelSSVM(solver="gdmm", lam=lam)._prepare(X, Y, None)
+    options = Options(tol=0.0, max_iter=max_iter, certificate_every=10, rho=rho, parts=parts)
+    return LabelGDMM(Setup(kept.problem, lam, kept.block_weight, options), **own)
 
 
 def test_soft_bcfw_does_not_agree(sets):
@@ -259,7 +258,7 @@ def test_feasibility_is_that_of_the_variables(rng):
 
 
 def test_the_exhaustive_search_goes_the_same_way(sets):
-    own = dict(max_iter=20, n_parts=2)
+    own = dict(max_iter=20, parts=2)
     pruned, all_ = (solver_of(*sets, exhaustive=value, **own).solve() for value in (False, True))
     np.testing.assert_allclose(pruned.w, all_.w, atol=1e-12)
     assert pruned.dual == all_.dual
@@ -305,81 +304,8 @@ def test_one_label_a_sample_is_refused(sets):
         MultilabelSSVM(solver="gdmm").fit(sets[0], sets[1].argmax(axis=1))
 
 
-@pytest.mark.parametrize(
-    ("options", "solver"),
-    [
-        ({}, "gdmm"),
-        ({"lam": 10 / 49}, "gdmm"),
-        ({"edges": [[u, v] for u in range(9) for v in range(u)]}, "gdmm"),
-        ({"inference": "relaxed", "gdmm_rho": 2.0, "sampling": "permutation"}, "gdmm"),
-        ({"lam": 0.9 / 49}, "mp-bcfw"),
-        ({"lam": 11 / 49}, "mp-bcfw"),
-        ({"loss": "hamming"}, "mp-bcfw"),
-        ({"loss": np.full(9, 9.0)}, "mp-bcfw"),
-        ({"class_weight": "balanced"}, "mp-bcfw"),
-        ({"edges": [[u, v] for u in range(1, 9) for v in range(u)][1:]}, "mp-bcfw"),
-        ({"edges": "tree"}, "mp-bcfw"),
-        ({"edges": None}, "mp-bcfw"),
-        ({"edges": [-1] * 9}, "mp-bcfw"),
-        ({"pairwise": "full"}, "mp-bcfw"),
-        ({"bounds": "submodular"}, "mp-bcfw"),
-        ({"rescaling": "slack"}, "mp-bcfw"),
-        ({"warm_start": True}, "mp-bcfw"),
-        ({"average": True}, "mp-bcfw"),
-        ({"step": "pairwise"}, "mp-bcfw"),
-        ({"cache": True}, "mp-bcfw"),
-    ],
-    ids=str,
-)
-def test_auto_is_gdmm_where_it_was_measured_to_win(sets, monkeypatch, options, solver):
-    small_thresholds(monkeypatch)
-    X, Y = sets[0][:49], sets[1][:49]
-    if np.ndim(options.get("edges")) == 1:
-        options = options | {"inference": "tree"}
-    assert auto(X, Y, **options).solver_ == solver
-
-
-def small_thresholds(monkeypatch):
-    """9 labels and 49 samples are many; such labels are relaxed, as a hundred are."""
-    monkeypatch.setattr("sstruct._label_gdmm.LEAST_LABELS", 9)
-    monkeypatch.setattr("sstruct._label_gdmm.LEAST_SAMPLES", 49)
-    monkeypatch.setattr("sstruct._label_model.MOST_LABELS", 0)
-
-
-def auto(X, Y, **options):
-    return MultilabelSSVM(**{"loss": "hamming-count", "max_iter": 1, "tol": 1.0} | options).fit(
-        X, Y
-    )
-
-
-def test_auto_is_not_gdmm_below_what_was_measured(sets, monkeypatch):
-    small_thresholds(monkeypatch)
-    X, Y = sets[0][:49], np.zeros((49, 9), dtype=int)
-    # A number n for which 1 / n times n is not 1.
-    assert 1 / 49 * 49 != 1
-    Y[:, :5] = 1
-    assert auto(X, Y).solver_ == "gdmm"
-    assert auto(X[1:], Y[1:]).solver_ == "mp-bcfw"
-    assert auto(X, Y[:, 1:]).solver_ == "mp-bcfw"
-    Y[3, 7] = 1
-    assert auto(X, Y).solver_ == "mp-bcfw"
-
-
-def test_auto_is_not_gdmm_for_one_label_a_sample(sets, monkeypatch):
-    monkeypatch.setattr("sstruct._label_gdmm.LEAST_LABELS", 2)
-    monkeypatch.setattr("sstruct._label_gdmm.LEAST_SAMPLES", 2)
+def test_auto_does_not_change_the_solver_with_lam(sets):
     X, Y = sets
-    model = MultilabelSSVM(loss="hamming-count", max_iter=1, tol=1.0).fit(X, Y.argmax(axis=1))
-    assert model.solver_ == "mp-bcfw"
-
-
-def test_auto_names_the_solver_in_its_progress(rng, caplog):
-    X, Y = rng.normal(size=(2000, 2)), np.zeros((2000, 100), dtype=int)
-    Y[np.arange(2000), np.arange(2000) % 100] = 1
-    for rows, expected in ((1999, "mp-bcfw"), (2000, "gdmm")):
-        caplog.clear()
-        model = MultilabelSSVM(
-            loss="hamming-count", lam=10 / rows, max_iter=1, tol=1.0, verbose=2, random_state=0
-        ).fit(X[:rows], Y[:rows])
-        assert caplog.messages[0].startswith(f"{expected}, pass 1: ")
-        assert model.inference_ == "roof duality (LP relaxation)"
+    for lam in (1e-3, 1 / len(X), 5 / len(X), 0.1):
+        model = MultilabelSSVM(loss="hamming-count", lam=lam, max_iter=1, tol=1.0).fit(X, Y)
+        assert model.solver_ == "mp-bcfw"

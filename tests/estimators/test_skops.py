@@ -19,8 +19,8 @@ TRUSTED = (
     "sstruct.grid.GridCRFSSVM",
     "sstruct.multilabel.MultilabelSSVM",
     "sstruct.masks.bio_transitions",
-    "sstruct.preprocessing._per_node.PerNode",
-    "sstruct.preprocessing._sequence_vectorizer.SequenceVectorizer",
+    "sstruct.preprocessing.PerNode",
+    "sstruct.preprocessing.SequenceVectorizer",
 )
 
 

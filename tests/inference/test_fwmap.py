@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct._problems._map import MapProblem
 from sstruct._problems._map_rounding import SequentialRounding
-from sstruct._solvers.frank_wolfe import Options
+from sstruct._solvers.solver import Options
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._auxiliary import pairwise_model
 from sstruct.inference._fwmap import Proximal, formula_18

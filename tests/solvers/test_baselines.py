@@ -23,8 +23,8 @@ from sstruct._solvers._clock import seconds
 from sstruct._solvers._subgradient_pass import SubgradientState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.frank_wolfe import Options
 from sstruct._solvers.progress import progress
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.subgradient import StochasticSubgradient
 from sstruct.chain import ChainSSVM
 from tests.estimators.test_chain_fit import HISTORY, long_chains
@@ -74,7 +74,7 @@ class Case:
     def solve(self, name, lam, box=None, **options):
         bounds = None if box is None else self.layout(box)
         options = Options(**{**TIGHT[name], **options})
-        return SOLVERS[name](self.problem, lam, self.q, options, bounds=bounds).solve()
+        return SOLVERS[name](Setup(self.problem, lam, self.q, options, bounds)).solve()
 
     def plane(self, answers):
         """Mean psi and loss of labellings, one for each block."""
@@ -150,7 +150,7 @@ def test_any_problem_and_weights_that_sum_to_less_than_one(rng, name, bounded):
     box = boxes(rng, d) if bounded else None
     options = Options(**TIGHT[name])
     problem = EnumeratedProblem(planes, losses, offsets)
-    solution = SOLVERS[name](problem, lam, q, options, bounds=box).solve()
+    solution = SOLVERS[name](Setup(problem, lam, q, options, box)).solve()
     best, _ = dual_qp.optimum(terms, lam, box)
     assert solution.primal == pytest.approx(brute_force.primal(solution.w, lam, terms), rel=1e-12)
     error = 1e-6 if name == "cutting-plane" else 1e-3
@@ -291,7 +291,7 @@ def test_subgradient_takes_the_better_iterate(rng):
     case, lam, taken = Case(rng), 0.1, set()
     for seed in range(30):
         options = Options(max_iter=1 + seed % 5, seed=seed)
-        fit = StochasticSubgradient(case.problem, lam, case.q, options)
+        fit = StochasticSubgradient(Setup(case.problem, lam, case.q, options))
         solution = fit.solve()
         primals = {
             name: brute_force.primal(case.public(w), lam, case.terms)
@@ -579,7 +579,7 @@ def test_a_second_interruption_gives_up_the_certificate_alone(rng, monkeypatch, 
 
     case = Case(rng)
     monkeypatch.setattr(solver, "full_pass", interrupted)
-    fit = SOLVERS[name](case.problem, 0.1, case.q, Options(max_iter=1, tol=0))
+    fit = SOLVERS[name](Setup(case.problem, 0.1, case.q, Options(max_iter=1, tol=0)))
     solution = fit.solve()
     assert solution.status == "INTERRUPTED"
     assert isinstance(solution.interruption, KeyboardInterrupt)
@@ -640,7 +640,7 @@ def test_callbacks_see_the_certificate_of_their_pass(rng, name, certificate_ever
         return len(rows) == 4
 
     options = Options(tol=0, certificate_every=certificate_every)
-    solution = SOLVERS[name](case.problem, lam, case.q, options, callback=callback).solve()
+    solution = SOLVERS[name](Setup(case.problem, lam, case.q, options, callback=callback)).solve()
     assert solution.status == "STOPPED_BY_CALLBACK"
     assert rows == solution.history["passes"].tolist() == [1, 2, 3, 4]
     primal = brute_force.primal(case.public(solution.w), lam, case.terms)

@@ -19,7 +19,8 @@ from sstruct._solvers._sampling import SumTree
 from sstruct._solvers._snapshot import snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.status import Status
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
@@ -31,7 +32,7 @@ LATER = math.inf
 
 def solver(small, options, seed=0, callback=None):
     state = small.state(seed, draw=options.sampling == "gap", average=options.average)
-    return FrankWolfe(small.problem, state, small.q, options, callback=callback)
+    return FrankWolfe(Setup(small.problem, state.lam, small.q, options, callback=callback), state)
 
 
 def certify(small, solution):

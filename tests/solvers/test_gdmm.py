@@ -16,8 +16,7 @@ from sstruct._solvers import gdmm
 from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers._gdmm_chain import ChainFactors
 from sstruct._solvers._gdmm_dual import consistent_dual
-from sstruct._solvers.frank_wolfe import Options
-from sstruct.base import training_of
+from sstruct._solvers.solver import Options, Setup
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 
 TOL = 3e-5
@@ -158,11 +157,10 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
     assert lam * relaxed_hinge(factors) >= hinge - 1e-9 * (1 + hinge)
 
 
-def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, **own):
-    kept = training_of(ChainSSVM(lam=lam), *sequences, None)
-    problem = kept["problem"]
-    options = Options(tol=tol, max_iter=max_iter)
-    return gdmm.GDMM(problem, lam, kept["block_weight"], options, **own)
+def solver_of(sequences, lam=0.1, tol=1e-3, max_iter=1000, rho="auto", parts=1, **own):
+    kept = ChainSSVM(lam=lam)._prepare(*sequences, None)
+    options = Options(tol=tol, max_iter=max_iter, rho=rho, parts=parts)
+    return gdmm.GDMM(Setup(kept.problem, lam, kept.block_weight, options), **own)
 
 
 def test_the_certificate_is_that_of_the_weights(sequences):
@@ -210,10 +208,10 @@ def test_with_many_labels_the_exact_primal_waits_for_the_relaxed_one(sequences, 
 
 def test_with_few_transitions_every_check_has_the_exact_primal():
     X, y = make_large_domain_sequences(12, 310, n_features=10, random_state=0)
-    kept = training_of(ChainSSVM(lam=1.0, classes=range(310)), X, y, None)
-    problem, weight = kept["problem"], kept["block_weight"]
+    kept = ChainSSVM(lam=1.0, classes=range(310))._prepare(X, y, None)
+    problem, weight = kept.problem, kept.block_weight
     options = Options(tol=0.0, max_iter=4, certificate_every=2)
-    solution = gdmm.GDMM(problem, 1.0, weight, options).solve()
+    solution = gdmm.GDMM(Setup(problem, 1.0, weight, options)).solve()
     assert problem.n_labels > gdmm.MOST_EXACT_LABELS
     history = solution.history
     np.testing.assert_array_equal(np.isfinite(history["primal"]), [False, True, False, True])
@@ -233,8 +231,8 @@ def test_weights_of_transitions_hold_no_dust():
 
 def long_chains(n_chains):
     X, y = make_sequences(n_samples=n_chains, min_length=400, max_length=400, random_state=0)
-    kept = training_of(ChainSSVM(lam=0.1), X, y, None)
-    return ChainFactors(kept["problem"], 0.1, kept["block_weight"], 1.0, 3, 0)
+    kept = ChainSSVM(lam=0.1)._prepare(X, y, None)
+    return ChainFactors(kept.problem, 0.1, kept.block_weight, 1.0, 3, 0)
 
 
 @pytest.mark.parametrize("search", [True, False])

@@ -15,8 +15,8 @@ from sstruct._solvers._rescale import (
     start_at_largest_losses,
 )
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import Options
 from sstruct._solvers.path import PathSolver
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.status import Status
 from tests.solvers.small import BOUNDS, KINDS, Small
 
@@ -152,7 +152,9 @@ def test_refused_changes(rng):
 
 def test_rounding_ends_a_path_of_no_gap_at_all(rng):
     small = Small(rng)
-    solver = PathSolver(small.problem, small.state(), small.q, Options(max_iter=300))
+    solver = PathSolver(
+        Setup(small.problem, small.lam, small.q, Options(max_iter=300)), small.state()
+    )
     points = list(solver.path(1e-18, 0.5, None, False))
     assert len(points) >= 1
     assert solver.status is Status.STALLED
@@ -164,7 +166,7 @@ def test_the_first_breakpoint_is_as_small_as_it_may_be(rng):
     # itself for a smaller eps, whose dual weights are near the optimum.
     small = Small(rng, n=30)
     eps = 0.05
-    solver = PathSolver(small.problem, small.state(), small.q, Options())
+    solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())
     first = next(solver.path(eps, 0.9, None, False))
     h = solver.hinge_at_zero
     assert h == pytest.approx(sum(t.weight * t.loss.max() for t in small.terms), rel=1e-12)

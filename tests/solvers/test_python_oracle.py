@@ -7,7 +7,8 @@ from sstruct._problems._callable import CallableProblem
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.status import Status
 from tests.reference.dual_qp import optimum
 from tests.solvers.small import Small
@@ -38,9 +39,11 @@ def run(problem, small, options, bounds=None):
         average=options.average,
     )  # fmt: skip
     seen = []
-    solver = FrankWolfe(
-        problem, state, small.q, options, callback=lambda *_: seen.append(state.export()) or False
-    )
+    setup = Setup(
+        problem, state.lam, small.q, options,
+        callback=lambda *_: seen.append(state.export()) or False,
+    )  # fmt: skip
+    solver = FrankWolfe(setup, state)
     return seen, solver.solve()
 
 

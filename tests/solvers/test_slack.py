@@ -14,7 +14,8 @@ from sstruct._solvers._snapshot import resume, snapshot
 from sstruct._solvers._state import DualState
 from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from sstruct._solvers.status import Status
 from sstruct._solvers.subgradient import StochasticSubgradient
 from tests.reference import brute_force
@@ -79,7 +80,7 @@ class SmallSlack(Small):
 
 def solver(small, options, seed=0, callback=None):
     state = small.state(seed, draw=options.sampling == "gap", average=options.average)
-    return FrankWolfe(small.problem, state, small.q, options, callback=callback)
+    return FrankWolfe(Setup(small.problem, state.lam, small.q, options, callback=callback), state)
 
 
 def certify(small, solution):
@@ -144,7 +145,7 @@ def test_baselines(rng, kind, box):
         max_iter=2000 if kind == "ssg" else 100_000,
         certificate_every=100,
     )
-    solution = solvers[kind](small.problem, 0.5, small.q, options, bounds=bounds).solve()
+    solution = solvers[kind](Setup(small.problem, 0.5, small.q, options, bounds)).solve()
     certify(small, solution)
     best = small.optimum()
     assert solution.primal >= best * (1 - 1e-8)
@@ -224,7 +225,7 @@ def test_batch_steps_go_by_what_was_found(new_rng, seed):
     # The certificate's bound would make steps too long, and the dual fall.
     small = SmallSlack(new_rng(seed), "bisecting", True, lam=0.05, n=12)
     options = Options(tol=0, max_iter=150)
-    solution = BatchFrankWolfe(small.problem, 0.05, small.q, options).solve()
+    solution = BatchFrankWolfe(Setup(small.problem, 0.05, small.q, options)).solve()
     dual, primal = solution.history["dual"], solution.history["primal"]
     assert (np.diff(dual) >= -1e-12 * primal.max()).all()
     assert solution.dual <= small.optimum() <= primal.min() * (1 + 1e-8)
@@ -235,7 +236,7 @@ def test_batch_steps_end_where_only_the_bound_has_a_gap(rng):
     for _ in range(4):
         small = SmallSlack(rng, "bisecting", True, lam=0.02, n=12)
         options = Options(tol=1e-2, max_iter=100_000)
-        solution = BatchFrankWolfe(small.problem, 0.02, small.q, options).solve()
+        solution = BatchFrankWolfe(Setup(small.problem, 0.02, small.q, options)).solve()
         certify(small, solution)
         assert solution.dual <= small.optimum() <= solution.primal
         reached = solution.gap <= 1e-2 * solution.primal

@@ -12,7 +12,8 @@ from sstruct._solvers._approximate_pass import PassPlan, Sampling
 from sstruct._solvers._exact_pass import exact_pass
 from sstruct._solvers._state import DualState, squared_norm
 from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe, Options
+from sstruct._solvers.frank_wolfe import FrankWolfe
+from sstruct._solvers.solver import Options, Setup
 from tests.reference import brute_force, dual_qp
 from tests.reference.toy import toy
 
@@ -23,7 +24,7 @@ def solve(data, **options):
         problem, data.lam, data.block_weight, 0, draw=options.get("sampling") == "gap"
     )
     options = Options(multi_plane=False, certificate_every=1, max_iter=10**6, **options)
-    return FrankWolfe(problem, state, data.block_weight, options).solve()
+    return FrankWolfe(Setup(problem, state.lam, data.block_weight, options), state).solve()
 
 
 def test_optimum_is_that_of_the_qp():

@@ -1,0 +1,181 @@
+"""What the docstrings of estimators say of the parameters and attributes that they share.
+
+Each text is here once. Estimators add to one in lines of their own, and have others that are theirs
+alone; ``<solvers>`` becomes the list of solvers that the estimator accepts.
+"""
+
+
+class Common:
+    r"""Of most estimators; references [1] to [6] are the same in all.
+
+    Parameters
+    ----------
+    lam : float or "auto", default="auto"
+        Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
+        is 1 over the sum of sample weights. LIBLINEAR's C is ``1 / (lam * sum of sample weights)``.
+    rescaling : {"margin", "slack"}, default="margin"
+        What training asks of a wrong labeling. ``"margin"``: to score less than the truth by its
+        loss. ``"slack"``: to score less by 1; the shortfall is multiplied by its loss [6]_.
+    solver : {<solvers>}, default="auto"
+        ``"mp-bcfw"`` alternates passes that call the max-oracle with cheap passes over cached
+        labelings [1]_; ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others
+        are for comparison: batch Frank-Wolfe (``"fw"``, [3]_), stochastic subgradient (``"ssg"``,
+        [4]_) and one-slack cutting plane (``"cutting-plane"``, [5]_, needs clarabel). They do not
+        support `step`, `cache`, `schedule`, `warm_start` and `checkpoint`; ``"ssg"`` alone supports
+        `sampling` (but not ``"gap"``) and always averages: other values raise an error. ``"ssg"``
+        has no dual bound: it ignores `tol`, ends at `max_iter` or `max_time` without a warning, and
+        leaves the dual attributes NaN.
+    step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
+        Step after an oracle call. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
+        call is costly (an estimate of 20,000 multiply-adds and more). Steps over cached labelings
+        are corrective, unless step is ``"fw"``.
+    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
+        Order in which samples are visited: at random with replacement, shuffled, or at random in
+        proportion to their duality gaps, which a certificate refreshes every 10 passes.
+        ``"sequential"``: one 64th of the data after another, each shuffled. The first pass always
+        visits each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond
+        scikit-learn's ``working_memory``; else ``"gap"`` where an oracle call is costly, and
+        ``"permutation"`` where it is not.
+    cache : {"auto", True, False}, default="auto"
+        Whether a cached labeling with a large enough gap replaces an oracle call ([2]_, section
+        3.3). ``"auto"`` is True where an oracle call is costly.
+    schedule : {"work", "clock"}, default="work"
+        How ``"mp-bcfw"`` decides when passes over cached labelings no longer pay: by counted
+        operations, which is reproducible, or by the clock, as in [1]_.
+    average : {"auto", True, False}, default="auto"
+        ``"auto"`` averages about the last ten passes; True averages all visits ([1]_, section 3.5).
+        ``w_`` is the average or the last iterate, whichever has the lower objective.
+    gdmm_rho : "auto" or float, default="auto"
+        Penalty of ``"gdmm"`` on disagreement between its factors; ``"auto"``: adapted by residual
+        balancing.
+    gdmm_parts : int, default=1
+        Number of parts that ``"gdmm"`` divides the labels into; each visit searches one part, drawn
+        at random. 1: all labels.
+    fit_intercept : bool, default=True
+        Whether each label has a bias.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+    classes : array-like or None, default=None
+        All labels, in order; None: those that occur in training.
+    tol : float, default=1e-2
+        Stop at a relative duality gap, (primal - dual) / primal, of at most `tol`.
+    certificate_every : int, default=10
+        Passes between certificates; one is also made when the estimated gap falls below `tol`. Each
+        pass of ``"fw"`` and ``"cutting-plane"`` is a certificate.
+    max_iter : int, default=1000
+        Largest number of passes (n oracle calls each; with `cache`, at most ten times as many
+        rounds).
+    max_time : float or None, default=None
+        Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
+        ``"cutting-plane"``: one and a quadratic program).
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its
+        dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other data
+        raise an error.
+    checkpoint : path or None, default=None
+        File in which the state of the fit is saved as it goes. A fit that finds the file continues
+        from it, and gives the same bits as a fit that was never interrupted; the file of another
+        fit raises an error. It is removed when a fit converges. Fits that run at the same time need
+        different files.
+    n_jobs : int or None, default=None
+        Number of threads for oracle calls, in training and prediction; -1: all processors. Results
+        do not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
+    verbose : int, default=0
+        1: progress bar with the solver and the gap (needs tqdm); 2: one line a pass, to the logger
+        ``sstruct``.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (K, n_features)
+        Weights of each label: a view of ``w_``, as the others.
+    classes_ : ndarray of shape (K,)
+        The labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the features, where X has names.
+    lam_ : float
+        The value of `lam` that was used.
+    solver_ : str
+        The solver that was used.
+    n_iter_ : int
+        Number of passes, at least 1; with `cache`, oracle calls over n.
+    n_oracle_calls_ : int
+        Number of oracle calls, without those of certificates.
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: primal objective at ``w_``, lower bound of the optimum, and their
+        difference.
+    status_ : str
+        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, INTERRUPTED, or STALLED: no further
+        progress is possible, by rounding or because the decoder is not exact.
+    converged_ : bool
+        Whether ``status_`` is CONVERGED.
+    history_ : dict of ndarrays
+        One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
+        approximate_passes (those over cached labelings), primal, gap (both NaN between
+        certificates), dual, working_set_size (cached labelings a sample). A row of ``"fw"`` or
+        ``"cutting-plane"`` holds the certificate of the weights that its pass began at. Slack
+        rescaling adds queries, oracle calls of its searches (cumulative, without certificates).
+
+    References
+    ----------
+    .. [1] N. Shah, V. Kolmogorov, C. H. Lampert. A Multi-Plane Block-Coordinate Frank-Wolfe
+       Algorithm for Training Structural SVMs with a Costly max-Oracle. CVPR 2015.
+    .. [2] A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. K. Dokania, S. Lacoste-Julien. Minding the
+       Gaps for Block Frank-Wolfe Optimization of Structured SVMs. ICML 2016.
+    .. [3] S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+       Optimization for Structural SVMs. ICML 2013.
+    .. [4] S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated
+       sub-GrAdient SOlver for SVM. Mathematical Programming 127, 2011.
+    .. [5] T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs.
+       Machine Learning 77, 2009.
+    .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
+       arXiv:1510.06002, 2015.
+    """
+
+
+class Graphs:
+    """Of graphs and of grids of pixels.
+
+    Parameters
+    ----------
+    inference : {"auto", "cut", "expansion", "max-sum", "fwmap"}, default="auto"
+        The decoder. ``"cut"``: minimum cut, exact, for two labels where neighbors attract each
+        other; ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: alpha-expansion, or
+        fusion moves where neighbors may repel each other, approximate; ``"fwmap"``: any labels and
+        graphs, by trees coupled by multipliers as in :func:`sstruct.inference.map_mrf`, each
+        decoding starting from the multipliers of the graph's last. It is slower than
+        ``"expansion"``, finds better labelings where neighbors repel each other, and bounds what it
+        may have missed. ``"auto"`` takes an exact decoder if there is one for all the graphs given,
+        else ``"expansion"``, in training and in prediction.
+    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. For
+        ``"potts"`` and ``"contrast"`` pairwise weights are at most 0 even with None, and an array
+        that allows others is refused. ``"submodular"`` keeps neighbors attractive for ``"full"``
+        and ``"directed"`` (with edge features that are not negative): diagonals of ``edge_coef_``
+        at least 0, other entries at most 0.
+    ignore_label : object, default=-1
+        Nodes (pixels) with this label, and their edges, are left out of training, the loss and
+        ``score``; they are still predicted. None: there is none.
+    warm_start : {False, True, "dual", "primal"}, default=False
+        Continue from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its
+        dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other data
+        raise an error, and so may another `loss` or `fit_intercept`.
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, as far as they exist, one after
+        another; put together when asked for.
+    intercept_ : ndarray of shape (K,)
+        Zero without `fit_intercept`.
+    inference_ : str
+        The decoder of training: ``"graph cut (exact)"``, ``"max-sum (exact)"``, ``"node by node
+        (exact)"`` where no graph has an edge, ``"alpha-expansion (approximate)"``, ``"fusion moves
+        (approximate)"`` or ``"trees by Frank-Wolfe (bounded)"``. With an approximate one
+        ``objective_`` may lie below the primal, so that the certificate is approximate too;
+        ``dual_objective_`` is still a lower bound. With a bounded one ``objective_`` is an upper
+        bound, and ``dual_gap_`` holds whatever labelings were found.
+    """

@@ -1,0 +1,76 @@
+"""Records between estimators and solvers: what a fit is of, and how good its decoder is."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+
+
+class Quality(Enum):
+    """What a decoder's answers are worth to a certificate."""
+
+    EXACT = "exact"
+    BOUNDED = "bounded"  # the best labeling may be missed, but not by more than a known bound
+    APPROXIMATE = "approximate"
+
+
+@dataclass(frozen=True)
+class Inference:
+    """The max-oracle of a fit. As a string: what ``inference_`` says of it.
+
+    Attributes
+    ----------
+    decoder : str
+    quality : Quality
+    relaxed : bool
+        Whether it decodes over the linear programming relaxation, which the quality is then of.
+    search : str or None
+        How slack rescaling looks for the worst labeling.
+    """
+
+    decoder: str
+    quality: Quality = Quality.EXACT
+    relaxed: bool = False
+    search: str | None = None
+
+    def __str__(self):
+        worth = ["LP relaxation"] if self.relaxed else []
+        if self.quality is not Quality.EXACT or not self.relaxed:
+            worth.append(self.quality.value)
+        name = self.decoder if self.search is None else f"{self.decoder}, {self.search}"
+        return f"{name} ({', '.join(worth)})"
+
+
+@dataclass
+class Training:
+    """What an estimator's parameters and data ask of a solver.
+
+    Attributes
+    ----------
+    problem : BlockProblem
+    block_weight : ndarray of shape (n_blocks,)
+        Weight of each block's hinge loss.
+    lam : float
+    data : list of arrays
+        What a warm start must find unchanged.
+    inference : Inference
+    attributes : dict
+        Fitted attributes that come from the data and not from the solver; None: not there.
+    """
+
+    problem: object
+    block_weight: np.ndarray
+    lam: float
+    data: list
+    inference: Inference
+    attributes: dict
+
+    @property
+    def known(self):
+        """The fitted attributes that are known before the solver runs."""
+        approximate = self.inference.quality is Quality.APPROXIMATE
+        return {
+            **self.attributes,
+            "inference_": str(self.inference),
+            "_is_approximate": approximate,
+        }
