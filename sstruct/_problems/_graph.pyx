@@ -24,7 +24,7 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.chain_arguments import check_blocks, check_labels
 from sstruct._problems.graph_arguments import (
     check_edges, check_grids, check_node_weights, graph_weight_views, row_ranges)
