@@ -69,6 +69,48 @@ def plane_hash(double loss, const int32_t[::1] index, const double[::1] value no
         &value[0] if size > 0 else NULL)
 
 
+def dense_difference(const double[::1] a, const double[::1] b):
+    """Return a - b as index and value, without zeros; whole, index None, where half are not zero."""
+    cdef Py_ssize_t j, k = 0, size = 0
+    values = np.empty(a.shape[0])
+    cdef double[::1] value = values
+    for j in range(a.shape[0]):
+        value[j] = a[j] - b[j] + 0.0   # -0 becomes 0
+        size += value[j] != 0
+    if 2 * size >= a.shape[0]:
+        return None, values
+    indices = np.empty(size, dtype=np.int32)
+    cdef int32_t[::1] index = indices
+    for j in range(a.shape[0]):
+        if value[j] != 0:
+            index[k], value[k] = <int32_t> j, value[j]
+            k += 1
+    return indices, values[:size]
+
+
+def sparse_difference(
+        const int32_t[::1] at, const double[::1] a, const int32_t[::1] bt, const double[::1] b):
+    """Return a - b as index and value, without zeros, of vectors whose indices ascend."""
+    cdef Py_ssize_t j = 0, k = 0, size = 0
+    indices = np.empty(a.shape[0] + b.shape[0], dtype=np.int32)
+    values = np.empty(len(indices))
+    cdef int32_t[::1] index = indices
+    cdef double[::1] value = values
+    while j < a.shape[0] or k < b.shape[0]:
+        if k == b.shape[0] or (j < a.shape[0] and at[j] < bt[k]):
+            index[size], value[size] = at[j], a[j]
+            j += 1
+        elif j == a.shape[0] or bt[k] < at[j]:
+            index[size], value[size] = bt[k], -b[k]
+            k += 1
+        else:
+            index[size], value[size] = at[j], a[j] - b[k]
+            j += 1
+            k += 1
+        size += value[size] != 0
+    return indices[:size], values[:size]
+
+
 cdef class PlaneTable:
     """Planes of blocks; block by block it may be used in several threads.
 
