@@ -16,6 +16,7 @@ from sstruct._problems.oracle_calls import OracleCalls
 from sstruct._problems.oracle_workers import Workers
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
+from tests.estimators.same_bits import assert_same_bits
 
 # Worker processes need not find the tests.
 oracle_workers.cloudpickle.register_pickle_by_value(choices)
@@ -25,13 +26,6 @@ oracle_workers.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 def fit(X, y, oracle=None, **parameters):
     defaults = {"lam": 0.02, "tol": 1e-5, "max_iter": 3, "random_state": 0}
     return StructuredSVM(oracle or Choice(), **{**defaults, **parameters}).fit(X, y)
-
-
-def assert_same_bits(a, b):
-    np.testing.assert_array_equal(a.w_, b.w_)
-    assert a.status_ == b.status_
-    for name in a.history_.keys() - {"seconds", "certificate_seconds"}:
-        np.testing.assert_array_equal(a.history_[name], b.history_[name], err_msg=name)
 
 
 # Few passes: joblib waits in steps of a hundredth of a second.
