@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-from sstruct._problems.oracle_calls import Interval
+from sstruct._problems.oracle_calls import Constraint
 
 # Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
 cdef double ROUNDING = 1e-6
@@ -233,8 +233,8 @@ cdef class CallableProblem(BlockProblem):
         cdef int32_t k
         with gil:
             try:
-                interval = Interval(margin, lower, upper, above, below)
-                taken = self.calls.ask(i, self.weights_of(w), loss_weight, interval)
+                constraint = Constraint(margin, lower, upper, above, below)
+                taken = self.calls.ask(i, self.weights_of(w), loss_weight, constraint)
                 found[0] = taken is not None
                 if found[0]:
                     code[0] = self.take(i, taken)
@@ -244,7 +244,7 @@ cdef class CallableProblem(BlockProblem):
                     slack = ROUNDING * (fabs(margin) + fabs(h - margin))
                     if not (h + slack > 0 and plane.loss >= lower * (h - slack)
                             and plane.loss <= upper * (h + slack)):
-                        raise self.calls.outside(i, plane.loss, h, interval)
+                        raise self.calls.outside(i, plane.loss, h, constraint)
             except Exception as error:
                 raise self._failed(error)
         answer.work, answer.exact, answer.value = self.oracle_work, True, 0

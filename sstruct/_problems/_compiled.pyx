@@ -229,7 +229,7 @@ cdef class CompiledProblem(CallableProblem):
             found.append(labeling)
         return found
 
-    def loss_of(self, Py_ssize_t i, const int32_t[::1] labeling):
+    def labeling_loss(self, Py_ssize_t i, const int32_t[::1] labeling):
         """Return the loss of a labeling of a sample."""
         cdef double loss = 0
         if labeling.shape[0] != self.offsets[i + 1] - self.offsets[i] or labeling.shape[0] == 0:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstruct._problems.cluster_answers import Answerer, unpacked
-from sstruct._problems.oracle_calls import Interval, OracleCalls
+from sstruct._problems.oracle_calls import Constraint, OracleCalls
 from sstruct._problems.oracle_workers import AT_ONCE, cloudpickle
 from sstruct._problems.weight_changes import WeightChanges
 
@@ -34,7 +34,7 @@ class Round(NamedTuple):
     version: int
     loss_weight: float
     known: Callable
-    interval: Interval | None
+    constraint: Constraint | None
 
 
 class Group:
@@ -262,19 +262,19 @@ class Cluster:
             self.sent += 4 * len(some) + sizes.nbytes + hashes.nbytes
             call = group.call(
                 "ask", (asking.version, since, index, values), asking.loss_weight,
-                np.array(some, dtype=np.int32), (sizes, hashes), asking.interval,
+                np.array(some, dtype=np.int32), (sizes, hashes), asking.constraint,
             )  # fmt: skip
             asked.append((group, some, call))
         return asked
 
-    def start(self, blocks, w, loss_weight, known, interval=None):
+    def start(self, blocks, w, loss_weight, known, constraint=None):
         """Ask; return a function that waits and returns an answer for each of the blocks.
 
         What `OracleCalls.ask` returns; of a plane its hash, where that is among those that
         known(block) returns.
         """
         with self.lock:
-            asking = Round(self.weights.update(w), loss_weight, known, interval)
+            asking = Round(self.weights.update(w), loss_weight, known, constraint)
             asked = self._send(asking, blocks)
         return partial(self._collect, asked, asking, blocks)
 
@@ -350,8 +350,8 @@ class ClusterCalls(OracleCalls):
         joined = b"".join(part.digests[which] for part in self.cluster.parts)
         return [joined[k : k + 8] for k in range(0, len(joined), 8)]
 
-    def ask(self, i, w, loss_weight, interval=None):
-        return self.cluster.start([i], w, loss_weight, _nothing, interval)()[0]
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.cluster.start([i], w, loss_weight, _nothing, constraint)()[0]
 
     def check_all_unchanged(self):
         self.cluster.check_unchanged()

@@ -61,7 +61,7 @@ class Answerer:
             return False, 0, sendable(error)
         return True, None, None
 
-    def ask(self, weights, loss_weight, blocks, known, interval):
+    def ask(self, weights, loss_weight, blocks, known, constraint):
         """Return True, None and the packed answers, or False, the place of an error, and that.
 
         None in place of answers: the weights must come whole.
@@ -77,7 +77,7 @@ class Answerer:
             try:
                 k = int(np.searchsorted(self.starts, blocks[place], side="right")) - 1
                 calls, i = self.calls[k], int(blocks[place]) - int(self.starts[k])
-                plane = calls.ask(i, w, loss_weight, interval)
+                plane = calls.ask(i, w, loss_weight, constraint)
                 if plane is None:
                     return None
                 index, value, loss = plane

@@ -15,7 +15,7 @@ METHODS = ("joint_feature", "loss", "argmax")
 FORMS = ("encode", "decode")
 
 
-class Interval(NamedTuple):
+class Constraint(NamedTuple):
     """What ``constrained_argmax`` keeps to: h > 0, and loss / h from `lower` to `upper`.
 
     With h = margin - <w, psi>; `above`, `below`: without `lower` itself, without `upper`.
@@ -242,7 +242,7 @@ class OracleCalls:
             )
         return found
 
-    def ask(self, i, w, loss_weight, interval=None):
+    def ask(self, i, w, loss_weight, constraint=None):
         """Return the plane of the labeling that the max-oracle finds: index, value and loss.
 
         Parameters
@@ -251,22 +251,22 @@ class OracleCalls:
         w : ndarray
             From `frozen`.
         loss_weight : float
-        interval : Interval, optional
+        constraint : Constraint, optional
             Ask the constrained oracle, whose labeling is to keep to it.
 
         Returns
         -------
         tuple or None
-            Index None: the plane is dense. None: no labeling is in the interval.
+            Index None: the plane is dense. None: no labeling keeps to the constraint.
         """
         x, y, scores = self.X[i], self.y[i], self.potentials(i, w)
-        if interval is None:
+        if constraint is None:
             name = "argmax"
             labeling = self._call(i, name, x, scores, y_true=y, loss_weight=loss_weight)
         else:
             name = "constrained_argmax"
             labeling = self._call(
-                i, name, x, scores, y, loss_weight=loss_weight, **interval._asdict()
+                i, name, x, scores, y, loss_weight=loss_weight, **constraint._asdict()
             )
             if labeling is None:
                 return None
@@ -313,11 +313,12 @@ class OracleCalls:
             "below the true labeling's score: an oracle that is not exact must compare with y_true"
         )
 
-    def outside(self, i, loss, h, interval):
+    def outside(self, i, loss, h, constraint):
         """The error of a constrained answer that does not keep to the constraint."""
         return ValueError(
             f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
-            f"h = {h:g}, expected h > 0 and loss / h from {interval.lower:g} to {interval.upper:g}"
+            f"h = {h:g}, expected h > 0 and loss / h from {constraint.lower:g} to "
+            f"{constraint.upper:g}"
         )
 
 

@@ -137,9 +137,9 @@ class Processes:
             future.cancel()
         self.under_way = []
 
-    def ask(self, i, w, loss_weight, interval):
+    def ask(self, i, w, loss_weight, constraint):
         """Return what `OracleCalls.ask` returns, for a thread that waits."""
-        task = partial(_ask, *self.data, [i], w.tobytes(), loss_weight, interval)
+        task = partial(_ask, *self.data, [i], w.tobytes(), loss_weight, constraint)
         return self.submit(task).result()[0]
 
 
@@ -151,8 +151,8 @@ class CallsInProcesses(OracleCalls):
         # The data's file lives as long as `workers`.
         self.workers, self.n_threads = workers, workers.n_workers
 
-    def ask(self, i, w, loss_weight, interval=None):
-        return self.workers.processes.ask(i, w, loss_weight, interval)
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.workers.processes.ask(i, w, loss_weight, constraint)
 
 
 def for_searches(calls, n_jobs):
@@ -176,11 +176,11 @@ def _ends(count, n_workers):
     return ends
 
 
-def _ask(token, path, blocks, w, loss_weight, interval=None):
+def _ask(token, path, blocks, w, loss_weight, constraint=None):
     """Task of a worker."""
     calls = _calls(token, path)
     w = np.frombuffer(w)  # one that the oracle cannot write to
-    return [calls.ask(i, w, loss_weight, interval) for i in blocks]
+    return [calls.ask(i, w, loss_weight, constraint) for i in blocks]
 
 
 def _calls(token, path):
