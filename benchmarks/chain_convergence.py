@@ -24,12 +24,12 @@ import subprocess
 import sys
 import time
 import warnings
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM
@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--options", nargs="*", default=["default"], choices=[*OPTIONS, "all"])
     parser.add_argument("--yardstick", help="a program to run in the same session")
     parser.add_argument("--yardstick-seconds", type=float, default=120)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     names = list(OPTIONS) if "all" in arguments.options else arguments.options
 
@@ -184,10 +184,7 @@ def main():
             "whole_fit": whole,
             "exact_pass_seconds": median(pass_seconds),
         }
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "chain_convergence.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "chain_convergence")
     draw(curves, arguments.output / "chain_convergence.png")
 
 

@@ -19,12 +19,12 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 
 LAMS = {"hamming-count": (0.0006, 0.00125, 0.0025), "hamming": (0.015, 0.03, 0.06)}
 C2S = (0.03, 0.1, 0.3, 1.0)
@@ -107,7 +107,7 @@ def main():
     parser.add_argument("--min-count", type=int, nargs="*", default=[1, 3])
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--skip-search", action="store_true", help="take the values found before")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     if arguments.job:
         print(json.dumps(job(*json.loads(arguments.job))))
@@ -138,10 +138,7 @@ def main():
             cells = "".join(f"{row[c]:16.4f}" if c in row else f"{'-':>16s}" for c in columns)
             print(f"{name:28s}{cells}", flush=True)
         report[min_count] = table
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "chunking.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"wrote {target}")
+    write(report, arguments.output, "chunking")
 
 
 if __name__ == "__main__":

@@ -21,11 +21,9 @@ Writes a table to the screen and JSON into --output.
 """
 
 import argparse
-import json
 import os
 import time
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -33,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import machine, packed
 from observed_fit import options_of, watch
+from reports import add_output, write
 
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._crew import Crew
@@ -105,7 +104,7 @@ def main():
     parser.add_argument("--plain-limit", type=float, default=120, help="seconds of a plain fit")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--quick", action="store_true", help="short waits and limits: does it run?")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.wait, arguments.limit, arguments.plain_limit = 1e-5, 5, 3
@@ -145,10 +144,7 @@ def main():
             sign = "=" if bound else "<"
             print(f"{key}: mp-bcfw / bcfw {sign} {ratio:.3f}; wanted at most 1/3: {verdict}")
         report["lams"][data.lam] = {"runs": runs, "median": middle}
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "costly_oracle.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "costly_oracle")
 
 
 if __name__ == "__main__":

@@ -18,11 +18,9 @@ table to the screen, JSON and plots into --output.
 """
 
 import argparse
-import json
 import math
 import os
 from dataclasses import replace
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,6 +28,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import machine, pack
 from observed_fit import options_of, watch
+from reports import add_output, write
 from segmentation import Pictures
 
 from sstruct._problems._costly import CostlyProblem
@@ -114,7 +113,7 @@ def main():
     parser.add_argument("--limit", type=float, default=60, help="most seconds of one fit")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--images", type=int, help="of the training part; default: all")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
     report = {"machine": machine(), "problems": []}
@@ -151,9 +150,7 @@ def main():
             )
             picture = arguments.output / f"costly_oracles_{name}_{data.lam:.2g}.png"
             draw(title, curves, data.n, picture)
-    target = arguments.output / "costly_oracles.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "costly_oracles")
 
 
 if __name__ == "__main__":

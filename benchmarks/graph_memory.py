@@ -16,11 +16,11 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct.datasets import make_grids
@@ -81,7 +81,7 @@ def job(name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--job", choices=[*JOBS])
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     if arguments.job:
         job(arguments.job)
@@ -98,10 +98,7 @@ def main():
             f"{row['status']}, {row['inference']}, accuracy {row['score']:.3f}",
             flush=True,
         )
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "graph_memory.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "graph_memory")
 
 
 if __name__ == "__main__":

@@ -13,7 +13,6 @@ Writes a table to the screen and JSON into --output.
 """
 
 import argparse
-import json
 import os
 import platform
 import time
@@ -25,6 +24,7 @@ from statistics import median
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 from sklearn.datasets import load_digits
 from sklearn.svm import LinearSVC
 
@@ -138,7 +138,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--excess", type=float, default=1e-3)
     parser.add_argument("--options", nargs="*", default=["default"], choices=[*OPTIONS, "all"])
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     names = list(OPTIONS) if "all" in arguments.options else arguments.options
     warnings.simplefilter("ignore", FutureWarning)  # LinearSVC's multi_class goes some day
@@ -154,10 +154,7 @@ def main():
             )
             show(result)
             report["results"].append({"data": data, "lam": value, **result})
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "multiclass.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "multiclass")
 
 
 if __name__ == "__main__":

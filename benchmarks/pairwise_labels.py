@@ -13,16 +13,15 @@ read from SSTRUCT_DATA; needs clarabel. Writes a table to the screen and JSON in
 """
 
 import argparse
-import json
 import os
 import statistics
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 from scipy import sparse
 from scipy.optimize import linprog
 
@@ -75,7 +74,7 @@ def main():
     parser.add_argument("--lam", type=float, default=0.0002, help="C = 1 / (lam n)")
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--programs", type=int, default=30)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     X, Y = fetch_yeast(subset="train", return_indicator="dense", return_X_y=True)
@@ -119,8 +118,7 @@ def main():
         pystruct_seconds=theirs,
         ratios=ratios,
     )
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "pairwise_labels.json").write_text(json.dumps(report, indent=1))
+    write(report, arguments.output, "pairwise_labels")
 
 
 if __name__ == "__main__":

@@ -14,16 +14,15 @@ a picture into --output. Data from SSTRUCT_DATA.
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import LOADERS, machine
+from reports import add_output, write
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -154,7 +153,7 @@ def main():
     parser.add_argument("--eps", type=float, default=0.1)
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=[*METHODS])
     parser.add_argument("--search", action="store_true")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     report = {"machine": machine(), "eps": arguments.eps}
@@ -165,11 +164,8 @@ def main():
         report[name] = {"sweeps": compare(estimator, X, y, arguments.eps, arguments.methods)}
         if arguments.search:
             report[name]["search"] = search(estimator, X, y, X_test, y_test, arguments.eps)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "regularization_path.json"
-    target.write_text(json.dumps(report, indent=1))
+    target = write(report, arguments.output, "regularization_path")
     picture(report, arguments.data, target.with_suffix(".png"))
-    print(f"\nwrote {target}")
 
 
 if __name__ == "__main__":

@@ -14,16 +14,15 @@ into --output.
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import machine
+from reports import add_output, write
 from segmentation_features import expanded, expansion, snake_graph, superpixel_graph, superpixels
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
@@ -143,7 +142,7 @@ def compare(pictures):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*LAMS], default=[*LAMS])
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     report = {"machine": machine()}
@@ -151,10 +150,7 @@ def main():
     print(f"{'':30s}{'':12s}{'accuracy':>9s}{'IoU':>9s}{'fit':>9s}")
     for name in arguments.data:
         report[name] = compare(Pictures(name))
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / "segmentation.json"
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "segmentation")
 
 
 if __name__ == "__main__":

@@ -12,16 +12,15 @@ loss. Data are read from SSTRUCT_DATA. Writes a table to the screen and JSON int
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from multilabel import split
+from reports import add_output, write
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import f1_score, hamming_loss, jaccard_score
 from sklearn.model_selection import KFold
@@ -122,7 +121,7 @@ def main():
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--tol", type=float, default=0.01)
     parser.add_argument("--max-iter", type=int, default=200)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(
@@ -130,8 +129,7 @@ def main():
         + "".join(f"{name:>10}" for name in SCORES)
     )
     report = {name: compare(name, arguments) for name in arguments.data}
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "slack_margin.json").write_text(json.dumps(report, indent=1))
+    write(report, arguments.output, "slack_margin")
 
 
 if __name__ == "__main__":

@@ -25,14 +25,13 @@ SSTRUCT_DATA. Writes a table to the screen and JSON into --output.
 """
 
 import argparse
-import json
 import os
 import time
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+from reports import add_output, write
 
 from sstruct import MultilabelSSVM
 from sstruct._problems._slack import SlackProblem
@@ -168,7 +167,7 @@ def main():
     parser.add_argument("--passes", type=int, default=8)
     parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     report = []
     for name in arguments.data:
@@ -192,8 +191,7 @@ def main():
                 )
             print(f"{row['violating']} of {row['searches']} had a violating labeling")
             report.append({"data": name, "inference": inference, "rows": rows})
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "slack_search.json").write_text(json.dumps(report, indent=1))
+    write(report, arguments.output, "slack_search")
 
 
 if __name__ == "__main__":

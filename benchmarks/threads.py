@@ -26,18 +26,17 @@ MP-BCFW the passes, oracle calls and CPU seconds to relative gaps.
 """
 
 import argparse
-import json
 import math
 import multiprocessing
 import os
 import time
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import LAMS, machine, packed
+from reports import add_output, write
 
 from sstruct._problems._costly import CostlyProblem
 from sstruct._problems._crew import Crew
@@ -339,7 +338,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3, help="of each fit with --convergence")
     parser.add_argument("--limit", type=float, default=20, help="CPU seconds of such a fit")
     parser.add_argument("--quick", action="store_true", help="one short round: does it run?")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.rounds, arguments.seconds, arguments.seeds = 1, 0.05, 1
@@ -347,10 +346,7 @@ def main():
     print(machine())
     compare = compare_batches if arguments.convergence else compare_threads
     report = {"machine": machine(), "problems": compare(arguments.problems, arguments)}
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    target = arguments.output / ("batches.json" if arguments.convergence else "threads.json")
-    target.write_text(json.dumps(report, indent=1))
-    print(f"\nwrote {target}")
+    write(report, arguments.output, "batches" if arguments.convergence else "threads")
 
 
 if __name__ == "__main__":

@@ -1,127 +1,111 @@
-"""Samples of StructuredSVM, at hand or on a cluster, as its problem takes them."""
+"""Samples of StructuredSVM: in lists here, or in partitions on a cluster."""
+
+from dataclasses import dataclass
 
 import numpy as np
-from joblib import effective_n_jobs
 
-from sstruct._compiled_oracles import compiled_problem, is_compiled
-from sstruct._problems._callable import CallableProblem
 from sstruct._problems.cluster import Cluster, ClusterCalls
-from sstruct._problems.cluster_parts import (
-    PARTS,
-    active_client,
-    choose,
-    in_task,
-    is_partitioned,
-    parts_there,
-    sent_parts,
-)
-from sstruct._problems.oracle_calls import OracleCalls, digest, public
+from sstruct._problems.cluster_parts import PARTS, choose, parts_there, sent_parts
+from sstruct._problems.oracle_calls import OracleCalls, samples_of
 from sstruct._problems.oracle_workers import Workers, for_searches
-from sstruct._problems.samples import items
-from sstruct._validation import check_weights
+from sstruct._threads import active_client, in_task, n_workers
 
 
-def samples_of(values, name):
+@dataclass(frozen=True)
+class CallOptions:
+    """How a fit makes its oracle calls; parameters of StructuredSVM.
+
+    batch_size: None: "auto"; searches: whether each call of a block depends on the one before it.
+    """
+
+    n_jobs: int | None
+    batch_size: int | None
+    overlap: bool
+    searches: bool
+
+
+class Samples:
+    """Samples and their true labelings, as lists.
+
+    Parameters
+    ----------
+    X, y : list, or an array or a table, of which rows are taken
+    """
+
+    def __init__(self, X, y):
+        if y is None:
+            raise ValueError(
+                "StructuredSVM requires y to be passed, but the target y is None: only partitions "
+                "may be of pairs (x, y)"
+            )
+        self.X, self.y = some_samples(X, "X"), some_samples(y, "y")
+        if len(self.X) != len(self.y):
+            raise ValueError(f"X has {len(self.X)} samples and y has {len(self.y)}")
+
+    def __len__(self):
+        return len(self.X)
+
+    def chosen(self, weights):
+        """Return X, y and places of the samples of positive weight."""
+        rows = np.flatnonzero(weights > 0).tolist()
+        return [self.X[i] for i in rows], [self.y[i] for i in rows], rows
+
+    def calls(self, oracle, weights, options):
+        """Return calls of an oracle in Python, and who answers those of a batch at once, or None.
+
+        On the cluster of joblib's active backend where it is one; else here, or in workers.
+        """
+        client = active_client()
+        if client is not None and not in_task():
+            client.wait_for_workers(1)
+            parts, lengths = sent_parts(self.X, self.y, PARTS * len(client.nthreads()))
+            return _calls_on_cluster(client, oracle, choose(parts, lengths, weights), options)
+        calls = OracleCalls(oracle, *self.chosen(weights))
+        if n_workers(options.n_jobs) == 1:
+            return calls, None
+        if options.searches:
+            return for_searches(calls, options.n_jobs), None
+        return calls, Workers(calls, options.n_jobs, options.overlap)
+
+
+class Partitions:
+    """Samples that are on a cluster: see `StructuredSVM.fit`."""
+
+    def __init__(self, X, y):
+        if in_task():
+            raise ValueError(
+                "a fit in a task of a cluster has no partitions: it would wait for itself"
+            )
+        self.client = active_client()
+        if self.client is None:
+            from distributed import default_client
+
+            self.client = default_client()
+        self.parts, self.lengths = parts_there(self.client, X, y)
+        if len(self) == 0:
+            raise ValueError("X has 0 samples, expected at least 1")
+
+    def __len__(self):
+        return sum(self.lengths)
+
+    def calls(self, oracle, weights, options):
+        """As of `Samples`."""
+        parts = choose(self.parts, self.lengths, weights)
+        return _calls_on_cluster(self.client, oracle, parts, options)
+
+
+def some_samples(values, name):
     """Return samples as a list, without a look at them; at least one."""
-    found = items(values, name)
+    found = samples_of(values, name)
     if not found:
         raise ValueError(f"{name} has 0 samples, expected at least 1")
     return found
 
 
-def workers_for(n_jobs):
-    """Number of workers that joblib gives; 1 in a task of a cluster, which waits for no other."""
-    if active_client() is not None and in_task():
-        return 1
-    return effective_n_jobs(n_jobs)
-
-
-def custom_problem(oracle, X, y, sample_weight, n_jobs, work, batch_size, overlap, searches):
-    """Look at the samples, and make a problem of those of positive weight.
-
-    searches: whether each call of a block depends on the one before it.
-
-    Returns
-    -------
-    problem : BlockProblem
-    data : list of ndarray
-        Tell these samples and this oracle from others.
-    weights : ndarray of shape (problem.n_blocks,)
-    total : float
-        Of all weights.
-    """
-    client, partitioned = active_client(), is_partitioned(X)
-    if is_compiled(oracle):
-        if partitioned:
-            raise TypeError("partitions on a cluster are for oracles in Python")
-        samples, truths = _pairs(X, y)
-        weights, rows = _positive(sample_weight, len(samples))
-        kept = [samples[i] for i in rows], [truths[i] for i in rows], rows
-        problem, data = compiled_problem(oracle, *kept)
-        if batch_size is not None:
-            problem.batch_size = batch_size
-        return problem, data, weights[rows], float(weights.sum())
-    if partitioned:
-        if in_task():
-            raise ValueError(
-                "a fit in a task of a cluster has no partitions: it would wait for itself"
-            )
-        if client is None:
-            from distributed import default_client
-
-            client = default_client()
-        parts, lengths = parts_there(client, X, y)
-        n = sum(lengths)
-        if n == 0:
-            raise ValueError("X has 0 samples, expected at least 1")
-    else:
-        samples, truths = _pairs(X, y)
-        n = len(samples)
-    weights, rows = _positive(sample_weight, n)
-    if partitioned or (client is not None and not in_task()):
-        if not partitioned:
-            client.wait_for_workers(1)
-            parts, lengths = sent_parts(samples, truths, PARTS * len(client.nthreads()))
-        workers = Cluster(client, oracle, choose(parts, lengths, weights))
-        calls = ClusterCalls(workers, oracle)
-    else:
-        calls = OracleCalls(oracle, [samples[i] for i in rows], [truths[i] for i in rows], rows)
-        workers = None
-        if workers_for(n_jobs) > 1 and searches:
-            calls = for_searches(calls, n_jobs)
-        elif workers_for(n_jobs) > 1:
-            workers = Workers(calls, n_jobs, overlap)
-    problem = CallableProblem(calls, oracle_work=work, batch_size=batch_size, workers=workers)
-    return problem, _fingerprint(calls), weights[rows], float(weights.sum())
-
-
-def _pairs(X, y):
-    """Return samples and true labelings as lists."""
-    if y is None:
-        raise ValueError(
-            "StructuredSVM requires y to be passed, but the target y is None: only partitions "
-            "may be of pairs (x, y)"
-        )
-    samples, truths = samples_of(X, "X"), samples_of(y, "y")
-    if len(samples) != len(truths):
-        raise ValueError(f"X has {len(samples)} samples and y has {len(truths)}")
-    return samples, truths
-
-
-def _positive(sample_weight, n):
-    """Return the weights, and the places of those above 0."""
-    weights = check_weights(sample_weight, n)
-    rows = np.flatnonzero(weights > 0).tolist()
-    if not rows:
-        raise ValueError("all samples have weight 0")
-    return weights, rows
-
-
-def _fingerprint(calls):
-    """Arrays that tell these samples and this oracle from others."""
-    oracle = calls.oracle
-    return [
-        np.array(calls.digests),
-        np.array(calls.truth_digests),
-        np.array([type(oracle).__qualname__, digest(public(oracle)).hex()]),
-    ]
+def _calls_on_cluster(client, oracle, parts, options):
+    cluster = Cluster(client, oracle, parts)
+    calls = ClusterCalls(cluster, oracle)
+    if options.searches:
+        # A thread of the caller for each of the workers: it waits for it.
+        calls.n_threads = cluster.n_workers
+    return calls, cluster

@@ -1,8 +1,35 @@
-"""How many threads of this machine an estimator uses."""
+"""How many threads and workers an estimator uses."""
+
+import sys
 
 from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
-from sstruct._problems.cluster_parts import active_client
+
+def active_client():
+    """Return the client of joblib's active backend where that is Dask's; else None."""
+    client = getattr(get_active_backend()[0], "client", None)
+    distributed = sys.modules.get("distributed")
+    return client if distributed is not None and isinstance(client, distributed.Client) else None
+
+
+def in_task():
+    """Whether this runs on a worker of a cluster, as a task of it."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return False
+    try:
+        distributed.get_worker()
+    except ValueError:
+        return False
+    return True
+
+
+def n_workers(n_jobs):
+    """Number of workers that joblib gives; 1 in a task of a cluster, which waits for no other."""
+    if active_client() is not None and in_task():
+        return 1
+    return effective_n_jobs(n_jobs)
 
 
 def n_threads(n_jobs):

@@ -3,23 +3,17 @@
 from dataclasses import replace
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._compiled_oracles import METHODS as COMPILED_METHODS
-from sstruct._compiled_oracles import compiled_predict, is_compiled
-from sstruct._custom_data import custom_problem, samples_of, workers_for
+from sstruct._custom_data import CallOptions, some_samples
 from sstruct._documentation import shares_documentation
 from sstruct._estimator_texts import Common
-from sstruct._problems._slack import SlackProblem
+from sstruct._oracle_adapters import adapter_of
 from sstruct._problems.cluster_parts import is_partitioned
-from sstruct._problems.oracle_calls import FORMS, METHODS, best_labelings, decoded, encoded, frozen
+from sstruct._problems.oracle_calls import decoded, frozen
 from sstruct._training import Inference, Quality, Training
 from sstruct._validation import check_choice, check_number, check_weights
 from sstruct.base import BaseSSVM
-
-# What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
-WORK = 1e6
 
 
 @shares_documentation(Common)
@@ -210,17 +204,6 @@ class StructuredSVM(BaseSSVM):
         self.random_state = random_state
         self.verbose = verbose
 
-    def _check_oracle(self):
-        """Refuse an object that cannot be an oracle."""
-        if isinstance(self.oracle, type):
-            raise TypeError(f"oracle must be an instance, found the class {self.oracle.__name__}")
-        for name in COMPILED_METHODS if is_compiled(self.oracle) else METHODS:
-            if not callable(getattr(self.oracle, name, None)):
-                raise TypeError(f"oracle has no method {name!r}: {type(self.oracle).__name__}")
-        if len({callable(getattr(self.oracle, name, None)) for name in FORMS}) == 2:
-            raise TypeError("oracle must have both encode and decode, or neither of them")
-        check_number("work of the oracle", getattr(self.oracle, "work", WORK), above=0)
-
     def fit(self, X, y=None, sample_weight=None):
         """Learn from labelled samples.
 
@@ -258,38 +241,47 @@ class StructuredSVM(BaseSSVM):
             raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
-        self._check_oracle()
-        if self.overlap and is_compiled(self.oracle):
+        oracle = adapter_of(self.oracle)
+        oracle.check()
+        if self.overlap and not oracle.overlaps:
             raise ValueError("overlap=True does not go with a compiled oracle")
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
 
     def _training(self, X, y, sample_weight):
-        size = None if isinstance(self.batch_size, str) else self.batch_size
-        work = float(getattr(self.oracle, "work", WORK))
-        problem, data, weights, total = custom_problem(
-            self.oracle, X, y, sample_weight, self.n_jobs, work, size, self.overlap,
-            self.rescaling == "slack",
-        )  # fmt: skip
+        oracle = adapter_of(self.oracle)
+        samples = oracle.samples(X, y)
+        weights = check_weights(sample_weight, len(samples))
+        if not weights.any():
+            raise ValueError("all samples have weight 0")
+        options = CallOptions(
+            n_jobs=self.n_jobs,
+            batch_size=None if self.batch_size == "auto" else self.batch_size,
+            overlap=self.overlap,
+            searches=self.rescaling == "slack",
+        )
+        problem, data = oracle.problem(samples, weights, options)
+        total = float(weights.sum())
         return Training(
-            problem, weights / total, self._lam(total), data, Inference("oracle"), attributes={}
+            problem,
+            weights[weights > 0] / total,
+            self._lam(total),
+            data,
+            Inference("oracle"),
+            attributes={},
         )
 
     def _options(self, solver, problem):
         options = super()._options(solver, problem)
         options.overlap = bool(self.overlap)
-        if is_compiled(self.oracle):
-            return options
-        # Oracles are Python's: they run in workers, not in threads of the solver. But searches take
-        # a thread each, which makes their calls or waits for the worker that does.
-        options.n_jobs = problem.calls.n_threads if isinstance(problem, SlackProblem) else 1
+        options.n_jobs = adapter_of(self.oracle).n_threads(problem, options.n_jobs)
         return options
 
     def _after_solve(self, problem, solution, inference):
         """Say what is to be said of the oracle."""
-        if solution.interruption is None and not is_compiled(self.oracle):
+        if solution.interruption is None:
             try:
-                problem.calls.check_all_unchanged()
+                adapter_of(self.oracle).check_unchanged(problem)
             except ValueError as error:
                 solution = replace(solution, interruption=error)
         remarks = []
@@ -340,16 +332,8 @@ class StructuredSVM(BaseSSVM):
         check_is_fitted(self)
         if is_partitioned(X):
             raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
-        samples, w = samples_of(X, "X"), frozen(self._w)
-        if is_compiled(self.oracle):
-            return samples, compiled_predict(self.oracle, samples, w)
-        n_tasks = min(workers_for(self.n_jobs), len(samples))
-        if n_tasks == 1:
-            return samples, best_labelings(self.oracle, samples, w)
-        found = Parallel(n_jobs=self.n_jobs)(
-            delayed(best_labelings)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
-        )
-        return samples, [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
+        samples = some_samples(X, "X")
+        return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
     def score(self, X, y, sample_weight=None):
         """Compute one minus the mean loss of predictions.
@@ -366,13 +350,9 @@ class StructuredSVM(BaseSSVM):
             By the oracle's loss: an accuracy where that is a share of wrong labels, and negative
             where it is above 1 on average.
         """
-        (samples, found), truths = self._find(X), samples_of(y, "y")
+        (samples, found), truths = self._find(X), some_samples(y, "y")
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
         weights = check_weights(sample_weight, len(truths))
-        if is_compiled(self.oracle):
-            losses = self.oracle.losses(samples, truths, found)
-        else:
-            truths = [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
-            losses = [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+        losses = adapter_of(self.oracle).losses(samples, truths, found)
         return float(1 - np.average(losses, weights=weights))

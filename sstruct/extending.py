@@ -156,4 +156,4 @@ class CompiledOracle:
         """Return the loss of each labeling in `found`, a list of floats."""
         problem = self._problem(X, y, list(range(len(X))))
         samples = problem.samples
-        return [problem.loss_of(i, samples.labeling(i, one)) for i, one in enumerate(found)]
+        return [problem.labeling_loss(i, samples.labeling(i, one)) for i, one in enumerate(found)]

@@ -16,8 +16,7 @@ cdef class CallableProblem(BlockProblem):
     # Of this object.
     cdef PlaneTable passing          # answers of certificates: gone with the next block
     cdef Py_ssize_t passing_block
-    cdef double[::1] value, difference
-    cdef int32_t[::1] index
+    cdef double[::1] difference      # scratch of distances
     cdef object frozen_w
     cdef const double* last_w
     cdef double last_loss_weight
@@ -36,8 +35,7 @@ cdef class CallableProblem(BlockProblem):
     cdef int32_t take(self, Py_ssize_t i, taken) except? -1
     cdef int32_t keep(
         self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
-        const double* value) except? -1
-    cdef Py_ssize_t subtract(self, truth, features) except -1
+        const double* value) except? -1 nogil
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight)
     cdef int ask(
         self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil

@@ -6,8 +6,8 @@
 # (c) An answer is compared with the planes at hand. Where one of them is better, the oracle is not a
 #     max-oracle: the better one is the answer, and is counted.
 # (d) Where workers answer, a pass says beforehand whose oracles it will ask (`ask_ahead`); what
-#     they found waits for `maximize`, for those very weights. Workers that have the data to
-#     themselves send planes; of those that the table has, their hashes.
+#     they found waits for `maximize`, for those very weights. Of planes that the table has they may
+#     send hashes. Who they are and how they are reached is their own affair.
 # (e) Answers of certificates stay out of the table.
 """A problem given by a Python object."""
 
@@ -23,6 +23,8 @@ import sys
 
 import numpy as np
 
+from sstruct._problems.oracle_calls import Constraint
+
 # Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
 cdef double ROUNDING = 1e-6
 cdef double REFUSED = 1e-3
@@ -34,12 +36,17 @@ cdef class CallableProblem(BlockProblem):
     Parameters
     ----------
     calls : OracleCalls
+        Or what answers in its place: a length; `n_weights`, `sparse` and `constrained`; ``ask``,
+        ``wrong_value`` and ``outside``. Forks call them in several threads.
     oracle_work : float
         What a call of the oracle counts for, in multiply-adds.
     batch_size : int, optional
         Default: an eighth of the blocks, at most 64.
-    workers : Workers, optional
-        Answer the oracle calls of a batch.
+    workers : object, optional
+        Answers the oracle calls of a batch. Has `at_once`, how many blocks to ask about at the
+        same time, and ``start(blocks, w, loss_weight, known)``, which begins, and returns a
+        function without arguments that waits and returns what ``calls.ask`` does for each block;
+        or a plane's hash where that is among ``known(block)``, an array of them.
 
     Attributes
     ----------
@@ -62,12 +69,10 @@ cdef class CallableProblem(BlockProblem):
     def _open(self):
         """Make what forks do not share."""
         self.bounded = self.keeps_planes = True
-        self.has_between = hasattr(self.calls.oracle, "constrained_argmax")
+        self.has_between = self.calls.constrained
         self.ahead_size = 0 if self.workers is None else self.workers.at_once
         self.passing, self.passing_block = PlaneTable(1, self.n_weights), -1
-        self.value, self.difference = np.empty((2, 0 if self.calls.sparse else self.n_weights))
-        # Grows; with sparse features `value` does too.
-        self.index = np.empty(0 if self.calls.sparse else self.n_weights, dtype=np.int32)
+        self.difference = np.empty(0 if self.calls.sparse else self.n_weights)
         self.ahead, self.ahead_w, self.frozen_w = {}, None, None
         self.asked, self.waiting = [], None
 
@@ -126,72 +131,28 @@ cdef class CallableProblem(BlockProblem):
         return self.frozen_w
 
     cdef int32_t take(self, Py_ssize_t i, taken) except? -1:
-        """Put the plane of a labeling, given by features and loss, where it belongs; return the code."""
-        cdef Py_ssize_t size, j
+        """Put a plane, as `calls.ask` returns it or its hash, where it belongs; return the code."""
         cdef double loss
-        cdef const int32_t* index = NULL
         cdef const int32_t[::1] indices
         cdef const double[::1] values
         if isinstance(taken, int):
             return self.table.with_hash(i, taken)
-        if self.calls.differences:
-            indices, values, loss = taken
-            size = values.shape[0]
-            if indices is not None and size > 0:
-                index = &indices[0]
-            return self.keep(i, loss, size, index, &values[0] if size > 0 else NULL)
-        loss = taken[1]
-        size = self.subtract(self.calls.truths[i], taken[0])
-        if not self.calls.sparse:
-            if 2 * size >= self.n_weights:
-                return self.keep(i, loss, self.n_weights, NULL, &self.value[0])
-            size = 0
-            for j in range(self.n_weights):
-                if self.value[j] != 0:
-                    self.value[size], self.index[size] = self.value[j], <int32_t> j
-                    size += 1
-        index = &self.index[0] if size > 0 else NULL
-        return self.keep(i, loss, size, index, &self.value[0] if size > 0 else NULL)
+        indices, values, loss = taken
+        cdef Py_ssize_t size = values.shape[0]
+        return self.keep(
+            i, loss, size, &indices[0] if indices is not None and size > 0 else NULL,
+            &values[0] if size > 0 else NULL)
 
     cdef int32_t keep(
             self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
-            const double* value) except? -1:
+            const double* value) except? -1 nogil:
+        """Copy a plane into the table that is open; return the code."""
         if self.open[0]:
             return self.table.put(i, loss, size, index, value)
         if self.passing_block != i:
             self.passing.retain(0, NULL, 0)
             self.passing_block = i
         return -self.passing.put(0, loss, size, index, value)
-
-    cdef Py_ssize_t subtract(self, truth, features) except -1:
-        """psi = phi(truth) - phi(y) into `value` (and `index`); return how many are not zero."""
-        cdef const double[::1] a, b
-        cdef const int32_t[::1] at, bt
-        cdef Py_ssize_t j = 0, k = 0, size = 0
-        if not self.calls.sparse:
-            a, b = truth, features
-            for j in range(self.n_weights):
-                self.value[j] = a[j] - b[j] + 0.0   # -0 becomes 0
-                size += self.value[j] != 0
-            return size
-        at, a = truth
-        bt, b = features
-        if self.value.shape[0] < a.shape[0] + b.shape[0]:
-            self.value = np.empty(2 * (a.shape[0] + b.shape[0]))
-            self.index = np.empty(self.value.shape[0], dtype=np.int32)
-        while j < a.shape[0] or k < b.shape[0]:
-            if k == b.shape[0] or (j < a.shape[0] and at[j] < bt[k]):
-                self.index[size], self.value[size] = at[j], a[j]
-                j += 1
-            elif j == a.shape[0] or bt[k] < at[j]:
-                self.index[size], self.value[size] = bt[k], -b[k]
-                k += 1
-            else:
-                self.index[size], self.value[size] = at[j], a[j] - b[k]
-                j += 1
-                k += 1
-            size += self.value[size] != 0
-        return size
 
     cdef int ask(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil:
@@ -204,7 +165,7 @@ cdef class CallableProblem(BlockProblem):
         return 0
 
     cdef object answer(self, Py_ssize_t i, const double* w, double loss_weight):
-        """Features and loss that a worker has found, or the oracle finds now."""
+        """The plane that a worker has found, or the oracle finds now."""
         cdef const double[::1] known
         if self.waiting is not None:
             waiting, self.waiting = self.waiting, None
@@ -272,9 +233,8 @@ cdef class CallableProblem(BlockProblem):
         cdef int32_t k
         with gil:
             try:
-                taken = self.calls.ask_between(
-                    i, self.weights_of(w), loss_weight, margin, lower, upper,
-                    interval.above, interval.below)
+                constraint = Constraint(margin, lower, upper, interval.above, interval.below)
+                taken = self.calls.ask(i, self.weights_of(w), loss_weight, constraint)
                 answer.found = taken is not None
                 if answer.found:
                     code[0] = self.take(i, taken)
@@ -284,7 +244,7 @@ cdef class CallableProblem(BlockProblem):
                     slack = ROUNDING * (fabs(margin) + fabs(h - margin))
                     if not (h + slack > 0 and plane.loss >= lower * (h - slack)
                             and plane.loss <= upper * (h + slack)):
-                        raise self.calls.outside(i, plane.loss, h, lower, upper)
+                        raise self.calls.outside(i, plane.loss, h, constraint)
             except Exception as error:
                 raise self._failed(error)
         answer.work, answer.exact, answer.value = self.oracle_work, True, 0

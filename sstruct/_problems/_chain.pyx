@@ -26,7 +26,7 @@ from sstruct._problems._rows cimport (
 import numpy as np
 
 from sstruct._oracles._top_k import ranked_arrays
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.chain_arguments import (
     check_blocks, check_labels, error_counts, penalties, table_work)
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views

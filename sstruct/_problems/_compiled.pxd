@@ -29,8 +29,8 @@ cdef class CompiledProblem(CallableProblem):
     cdef const int32_t[::1] n_labels     # of each sample
     cdef const int32_t[::1] most         # entries that its joint feature vector has
     # Of this object.
-    cdef int32_t[::1] labeling, entry, touched
-    cdef double[::1] entry_value, true_sum, sum
+    cdef int32_t[::1] labeling, entry, touched, index
+    cdef double[::1] entry_value, true_sum, sum, value
     cdef unsigned char[::1] seen
 
     cdef int set_scratch(self) except -1

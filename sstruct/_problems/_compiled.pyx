@@ -83,11 +83,11 @@ cdef class CompiledProblem(CallableProblem):
 
     cdef int set_scratch(self) except -1:
         cdef Py_ssize_t most = np.max(self.most)
-        self.has_between = False
         self.labeling = np.empty(max(1, np.max(np.diff(self.offsets))), dtype=np.int32)
         self.entry, self.entry_value = np.empty(most + 1, dtype=np.int32), np.empty(most + 1)
         self.touched = np.empty(2 * most + 1, dtype=np.int32)
         self.true_sum, self.sum = np.zeros((2, self.n_weights))
+        self.index, self.value = np.empty(self.n_weights, dtype=np.int32), np.empty(self.n_weights)
         self.seen = np.zeros(self.n_weights, dtype=np.uint8)
         return 0
 
@@ -199,12 +199,7 @@ cdef class CompiledProblem(CallableProblem):
                     value = 0
                 self.value[j] = value
             size = self.n_weights
-        if self.open[0]:
-            return self.table.put(i, loss, size, index, &self.value[0])
-        if self.passing_block != i:
-            self.passing.retain(0, NULL, 0)
-            self.passing_block = i
-        return -self.passing.put(0, loss, size, index, &self.value[0])
+        return self.keep(i, loss, size, index, &self.value[0])
 
     cdef int ask(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code) except -1 nogil:
@@ -234,7 +229,7 @@ cdef class CompiledProblem(CallableProblem):
             found.append(labeling)
         return found
 
-    def loss_of(self, Py_ssize_t i, const int32_t[::1] labeling):
+    def labeling_loss(self, Py_ssize_t i, const int32_t[::1] labeling):
         """Return the loss of a labeling of a sample."""
         cdef double loss = 0
         if labeling.shape[0] != self.offsets[i + 1] - self.offsets[i] or labeling.shape[0] == 0:

@@ -13,7 +13,7 @@ from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 
 import math
 
-from sstruct._problems.batches import batch_size as usual_batch_size
+from sstruct._problems._block_problem import batch_size as usual_batch_size
 
 cdef extern from "_clock.h":
     double sstruct_seconds() noexcept nogil

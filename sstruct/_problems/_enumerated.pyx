@@ -13,7 +13,7 @@ from sstruct._problems._block_problem cimport BlockProblem, OracleAnswer
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size as usual_batch_size
+from sstruct._problems._block_problem import batch_size as usual_batch_size
 
 cdef extern from "_kernels.h":
     void sstruct_products(

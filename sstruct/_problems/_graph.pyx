@@ -25,7 +25,7 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.chain_arguments import check_labels
 from sstruct._problems.graph_arguments import check_node_weights, graph_weight_views
 from sstruct._problems.node_arguments import padded

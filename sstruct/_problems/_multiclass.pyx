@@ -18,7 +18,7 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.node_arguments import of_blocks, padded, weight_views
 
 

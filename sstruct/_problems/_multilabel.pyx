@@ -25,7 +25,7 @@ from sstruct._problems._rows cimport (
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.graph_arguments import graph_weight_views
 from sstruct._problems.multilabel_arguments import check_label_lists, check_label_costs
 

@@ -23,7 +23,7 @@ from sstruct._problems._rows cimport (
 import numpy as np
 
 from sstruct._oracles._tree import parents_first
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 from sstruct._problems.node_arguments import of_blocks
 from sstruct._problems.tree_arguments import (
     TreeModel, check_labels, check_pair_scores, check_places, check_start, n_origins)

@@ -15,6 +15,12 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+# What `export` says of each plane.
+COLUMNS = {
+    "plane_block": np.int64, "plane_code": np.int64, "plane_size": np.int64, "plane_dense": np.int8,
+    "plane_loss": np.float64}
+
+
 cdef extern from "_kernels.h":
     void sstruct_products(
         const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
@@ -67,6 +73,48 @@ def plane_hash(double loss, const int32_t[::1] index, const double[::1] value no
     return hashed(
         loss, size, &index[0] if index is not None and size > 0 else NULL,
         &value[0] if size > 0 else NULL)
+
+
+def dense_difference(const double[::1] a, const double[::1] b):
+    """Return a - b as index and value, without zeros; whole, index None, where half are not zero."""
+    cdef Py_ssize_t j, k = 0, size = 0
+    values = np.empty(a.shape[0])
+    cdef double[::1] value = values
+    for j in range(a.shape[0]):
+        value[j] = a[j] - b[j] + 0.0   # -0 becomes 0
+        size += value[j] != 0
+    if 2 * size >= a.shape[0]:
+        return None, values
+    indices = np.empty(size, dtype=np.int32)
+    cdef int32_t[::1] index = indices
+    for j in range(a.shape[0]):
+        if value[j] != 0:
+            index[k], value[k] = <int32_t> j, value[j]
+            k += 1
+    return indices, values[:size]
+
+
+def sparse_difference(
+        const int32_t[::1] at, const double[::1] a, const int32_t[::1] bt, const double[::1] b):
+    """Return a - b as index and value, without zeros, of vectors whose indices ascend."""
+    cdef Py_ssize_t j = 0, k = 0, size = 0
+    indices = np.empty(a.shape[0] + b.shape[0], dtype=np.int32)
+    values = np.empty(len(indices))
+    cdef int32_t[::1] index = indices
+    cdef double[::1] value = values
+    while j < a.shape[0] or k < b.shape[0]:
+        if k == b.shape[0] or (j < a.shape[0] and at[j] < bt[k]):
+            index[size], value[size] = at[j], a[j]
+            j += 1
+        elif j == a.shape[0] or bt[k] < at[j]:
+            index[size], value[size] = bt[k], -b[k]
+            k += 1
+        else:
+            index[size], value[size] = at[j], a[j] - b[k]
+            j += 1
+            k += 1
+        size += value[size] != 0
+    return indices[:size], values[:size]
 
 
 cdef class PlaneTable:
@@ -226,41 +274,55 @@ cdef class PlaneTable:
 
     def export(self):
         """Return all planes but the truths' as a dict of arrays; `restore` takes it."""
-        cdef Py_ssize_t i, j, at = 0, entry = 0, n = 0, total = 0, n_indices = 0
+        cdef Py_ssize_t i
         cdef int32_t k
         cdef const StoredPlane* slot
-        for i in range(self.n_blocks):
-            for k in range(1, self.counts[i]):
-                slot = &self.planes[i][k]
-                if slot.used:
-                    n += 1
-                    total += slot.size
-                    n_indices += 0 if slot.index == NULL else slot.size
-        blocks, codes = np.empty((2, n), dtype=np.int64)
-        sizes, denses = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int8)
-        losses, values, indices = np.empty(n), np.empty(total), np.empty(n_indices, dtype=np.int32)
-        cdef int64_t[::1] block = blocks, code = codes, size = sizes
-        cdef signed char[::1] dense = denses
-        cdef double[::1] loss = losses, value = values
-        cdef int32_t[::1] index = indices
-        cdef Py_ssize_t place = 0
+        # Views of the table, copied where they are put together.
+        rows, values, indices = [], [np.empty(0)], [np.empty(0, dtype=np.int32)]
         for i in range(self.n_blocks):
             for k in range(1, self.counts[i]):
                 slot = &self.planes[i][k]
                 if not slot.used:
                     continue
-                block[at], code[at], size[at], loss[at] = i, k, slot.size, slot.loss
-                dense[at] = slot.index == NULL
-                for j in range(slot.size):
-                    value[entry + j] = slot.value[j]
-                    if slot.index != NULL:
-                        index[place + j] = slot.index[j]
-                entry += slot.size
-                place += 0 if slot.index == NULL else slot.size
-                at += 1
-        return {
-            "plane_block": blocks, "plane_code": codes, "plane_size": sizes, "plane_dense": denses,
-            "plane_loss": losses, "plane_value": values, "plane_index": indices}
+                rows.append((i, k, slot.size, slot.index == NULL, slot.loss))
+                if slot.size > 0:
+                    values.append(np.asarray(<double[:slot.size]> slot.value))
+                if slot.size > 0 and slot.index != NULL:
+                    indices.append(np.asarray(<int32_t[:slot.size]> slot.index))
+        columns = zip(*rows) if rows else [()] * len(COLUMNS)
+        kept = {name: np.array(column, dtype=COLUMNS[name]) for name, column in zip(COLUMNS, columns)}
+        kept["plane_value"], kept["plane_index"] = np.concatenate(values), np.concatenate(indices)
+        return kept
+
+    def _check_kept(self, kept, bint may_be_dense):
+        """Refuse arrays that are no planes of such a table."""
+        block, code, size, loss = (
+            kept[name] for name in ("plane_block", "plane_code", "plane_size", "plane_loss"))
+        value, index, n = kept["plane_value"], kept["plane_index"], len(block)
+        fits = len(code) == len(size) == len(kept["plane_dense"]) == len(loss) == n
+        if fits and n > 0:
+            # A number of a block is the place of its plane: more of them than planes ever were at
+            # the same time is no table.
+            fits = (
+                0 <= np.min(block) and np.max(block) < self.n_blocks
+                and 1 <= np.min(code) and np.max(code) <= 2**20
+                and 0 <= np.min(size) and np.max(size) <= self.n_weights
+                and np.isfinite(loss).all() and np.min(loss) >= 0)
+        if fits:
+            whole = kept["plane_dense"] != 0
+            ends = np.cumsum(size[~whole])
+            later, same = np.diff(block) > 0, np.diff(block) == 0
+            fits = (
+                np.sum(size) == len(value) and np.sum(size[~whole]) == len(index)
+                and np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all()
+                and (later | same & (np.diff(code) > 0)).all() and np.isfinite(value).all()
+                and (len(index) == 0 or (np.min(index) >= 0 and np.max(index) < self.n_weights)))
+        if not fits:
+            raise ValueError("the arrays do not describe planes of this problem")
+        ascends = np.diff(index) > 0
+        ascends[ends[(ends > 0) & (ends < len(index))] - 1] = True
+        if not ascends.all():
+            raise ValueError("the indices of a plane do not ascend")
 
     def restore(self, kept, bint may_be_dense=True):
         """Take the planes of `export`, with their numbers, in place of all but the truths'.
@@ -277,43 +339,14 @@ cdef class PlaneTable:
         cdef const signed char[::1] dense = kept["plane_dense"]
         cdef const double[::1] loss = kept["plane_loss"], value = kept["plane_value"]
         cdef const int32_t[::1] index = kept["plane_index"]
-        cdef Py_ssize_t a, k, n = block.shape[0], entry = 0, place = 0
-        cdef int64_t total = 0, n_indices = 0
+        cdef Py_ssize_t a, entry = 0, place = 0
         cdef const double* values
         cdef const int32_t* indices
         cdef uint64_t h
-        fits = code.shape[0] == size.shape[0] == dense.shape[0] == loss.shape[0] == n
-        if fits and n > 0:
-            fits = (
-                0 <= np.min(block) and np.max(block) < self.n_blocks and np.min(code) >= 1
-                and np.min(size) >= 0 and np.max(size) <= self.n_weights
-                and np.isfinite(loss).all() and np.min(loss) >= 0)
-        if fits:
-            for a in range(n):
-                total += size[a]
-                if not dense[a]:
-                    n_indices += size[a]
-                elif size[a] != 0 and not (may_be_dense and size[a] == self.n_weights):
-                    fits = False
-                if a > 0 and (block[a], code[a]) <= (block[a - 1], code[a - 1]):
-                    fits = False
-            fits = (
-                fits and total == value.shape[0] and n_indices == index.shape[0]
-                and np.isfinite(value).all()
-                and (n_indices == 0 or (np.min(index) >= 0 and np.max(index) < self.n_weights)))
-        # A number of a block is the place of its plane: more of them than planes ever were at the
-        # same time is no table.
-        if not fits or (n > 0 and np.max(code) > 2**20):
-            raise ValueError("the arrays do not describe planes of this problem")
-        for a in range(n):
-            for k in range(1, 0 if dense[a] else size[a]):
-                if index[place + k] <= index[place + k - 1]:
-                    raise ValueError("the indices of a plane do not ascend")
-            place += 0 if dense[a] else size[a]
-        place = 0
+        self._check_kept(kept, may_be_dense)
         for a in range(self.n_blocks):
             self.retain(a, NULL, 0)
-        for a in range(n):
+        for a in range(block.shape[0]):
             values = &value[entry] if size[a] > 0 else NULL
             indices = &index[place] if not dense[a] and size[a] > 0 else NULL
             h = hashed(loss[a], size[a], indices, values)

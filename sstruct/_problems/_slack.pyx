@@ -18,7 +18,7 @@ from sstruct._problems._slack_search cimport ANGULAR, BINARY, BISECTING, PRODUCT
 
 import numpy as np
 
-from sstruct._problems.batches import batch_size
+from sstruct._problems._block_problem import batch_size
 
 SEARCHES = {"product": PRODUCT, "angular": ANGULAR, "bisecting": BISECTING, "binary": BINARY}
 # Queries of a search, about: for sizes of batches and choices of solvers.

@@ -68,7 +68,7 @@ class PackedSamples:
     """
 
     # For CallableProblem: planes are kept as they come out; nothing of Python's is called.
-    sparse, oracle = False, None
+    sparse = constrained = False
 
     def __init__(self, X, y, rows, element, n_weights, n_labels, code_size, max_features):
         self.rows, self.n_weights = rows, n_weights

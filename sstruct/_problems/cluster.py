@@ -2,13 +2,15 @@
 
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import CancelledError
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from sstruct._problems.cluster_answers import Answerer, unpacked
-from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._problems.oracle_calls import Constraint, OracleCalls
 from sstruct._problems.oracle_workers import AT_ONCE, cloudpickle
 from sstruct._problems.weight_changes import WeightChanges
 
@@ -21,6 +23,18 @@ MOST_LOSSES = 5
 
 class Lost(Exception):
     """A worker is gone, and with it what it had."""
+
+
+class Round(NamedTuple):
+    """What is asked about some blocks: the version of w, and what goes with it.
+
+    known(block): hashes of the planes that the caller has.
+    """
+
+    version: int
+    loss_weight: float
+    known: Callable
+    constraint: Constraint | None
 
 
 class Group:
@@ -228,7 +242,7 @@ class Cluster:
             self._check_sources(parts)
             self._place(sorted(parts, key=lambda part: part.number))
 
-    def _send(self, version, loss_weight, blocks, known, between):
+    def _send(self, asking, blocks):
         """Ask the workers of some blocks; return groups, their blocks and calls."""
         part_of = {part.number: group for group in self.groups for part in group.parts}
         of_group = {}
@@ -240,31 +254,31 @@ class Cluster:
             since = group.version
             if since not in changes:
                 changes[since] = self.weights.since(since)
-            hashes = [known(i) for i in some]
+            hashes = [asking.known(i) for i in some]
             sizes = np.array([len(of_block) for of_block in hashes], dtype=np.int32)
             hashes = np.concatenate(hashes)
             index, values = changes[since]
             self.sent += values.nbytes + (0 if index is None else index.nbytes)
             self.sent += 4 * len(some) + sizes.nbytes + hashes.nbytes
             call = group.call(
-                "ask", (version, since, index, values), loss_weight,
-                np.array(some, dtype=np.int32), (sizes, hashes), between,
+                "ask", (asking.version, since, index, values), asking.loss_weight,
+                np.array(some, dtype=np.int32), (sizes, hashes), asking.constraint,
             )  # fmt: skip
             asked.append((group, some, call))
         return asked
 
-    def start(self, blocks, w, loss_weight, known, between=None):
+    def start(self, blocks, w, loss_weight, known, constraint=None):
         """Ask; return a function that waits and returns an answer for each of the blocks.
 
-        A plane as (index, value, loss), index None where it is dense; or its hash, where that is
-        among those that known(block) returns; or None where the oracle has found nothing.
+        What `OracleCalls.ask` returns; of a plane its hash, where that is among those that
+        known(block) returns.
         """
         with self.lock:
-            version = self.weights.update(w)
-            asked = self._send(version, loss_weight, blocks, known, between)
-        return partial(self._collect, asked, version, loss_weight, blocks, known, between)
+            asking = Round(self.weights.update(w), loss_weight, known, constraint)
+            asked = self._send(asking, blocks)
+        return partial(self._collect, asked, asking, blocks)
 
-    def _collect(self, asked, version, loss_weight, blocks, known, between):
+    def _collect(self, asked, asking, blocks):
         answers, errors = {}, []
         while asked:
             again = []
@@ -285,14 +299,14 @@ class Cluster:
                     group.version = 0
                     again += some
                 else:
-                    group.version = version
+                    group.version = asking.version
                     self.received += sum(part.nbytes for part in found)
                     answers.update(zip(some, unpacked(*found)))
             if errors:
                 raise min(errors, key=lambda pair: pair[0])[1]
             self._replace()
             with self.lock:
-                asked = self._send(version, loss_weight, again, known, between) if again else []
+                asked = self._send(asking, again) if again else []
         self.losses = 0
         return [answers[i] for i in blocks]
 
@@ -316,13 +330,6 @@ class Cluster:
 class ClusterCalls(OracleCalls):
     """What `OracleCalls` is to samples at hand, for those on a cluster."""
 
-    differences = True
-
-    @property
-    def n_threads(self):
-        """A thread of the caller for each of the workers: it waits for it."""
-        return self.cluster.n_workers
-
     def __init__(self, cluster, oracle):
         self.cluster, self.oracle = cluster, oracle
         self.rows = [row for part in cluster.parts for row in part.rows]
@@ -343,13 +350,8 @@ class ClusterCalls(OracleCalls):
         joined = b"".join(part.digests[which] for part in self.cluster.parts)
         return [joined[k : k + 8] for k in range(0, len(joined), 8)]
 
-    def ask(self, i, w, loss_weight):
-        """Return the plane of the max-oracle's labeling."""
-        return self.cluster.start([i], w, loss_weight, _nothing)()[0]
-
-    def ask_between(self, i, w, loss_weight, *between):
-        """Return that of the constrained oracle's, or None."""
-        return self.cluster.start([i], w, loss_weight, _nothing, between)()[0]
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.cluster.start([i], w, loss_weight, _nothing, constraint)()[0]
 
     def check_all_unchanged(self):
         self.cluster.check_unchanged()

@@ -61,7 +61,7 @@ class Answerer:
             return False, 0, sendable(error)
         return True, None, None
 
-    def ask(self, weights, loss_weight, blocks, known, between):
+    def ask(self, weights, loss_weight, blocks, known, constraint):
         """Return True, None and the packed answers, or False, the place of an error, and that.
 
         None in place of answers: the weights must come whole.
@@ -77,14 +77,11 @@ class Answerer:
             try:
                 k = int(np.searchsorted(self.starts, blocks[place], side="right")) - 1
                 calls, i = self.calls[k], int(blocks[place]) - int(self.starts[k])
-                if between is None:
-                    taken = calls.ask(i, w, loss_weight)
-                else:
-                    taken = calls.ask_between(i, w, loss_weight, *between)
-                if taken is None:
+                plane = calls.ask(i, w, loss_weight, constraint)
+                if plane is None:
                     return None
-                plane = difference(calls, i, *taken)
-                hashed = plane_hash(plane[2], plane[0], plane[1])
+                index, value, loss = plane
+                hashed = plane_hash(loss, index, value)
                 there = hashed in known[1][ends[place] - known[0][place] : ends[place]]
                 return hashed if there else plane
             except Exception as error:
@@ -109,23 +106,6 @@ def sendable(error):
         stand_in = RuntimeError(f"{type(error).__name__}: {error}")
         stand_in.__notes__ = list(error.__notes__)
         return stand_in
-
-
-def difference(calls, i, features, loss):
-    """Return the plane of features and loss as index, value and loss; index None: dense."""
-    truth = calls.truths[i]
-    if not calls.sparse:
-        value = truth - features + 0.0  # -0 becomes 0
-        index = np.flatnonzero(value).astype(np.int32)
-        if 2 * len(index) >= calls.n_weights:
-            return None, value, loss
-        return index, value[index], loss
-    index = np.union1d(truth[0], features[0])
-    value = np.zeros(len(index))
-    value[np.searchsorted(index, truth[0])] = truth[1]
-    value[np.searchsorted(index, features[0])] -= features[1]
-    kept = value != 0
-    return index[kept], value[kept], loss
 
 
 def packed(answers):

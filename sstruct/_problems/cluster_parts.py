@@ -4,31 +4,11 @@ import sys
 from itertools import pairwise
 
 import numpy as np
-from joblib.parallel import get_active_backend
 
-from sstruct._problems.samples import items
+from sstruct._problems.oracle_calls import samples_of
 
 # Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
 PARTS = 4
-
-
-def active_client():
-    """Return the client of joblib's active backend where that is Dask's; else None."""
-    client = getattr(get_active_backend()[0], "client", None)
-    distributed = sys.modules.get("distributed")
-    return client if distributed is not None and isinstance(client, distributed.Client) else None
-
-
-def in_task():
-    """Whether this runs on a worker of a cluster, as a task of it."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return False
-    try:
-        distributed.get_worker()
-    except ValueError:
-        return False
-    return True
 
 
 def is_partitioned(values):
@@ -140,11 +120,11 @@ def _futures(client, values, name):
 def _pair(X, y, number):
     """Task: a partition as two lists."""
     if y is not None:
-        X, y = items(X, f"partition {number} of X"), items(y, f"partition {number} of y")
+        X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
         if len(X) != len(y):
             raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
         return X, y
-    pairs = items(X, f"partition {number}")
+    pairs = samples_of(X, f"partition {number}")
     for i, pair in enumerate(pairs):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise TypeError(

@@ -3,13 +3,42 @@
 import numbers
 from hashlib import blake2b
 from threading import get_ident
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from sstruct._problems._plane_table import dense_difference, sparse_difference
+
 METHODS = ("joint_feature", "loss", "argmax")
 # Each needs the other.
 FORMS = ("encode", "decode")
+
+
+class Constraint(NamedTuple):
+    """What ``constrained_argmax`` keeps to: h > 0, and loss / h from `lower` to `upper`.
+
+    With h = margin - <w, psi>; `above`, `below`: without `lower` itself, without `upper`.
+    """
+
+    margin: float
+    lower: float
+    upper: float
+    above: bool
+    below: bool
+
+
+def samples_of(values, name):
+    """Return samples as a list, without a look at them."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
+        raise TypeError(
+            f"{name} must be a list with an item a sample, found {type(values).__name__}"
+        )
+    if sparse.issparse(values):
+        values = values.tocsr()
+    rows = values.iloc if hasattr(values, "iloc") else values
+    n = values.shape[0] if hasattr(values, "shape") and len(values.shape) else len(values)
+    return [rows[i] for i in range(n)]
 
 
 def frozen(w):
@@ -61,13 +90,12 @@ class OracleCalls:
         Features of the true labelings, as ``features`` returns them.
     digests : list of bytes
         Of each sample, so that a change is noticed.
-    differences : bool
-        Whether ``ask`` returns planes, or their hashes, in place of features and losses; here no.
+    constrained : bool
+        Whether the oracle has ``constrained_argmax``.
     n_threads : int
-        Threads that may call ``ask`` and ``ask_between`` at the same time, to some purpose.
+        Threads that may call ``ask`` at the same time, to some purpose.
     """
 
-    differences = False
     n_threads = 1
 
     def __init__(self, oracle, X, y, rows, form=(None, False)):
@@ -84,6 +112,10 @@ class OracleCalls:
 
     def __len__(self):
         return len(self.X)
+
+    @property
+    def constrained(self):
+        return hasattr(self.oracle, "constrained_argmax")
 
     @property
     def truth_digests(self):
@@ -210,13 +242,43 @@ class OracleCalls:
             )
         return found
 
-    def ask(self, i, w, loss_weight):
-        """Ask the max-oracle; return features and loss of its labeling. w: from `frozen`."""
-        scores = self.potentials(i, w)
-        labeling = self._call(
-            i, "argmax", self.X[i], scores, y_true=self.y[i], loss_weight=loss_weight
-        )
-        return self._taken(i, "argmax", labeling)
+    def ask(self, i, w, loss_weight, constraint=None):
+        """Return the plane of the labeling that the max-oracle finds: index, value and loss.
+
+        Parameters
+        ----------
+        i : int
+        w : ndarray
+            From `frozen`.
+        loss_weight : float
+        constraint : Constraint, optional
+            Ask the constrained oracle, whose labeling is to keep to it.
+
+        Returns
+        -------
+        tuple or None
+            Index None: the plane is dense. None: no labeling keeps to the constraint.
+        """
+        x, y, scores = self.X[i], self.y[i], self.potentials(i, w)
+        if constraint is None:
+            name = "argmax"
+            labeling = self._call(i, name, x, scores, y_true=y, loss_weight=loss_weight)
+        else:
+            name = "constrained_argmax"
+            labeling = self._call(
+                i, name, x, scores, y, loss_weight=loss_weight, **constraint._asdict()
+            )
+            if labeling is None:
+                return None
+        if labeling is None:
+            raise TypeError(f"{self._at(i, name)} returned None, expected a labeling")
+        features, loss = self.features(i, labeling), self.loss(i, labeling)
+        if not self.looked_at[i]:
+            self.check_unchanged(i)
+            self.looked_at[i] = True
+        if self.sparse:
+            return *sparse_difference(*self.truths[i], *features), loss
+        return *dense_difference(self.truths[i], features), loss
 
     def potentials(self, i, w):
         """Return what the oracle's searches take in place of w: w, where it does not say."""
@@ -231,32 +293,6 @@ class OracleCalls:
             _freeze(found)
             self.known[thread] = i, w, found
         return found
-
-    def ask_between(self, i, w, loss_weight, margin, lower, upper, above, below):
-        """Ask the constrained oracle; the same, or None where no labeling is in the interval."""
-        labeling = self._call(
-            i,
-            "constrained_argmax",
-            self.X[i],
-            self.potentials(i, w),
-            self.y[i],
-            loss_weight=loss_weight,
-            margin=margin,
-            lower=lower,
-            upper=upper,
-            above=above,
-            below=below,
-        )
-        return None if labeling is None else self._taken(i, "constrained_argmax", labeling)
-
-    def _taken(self, i, name, labeling):
-        if labeling is None:
-            raise TypeError(f"{self._at(i, name)} returned None, expected a labeling")
-        taken = self.features(i, labeling), self.loss(i, labeling)
-        if not self.looked_at[i]:
-            self.check_unchanged(i)
-            self.looked_at[i] = True
-        return taken
 
     def check_all_unchanged(self):
         """Raise where any sample is not what it was."""
@@ -277,11 +313,12 @@ class OracleCalls:
             "below the true labeling's score: an oracle that is not exact must compare with y_true"
         )
 
-    def outside(self, i, loss, h, lower, upper):
+    def outside(self, i, loss, h, constraint):
         """The error of a constrained answer that does not keep to the constraint."""
         return ValueError(
             f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
-            f"h = {h:g}, expected h > 0 and loss / h from {lower:g} to {upper:g}"
+            f"h = {h:g}, expected h > 0 and loss / h from {constraint.lower:g} to "
+            f"{constraint.upper:g}"
         )
 
 

@@ -39,7 +39,7 @@ class Workers:
 
     Threads get the data themselves; processes read them once from a file, arrays as memory maps,
     and keep them for the fits of their last few tokens. What travels with each call is w and the
-    numbers of the samples, and back come features and losses.
+    numbers of the samples, and back come planes.
 
     Parameters
     ----------
@@ -137,10 +137,10 @@ class Processes:
             future.cancel()
         self.under_way = []
 
-    def ask(self, name, i, w, *args):
-        """Return what the method `name` of `OracleCalls` returns, for a thread that waits."""
-        task = partial(_ask_once, *self.data, name, i, w.tobytes(), args)
-        return self.submit(task).result()
+    def ask(self, i, w, loss_weight, constraint):
+        """Return what `OracleCalls.ask` returns, for a thread that waits."""
+        task = partial(_ask, *self.data, [i], w.tobytes(), loss_weight, constraint)
+        return self.submit(task).result()[0]
 
 
 class CallsInProcesses(OracleCalls):
@@ -151,11 +151,8 @@ class CallsInProcesses(OracleCalls):
         # The data's file lives as long as `workers`.
         self.workers, self.n_threads = workers, workers.n_workers
 
-    def ask(self, *args):
-        return self.workers.processes.ask("ask", *args)
-
-    def ask_between(self, *args):
-        return self.workers.processes.ask("ask_between", *args)
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.workers.processes.ask(i, w, loss_weight, constraint)
 
 
 def for_searches(calls, n_jobs):
@@ -179,16 +176,11 @@ def _ends(count, n_workers):
     return ends
 
 
-def _ask_once(token, path, name, i, w, args):
-    """Task of a worker."""
-    return getattr(_calls(token, path), name)(i, np.frombuffer(w), *args)
-
-
-def _ask(token, path, blocks, w, loss_weight):
+def _ask(token, path, blocks, w, loss_weight, constraint=None):
     """Task of a worker."""
     calls = _calls(token, path)
     w = np.frombuffer(w)  # one that the oracle cannot write to
-    return [calls.ask(i, w, loss_weight) for i in blocks]
+    return [calls.ask(i, w, loss_weight, constraint) for i in blocks]
 
 
 def _calls(token, path):

@@ -15,7 +15,8 @@ from sstruct._problems.cluster_parts import Part
 from sstruct._problems.oracle_workers import cloudpickle
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
-from tests.estimators.test_custom_jobs import OPTIONS, assert_same_bits, fit
+from tests.estimators.same_bits import assert_same_bits
+from tests.estimators.test_custom_jobs import OPTIONS, fit
 
 # Workers need not find the tests.
 cloudpickle.register_pickle_by_value(choices)

@@ -9,7 +9,8 @@ from sstruct._problems.oracle_workers import cloudpickle
 from tests.cluster.conftest import PRELOAD
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
-from tests.estimators.test_custom_jobs import assert_same_bits, fit
+from tests.estimators.same_bits import assert_same_bits
+from tests.estimators.test_custom_jobs import fit
 
 cloudpickle.register_pickle_by_value(choices)
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

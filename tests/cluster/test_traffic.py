@@ -11,7 +11,7 @@ from sstruct._problems import cluster
 from sstruct._problems.oracle_workers import cloudpickle
 from tests.estimators import choices
 from tests.estimators.choices import Choice
-from tests.estimators.test_custom_jobs import assert_same_bits
+from tests.estimators.same_bits import assert_same_bits
 
 cloudpickle.register_pickle_by_value(choices)
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

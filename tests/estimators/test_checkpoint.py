@@ -11,8 +11,8 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._solvers.checkpoint import Checkpoint
 from sstruct.datasets import make_sequences
+from tests.estimators.same_bits import assert_same_bits, check_resuming, keep_files
 
 PARAMETERS = {
     "default": {},
@@ -26,45 +26,15 @@ def model(path=None, **parameters):
     return ChainSSVM(checkpoint=path, **{**defaults, **parameters})
 
 
-def keep_files(patch, path):
-    """Save after every pass; return the list of all contents, as if the process had ended there."""
-    kept, save = [], Checkpoint.save
-
-    def keep(self, arrays, notes):
-        save(self, arrays, notes)
-        kept.append(path.read_bytes())
-
-    patch.setattr(Checkpoint, "due", lambda self: True)
-    patch.setattr(Checkpoint, "save", keep)
-    return kept
-
-
 @pytest.fixture(scope="module")
 def chains():
     return make_sequences(n_samples=60, random_state=0)
 
 
-def same(a, b):
-    np.testing.assert_array_equal(a.w_, b.w_)
-    assert a.dual_objective_ == b.dual_objective_
-    assert a.objective_ == b.objective_
-    assert a.n_oracle_calls_ == b.n_oracle_calls_
-    for name in ("passes", "oracle_calls", "approximate_passes", "primal", "gap", "dual"):
-        np.testing.assert_array_equal(a.history_[name], b.history_[name])
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("name", PARAMETERS)
 def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, name):
-    path = tmp_path / "fit.npz"
-    whole = model(**PARAMETERS[name]).fit(*chains)
-    with monkeypatch.context() as patch:
-        kept = keep_files(patch, path)
-        same(model(path, **PARAMETERS[name]).fit(*chains), whole)
-    assert len(kept) >= 40
-    for content in kept[::7] + kept[-1:]:
-        path.write_bytes(content)
-        same(model(path, **PARAMETERS[name]).fit(*chains), whole)
+    check_resuming(model(**PARAMETERS[name]), *chains, tmp_path / "fit.npz", monkeypatch, least=40)
 
 
 def test_the_file_goes_when_the_fit_has_converged(chains, tmp_path):
@@ -145,12 +115,12 @@ def test_a_warm_started_fit_goes_on_from_its_file(chains, tmp_path, monkeypatch,
     whole = pickle.loads(first).set_params(**changed).fit(*chains)
     kept = keep_files(monkeypatch, path)
     changed["checkpoint"] = path
-    same(pickle.loads(first).set_params(**changed).fit(*chains), whole)
+    assert_same_bits(pickle.loads(first).set_params(**changed).fit(*chains), whole)
     # The process that goes on has the model that the fit began from, a later one, or none.
     later = pickle.loads(first).set_params(lam=2e-3, max_iter=2).fit(*chains)
     for model_then in (pickle.loads(first), later, model(warm_start=warm_start)):
         path.write_bytes(kept[4])
-        same(model_then.set_params(**changed).fit(*chains), whole)
+        assert_same_bits(model_then.set_params(**changed).fit(*chains), whole)
 
 
 KILLED = """

@@ -15,6 +15,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sstruct import PathCV, StructuredSVM
+from sstruct._oracle_adapters import CompiledOracleAdapter, OracleAdapter, PythonOracleAdapter
 from sstruct.extending import CompiledOracle
 from tests.estimators.choices import Choice, make_choices, terms
 from tests.estimators.compiled_choices import (
@@ -426,3 +427,13 @@ def test_a_warm_start_knows_another_oracle():
     model.set_params(oracle=oracle_of(loss=lambda *a: 3 * right_loss(*a)))
     with pytest.raises(ValueError, match="warm_start"):
         model.fit(X, Y)
+
+
+def test_adapters_have_the_same_calls():
+    names = [
+        {name for name in dir(adapter) if not name.startswith("_")}
+        for adapter in (CompiledOracleAdapter, PythonOracleAdapter)
+    ]
+    assert names[0] == names[1]
+    for name in names[0] - {"check"}:
+        assert f"``{name}" in OracleAdapter.__doc__

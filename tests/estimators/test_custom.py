@@ -12,8 +12,8 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_s
 
 from sstruct import PathCV, StructuredSVM, ssvm_path
 from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._solvers.checkpoint import Checkpoint
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices, terms
+from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force
 from tests.reference.dual_qp import optimum
 
@@ -146,29 +146,11 @@ def test_warm_starts_go_on(rng, way, rescaling):
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
 def test_a_checkpoint_goes_on_to_the_same_bits(rng, tmp_path, monkeypatch, rescaling, as_sparse):
     X, y = make_choices(rng, n=20)
-    path, kept, save = tmp_path / "fit.npz", [], Checkpoint.save
-
-    def keep(self, arrays, notes):
-        save(self, arrays, notes)
-        kept.append(path.read_bytes())
-
-    def run(checkpoint=None):
-        return fit(X, y, ConstrainedChoice(as_sparse), tol=1e-12, max_iter=12, rescaling=rescaling,
-                   checkpoint=checkpoint, step="pairwise", sampling="gap", cache=False)  # fmt: skip
-
-    whole = run()
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "due", lambda self: True)
-        patch.setattr(Checkpoint, "save", keep)
-        run(path)
-    assert len(kept) > 4
-    for content in kept[::3]:
-        path.write_bytes(content)
-        resumed = run(path)
-        np.testing.assert_array_equal(resumed.w_, whole.w_)
-        for name in ("primal", "dual", "oracle_calls", "suboptimal"):
-            np.testing.assert_array_equal(resumed.history_[name], whole.history_[name])
-        path.unlink(missing_ok=True)
+    model = StructuredSVM(
+        ConstrainedChoice(as_sparse), lam=LAM, tol=1e-12, max_iter=12, rescaling=rescaling,
+        step="pairwise", sampling="gap", cache=False, random_state=0,
+    )  # fmt: skip
+    check_resuming(model, X, y, tmp_path / "fit.npz", monkeypatch, least=5)
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])

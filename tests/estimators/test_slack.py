@@ -9,9 +9,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, TreeSSVM
 from sstruct.datasets import make_sequences
-from tests.estimators.test_checkpoint import keep_files
+from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.problems.trees import joint_feature
-from tests.reference import boxed_qp, brute_force, dual_qp
+from tests.reference import brute_force, dual_qp
 from tests.solvers.test_optimum import TABLE, make
 from tests.solvers.test_slack import slack_terms
 
@@ -56,7 +56,7 @@ def test_optimum_of_boxed_chains(rng):
     d = terms[0].phi.shape[1]
     bounds = np.array([rng.uniform(-0.5, 0, d), rng.uniform(0, 0.5, d)])
     model = ChainSSVM(lam=0.05, bounds=bounds, **SLACK, **TIGHT).fit(X, y)
-    best, _ = boxed_qp.optimum(terms, 0.05, bounds)
+    best, _ = dual_qp.optimum(terms, 0.05, bounds)
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
 
@@ -126,7 +126,7 @@ def test_optimum_of_trees(rng, search):
         model.fit(X, y)
     terms = slack_terms(blocks(model._model()))
     bounds = model._model().attractive_bounds()
-    best, _ = boxed_qp.optimum(terms, 0.1, bounds)
+    best, _ = dual_qp.optimum(terms, 0.1, bounds)
     primal = brute_force.primal(model.w_, 0.1, terms)
     if search == "auto":
         assert model.inference_ == "max-sum, error table (exact)"
@@ -189,13 +189,6 @@ def test_parameters_are_checked():
     assert "rescaling" not in GraphCRFSSVM().get_params()
 
 
-def same(a, b):
-    np.testing.assert_array_equal(a.w_, b.w_)
-    assert (a.objective_, a.dual_objective_) == (b.objective_, b.dual_objective_)
-    for name in ("passes", "oracle_calls", "queries", "primal", "gap", "dual"):
-        np.testing.assert_array_equal(a.history_[name], b.history_[name])
-
-
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("search", ["auto", "bisecting"])
 def test_the_same_bits_for_every_n_jobs(search):
@@ -203,7 +196,7 @@ def test_the_same_bits_for_every_n_jobs(search):
     one = ChainSSVM(lam=0.01, max_iter=6, certificate_every=2, search=search, **SLACK)
     models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3)]
     for model in models[1:]:
-        same(model, models[0])
+        assert_same_bits(model, models[0])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -213,15 +206,8 @@ def test_a_fit_goes_on_from_any_pass(tmp_path, monkeypatch, search, policy):
     X, y = make_sequences(n_samples=40, random_state=0)
     path = tmp_path / "fit.npz"
     plain = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=25, search=search, **SLACK, **policy)
+    kept = check_resuming(plain, X, y, path, monkeypatch, least=20)
     model = clone(plain).set_params(checkpoint=path)
-    whole = clone(plain).fit(X, y)
-    with monkeypatch.context() as patch:
-        kept = keep_files(patch, path)
-        same(clone(model).fit(X, y), whole)
-    assert len(kept) >= 20
-    for content in kept[::7] + kept[-1:]:
-        path.write_bytes(content)
-        same(clone(model).fit(X, y), whole)
     path.write_bytes(kept[3])
     for other in ({"search": "binary"}, {"rescaling": "margin", "search": "auto"}):
         with pytest.raises(ValueError, match="other data or parameters"):

@@ -7,31 +7,15 @@ from sklearn.datasets import make_multilabel_classification
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
-from tests.estimators.test_checkpoint import keep_files
+from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.estimators.test_multilabel import EDGES, costs, half_integral, make, reference
-from tests.estimators.test_slack import same
 from tests.problems.test_label_mixtures import parts_of
-from tests.reference import boxed_qp, brute_force, dual_qp
+from tests.reference import brute_force, dual_qp
 from tests.reference.mixtures import mixed_optimum, mixed_primal
 from tests.solvers.test_slack import slack_terms
 
 SLACK = {"rescaling": "slack", "random_state": 0}
 TIGHT = {"tol": 1e-8, "max_iter": 100_000, "average": False}
-
-
-def check_optimum(model, terms, box=None):
-    """Objective and dual of a tight fit against an independent QP."""
-    assert model.status_ == "CONVERGED"
-    terms = slack_terms(terms)
-    assert model.objective_ == pytest.approx(
-        brute_force.primal(model.w_, model.lam_, terms), rel=1e-9
-    )
-    if box is None:
-        best, _ = dual_qp.optimum(terms, model.lam_)
-    else:
-        best, _ = boxed_qp.optimum(terms, model.lam_, box)
-    assert model.objective_ == pytest.approx(best, rel=1e-6)
-    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
@@ -50,7 +34,7 @@ def test_optimum_of_every_model(rng, edges, pairwise, weighted):
         **SLACK,
         **TIGHT,
     ).fit(X, Y, weights)
-    check_optimum(model, reference(model, X, Y, weights))
+    dual_qp.check_optimum(model, slack_terms(reference(model, X, Y, weights)))
     assert model.inference_ == {
         "full": "enumeration (exact)",
         "none": "label by label, error table (exact)",
@@ -63,7 +47,7 @@ def test_optimum_of_every_model(rng, edges, pairwise, weighted):
 def test_every_step(rng, edges, step):
     X, Y = make(rng, closed=edges == "hierarchy")
     model = MultilabelSSVM(edges=EDGES[edges], lam=0.05, step=step, **SLACK, **TIGHT).fit(X, Y)
-    check_optimum(model, reference(model, X, Y))
+    dual_qp.check_optimum(model, slack_terms(reference(model, X, Y)))
 
 
 @pytest.mark.parametrize("search", ["angular", "auto"])
@@ -73,7 +57,8 @@ def test_every_loss_by_enumeration(rng, loss, search):
     if loss == "costs":
         loss = np.array([0.5, 1.0, 2.0, 0.0])
     model = MultilabelSSVM(lam=0.05, loss=loss, search=search, **SLACK, **TIGHT).fit(X, Y)
-    check_optimum(model, reference(model, X, Y, cost=costs(loss, Y, np.ones(len(X)))))
+    terms = reference(model, X, Y, cost=costs(loss, Y, np.ones(len(X))))
+    dual_qp.check_optimum(model, slack_terms(terms))
     angular = "enumeration, angular search (exact)"
     assert model.inference_ == (angular if search == "angular" else "enumeration (exact)")
 
@@ -84,7 +69,7 @@ def test_optimum_within_bounds(rng, edges):
     model = MultilabelSSVM(edges=edges, lam=0.05, bounds="submodular", **SLACK, **TIGHT).fit(X, Y)
     box = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
     box[0, -len(model.edges_) :] = 0
-    check_optimum(model, reference(model, X, Y), box)
+    dual_qp.check_optimum(model, slack_terms(reference(model, X, Y)), box)
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -108,12 +93,10 @@ def test_searches_that_are_not_exact_bound_the_optimum(rng, change, inference):
     assert model.inference_ == inference
     cost = costs(model.loss, Y, np.ones(len(X)))
     terms = slack_terms(reference(model, X, Y, cost=cost))
+    box = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
     if "bounds" in change:
-        box = np.full((2, len(model.w_)), [[-np.inf], [np.inf]])
         box[0, -len(model.edges_) :] = 0
-        best, _ = boxed_qp.optimum(terms, 0.02, box)
-    else:
-        best, _ = dual_qp.optimum(terms, 0.02)
+    best, _ = dual_qp.optimum(terms, 0.02, box)
     primal = brute_force.primal(model.w_, 0.02, terms)
     assert model.dual_objective_ <= best * (1 + 1e-8)
     assert best <= primal * (1 + 1e-8)
@@ -239,7 +222,7 @@ def test_the_same_bits_for_every_n_jobs(form):
     one.set_params(**FORMS[form])
     models = [clone(one).set_params(n_jobs=n_jobs).fit(X / 10, Y) for n_jobs in (1, 2, 3)]
     for model in models[1:]:
-        same(model, models[0])
+        assert_same_bits(model, models[0])
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -248,15 +231,8 @@ def test_a_fit_goes_on_from_any_pass(rng, tmp_path, monkeypatch, form):
     X, Y = make(rng, n=30)
     path = tmp_path / "fit.npz"
     plain = MultilabelSSVM(lam=1e-2, tol=0, max_iter=15, **SLACK).set_params(**FORMS[form])
+    kept = check_resuming(plain, X, Y, path, monkeypatch, least=10)
     model = clone(plain).set_params(checkpoint=path)
-    whole = clone(plain).fit(X, Y)
-    with monkeypatch.context() as patch:
-        kept = keep_files(patch, path)
-        same(clone(model).fit(X, Y), whole)
-    assert len(kept) >= 10
-    for content in kept[::5] + kept[-1:]:
-        path.write_bytes(content)
-        same(clone(model).fit(X, Y), whole)
     path.write_bytes(kept[3])
     with pytest.raises(ValueError, match="other data or parameters"):
         clone(model).set_params(rescaling="margin", search="auto").fit(X, Y)

@@ -10,12 +10,7 @@ from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._problems._chain import ChainProblem
 from sstruct._problems.chain_arguments import ChainModel, Chains
 from sstruct.datasets import make_sequences
-
-
-def same(a, b):
-    np.testing.assert_array_equal(a.w_, b.w_)
-    assert (a.objective_, a.dual_objective_) == (b.objective_, b.dual_objective_)
-    assert (a.n_iter_, a.n_oracle_calls_) == (b.n_iter_, b.n_oracle_calls_)
+from tests.estimators.same_bits import assert_same_bits
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +39,7 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
     one = ChainSSVM(lam=0.01, max_iter=12, certificate_every=3, random_state=0, **parameters)
     models = [clone(one).set_params(n_jobs=n_jobs).fit(X, y) for n_jobs in (1, 2, 3, -1)]
     for model in models[1:]:
-        same(model, models[0])
+        assert_same_bits(model, models[0])
         for a, b in zip(model.predict(X), models[0].predict(X), strict=True):
             np.testing.assert_array_equal(a, b)
 
@@ -61,7 +56,7 @@ def test_fits_in_several_threads_at_once(chains, rng):
     with ThreadPoolExecutor(8) as pool:
         at_once = list(pool.map(lambda fit: fit[0].fit(*fit[1:]), fits))
     for a, b in zip(at_once, alone, strict=True):
-        same(a, b)
+        assert_same_bits(a, b)
 
 
 def test_n_jobs_is_checked(chains):

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sstruct._problems._callable import CallableProblem
 from sstruct._problems._crew import Crew
+from sstruct._problems._plane_table import dense_difference, sparse_difference
 from sstruct._problems._slack import SlackProblem
 from sstruct._problems.oracle_calls import OracleCalls, digest
 from sstruct._solvers._full_pass import full_pass
@@ -125,6 +126,24 @@ def test_answers_of_certificates_leave_nothing_behind(rng, slack):
     assert list(problem.py_planes(1)) == list(before) == [0]
     problem.best_code(1, w)
     assert len(problem.py_planes(1)) <= 2
+
+
+@given(st.lists(st.tuples(*[st.sampled_from([-1.5, -0.0, 0.0, 2.0])] * 2)))
+def test_differences_keep_no_zeros(pairs):
+    a, b = np.array(pairs).reshape(-1, 2).T.copy()
+    expected = a - b
+    at, bt = (np.flatnonzero(vector).astype(np.int32) for vector in (a, b))
+    found = {
+        "dense": dense_difference(a, b),
+        "sparse": sparse_difference(at, a[at], bt, b[bt]),
+    }
+    for form, (index, value) in found.items():
+        whole = form == "dense" and 2 * np.count_nonzero(expected) >= len(a)
+        assert (index is None) == whole
+        kept = slice(None) if whole else np.flatnonzero(expected)
+        np.testing.assert_array_equal(value, expected[kept])
+        assert whole or index.tolist() == kept.tolist()
+        assert not np.signbit(value[value == 0]).any()
 
 
 def test_codes_that_name_nothing_are_refused(rng):

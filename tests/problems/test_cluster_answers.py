@@ -16,7 +16,7 @@ from sstruct._problems.cluster_answers import (
     packed,
     unpacked,
 )
-from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._problems.oracle_calls import Constraint, OracleCalls
 from sstruct._problems.oracle_workers import cloudpickle
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 
@@ -108,11 +108,15 @@ def test_constrained_oracles_may_find_nothing(rng):
     blocks = np.array([4], dtype=np.int32)
     weights = (1, 0, None, np.zeros(4))
     # At w = 0 all have h = 1: no labeling has a loss above it.
-    fine, _, found = there.ask(weights, 1.0, blocks, nothing, (1.0, 2.0, np.inf, True, False))
+    fine, _, found = there.ask(
+        weights, 1.0, blocks, nothing, Constraint(1.0, 2.0, np.inf, True, False)
+    )
     assert fine
     assert found[0][0] == NOTHING
     assert unpacked(*found) == [None]
-    fine, _, found = there.ask(weights, 1.0, blocks, nothing, (1.0, 0.0, np.inf, True, False))
+    fine, _, found = there.ask(
+        weights, 1.0, blocks, nothing, Constraint(1.0, 0.0, np.inf, True, False)
+    )
     assert unpacked(*found)[0][2] > 0
 
 

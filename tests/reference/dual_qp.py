@@ -2,7 +2,10 @@
 
 import clarabel
 import numpy as np
+import pytest
 from scipy import sparse
+
+from tests.reference import brute_force
 
 
 def optimum(terms, lam, box=None):
@@ -35,3 +38,20 @@ def optimum(terms, lam, box=None):
     ).solve()
     assert "Solved" in str(solution.status), solution.status
     return solution.obj_val, np.array(solution.x[:d])
+
+
+def check_optimum(model, terms, box=None):
+    """Compare a tight fit with the optimum, and its objective with its definition.
+
+    Returns what `optimum` does.
+    """
+    assert model.status_ == "CONVERGED"
+    assert model.objective_ == pytest.approx(
+        brute_force.primal(model.w_, model.lam_, terms), rel=1e-9
+    )
+    best, w = optimum(terms, model.lam_, box)
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= model.objective_ * (1 + 1e-8)
+    assert model.objective_ == pytest.approx(best, rel=1e-6)
+    assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
+    return best, w

@@ -1,0 +1,42 @@
+"""Fits that must not differ in a bit: with other threads or workers, and gone on from a file."""
+
+import numpy as np
+from sklearn.base import clone
+
+from sstruct._solvers.checkpoint import Checkpoint
+
+
+def assert_same_bits(a, b):
+    """Compare two models, and the ways of their fits, but for the clock."""
+    np.testing.assert_array_equal(a.w_, b.w_)
+    for name in ("status_", "n_iter_", "n_oracle_calls_", "objective_", "dual_objective_"):
+        np.testing.assert_array_equal(getattr(a, name), getattr(b, name), err_msg=name)
+    for name in a.history_.keys() - {"seconds", "certificate_seconds"}:
+        np.testing.assert_array_equal(a.history_[name], b.history_[name], err_msg=name)
+
+
+def keep_files(patch, path):
+    """Save after every pass; return the list of all contents, as if the process had ended there."""
+    kept, save = [], Checkpoint.save
+
+    def keep(self, arrays, notes):
+        save(self, arrays, notes)
+        kept.append(path.read_bytes())
+
+    patch.setattr(Checkpoint, "due", lambda self: True)
+    patch.setattr(Checkpoint, "save", keep)
+    return kept
+
+
+def check_resuming(model, X, y, path, monkeypatch, least):
+    """Go on from the files of some passes, of which there are at least so many; return them."""
+    whole = clone(model).fit(X, y)
+    model = clone(model).set_params(checkpoint=path)
+    with monkeypatch.context() as patch:
+        kept = keep_files(patch, path)
+        assert_same_bits(clone(model).fit(X, y), whole)
+    assert len(kept) >= least
+    for content in kept[:: max(1, least // 6)] + kept[-1:]:
+        path.write_bytes(content)
+        assert_same_bits(clone(model).fit(X, y), whole)
+    return kept
