@@ -1,10 +1,15 @@
 """Images of few grey levels from sums along rays: trees of neighbours and a term for each ray."""
 
+from __future__ import annotations
+
 import numbers
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._oracles._ray_walk import RayWalk
@@ -14,7 +19,7 @@ from sstruct._problems._rays import RayTerms
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import Pace, ascend
 from sstruct.inference._map_mrf import check_options
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._mrf import MRF
 from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
 from sstruct.inference._seed import seed_of
@@ -39,20 +44,20 @@ PROOF_STEPS = 300
 
 
 def discrete_tomography(
-    sums,
-    rays,
-    shape,
-    n_levels,
-    weight=1.0,
-    truncation=None,
-    tol=1e-6,
-    max_time=None,
+    sums: ArrayLike,
+    rays: Sequence[ArrayLike] | sparse.sparray,
+    shape: tuple[int, int],
+    n_levels: int,
+    weight: float = 1.0,
+    truncation: float | None = None,
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-):
+    max_iter: int = 1000,
+    random_state: int | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+) -> MapResult:
     """Find a smooth image of few grey levels from its sums along rays, with a bound.
 
     Among the images x of levels 0, ..., n_levels - 1 whose sums along all rays are the given ones,

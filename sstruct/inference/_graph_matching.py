@@ -1,9 +1,14 @@
 """Graph matching: trees of pairwise costs and an assignment term."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 from sstruct._oracles._joint_moves import JointMoves
 from sstruct._oracles._packed_mrf import PackedMRF
@@ -14,7 +19,7 @@ from sstruct._problems._matching import AssignmentTerm
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import LOOKS, ascend
 from sstruct.inference._map_mrf import check_options
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._matching import matching_model
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._mrf import MRF
@@ -22,18 +27,18 @@ from sstruct.inference._tree_cover import tree_cover
 
 
 def graph_matching(
-    unary,
-    pairwise,
-    tol=1e-6,
-    max_time=None,
+    unary: ArrayLike,
+    pairwise: ArrayLike | sparse.sparray,
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-    schedule="work",
-    start="trws",
-):
+    max_iter: int = 1000,
+    random_state: int | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+    schedule: Literal["work", "clock"] = "work",
+    start: Literal["trws", "zero"] = "trws",
+) -> MapResult:
     """Assign left nodes to different right nodes, or to none, at low cost with a bound.
 
     The cost of a matching is the sum of the costs of its assignments and of its pairs of

@@ -1,8 +1,12 @@
 """The door to all methods: a labelling of low energy, and a bound."""
 
+from __future__ import annotations
+
 import numbers
 import time
+from collections.abc import Iterable
 from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +18,7 @@ from sstruct._solvers.status import Status
 from sstruct.inference._combination import combine
 from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
 from sstruct.inference._fwmap import LOOKS, fwmap
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
@@ -30,19 +34,19 @@ METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut",
 
 
 def map_mrf(
-    mrf,
-    method="auto",
-    tol=1e-6,
-    max_time=None,
+    mrf: MRF,
+    method: str = "auto",
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-    schedule="work",
-    start="trws",
-    terms=None,
-):
+    max_iter: int = 1000,
+    random_state: int | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+    schedule: Literal["work", "clock"] = "work",
+    start: Literal["trws", "zero"] = "trws",
+    terms: Iterable[Any] | None = None,
+) -> MapResult:
     """Find a labelling of least energy, or of low energy with a bound.
 
     Parameters

@@ -1,6 +1,12 @@
 """Models: nodes with label sets of their own, pairwise tables, factors of three and four nodes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sstruct._oracles._edges import checked_simple_edges
 from sstruct.inference._packing import (
@@ -96,7 +102,30 @@ class MRF:
     1.0
     """
 
-    def __init__(self, node_costs, edges, edge_costs, weights=None, factors=None):
+    node_start: NDArray[np.int64]
+    node_costs: NDArray[np.float64]
+    n_labels: NDArray[np.int32]
+    edges: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    edge_table: NDArray[np.int32]
+    table_start: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    table_form: NDArray[np.int8]
+    table_parameters: NDArray[np.float64]
+    factor_start: NDArray[np.int64]
+    factor_nodes: NDArray[np.int32]
+    factor_table: NDArray[np.int32]
+    factor_table_start: NDArray[np.int64]
+    factor_tables: NDArray[np.float64]
+
+    def __init__(
+        self,
+        node_costs: ArrayLike | Sequence[ArrayLike],
+        edges: ArrayLike,
+        edge_costs: ArrayLike | Sequence[ArrayLike],
+        weights: ArrayLike | None = None,
+        factors: Iterable[Any] | None = None,
+    ) -> None:
         self.node_costs, self.node_start = pack_node_costs(node_costs)
         self.n_labels = np.diff(self.node_start).astype(np.int32)
         self.edges = checked_simple_edges(edges, self.n_nodes).copy()
@@ -127,21 +156,21 @@ class MRF:
             array.setflags(write=False)
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.node_start) - 1
 
     @property
-    def n_edges(self):
+    def n_edges(self) -> int:
         """Number of edges."""
         return len(self.edges)
 
     @property
-    def n_factors(self):
+    def n_factors(self) -> int:
         """Number of factors of three and four nodes."""
         return len(self.factor_table)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         text = f"MRF(n_nodes={self.n_nodes}, n_edges={self.n_edges}"
         return text + (f", n_factors={self.n_factors})" if self.n_factors else ")")
 
@@ -151,7 +180,7 @@ class MRF:
         shapes[self.edge_table] = self.n_labels[self.edges]
         return shapes
 
-    def node_cost(self, v):
+    def node_cost(self, v: int) -> np.ndarray:
         """Return the costs of node v.
 
         Parameters
@@ -172,7 +201,7 @@ class MRF:
         """
         return self.node_costs[self.node_start[v] : self.node_start[v + 1]]
 
-    def edge_cost(self, e):
+    def edge_cost(self, e: int) -> np.ndarray:
         """Return the costs of edge e, its weight included.
 
         Parameters
@@ -196,7 +225,7 @@ class MRF:
         table = self.tables[self.table_start[t] : self.table_start[t + 1]]
         return self.weights[e] * table.reshape(self.n_labels[self.edges[e]])
 
-    def factor(self, f):
+    def factor(self, f: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the nodes and the costs of factor f.
 
         Parameters
@@ -224,7 +253,7 @@ class MRF:
         table = self.factor_tables[self.factor_table_start[t] : self.factor_table_start[t + 1]]
         return scope, table.reshape(self.n_labels[scope])
 
-    def checked_labels(self, labels):
+    def checked_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
         """Return a labelling as int32, or raise ValueError.
 
         Parameters
@@ -262,7 +291,7 @@ class MRF:
             )
         return labels.astype(np.int32)
 
-    def energy(self, labels):
+    def energy(self, labels: ArrayLike) -> float:
         """Compute the energy of a labelling.
 
         Parameters

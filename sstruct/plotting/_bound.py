@@ -1,6 +1,13 @@
 """How MAP inference closes in on the optimum."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+
+from sstruct.inference._map_result import MapResult
 
 from ._matplotlib import import_pyplot
 
@@ -42,11 +49,19 @@ class BoundDisplay:
     [[5.0, 4.0], [1.0, 3.5]]
     """
 
-    def __init__(self, histories):
+    def __init__(self, histories: dict[str, dict[str, np.ndarray]]) -> None:
         self.histories = histories
 
     @classmethod
-    def from_result(cls, result, *, name=None, ax=None, x="seconds", **kwargs):
+    def from_result(
+        cls,
+        result: MapResult,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        x: str = "seconds",
+        **kwargs: Any,
+    ) -> BoundDisplay:
         """Plot energy and bound of one run.
 
         Parameters
@@ -80,7 +95,14 @@ class BoundDisplay:
         return cls.from_results({name: result}, ax=ax, x=x, **kwargs)
 
     @classmethod
-    def from_results(cls, results, *, ax=None, x="seconds", **kwargs):
+    def from_results(
+        cls,
+        results: Mapping[str, MapResult],
+        *,
+        ax: Any = None,
+        x: str = "seconds",
+        **kwargs: Any,
+    ) -> BoundDisplay:
         """Plot energies and bounds of several runs in one picture.
 
         Parameters
@@ -112,7 +134,7 @@ class BoundDisplay:
             ax=ax, x=x, **kwargs
         )
 
-    def plot(self, ax=None, *, x="seconds", **kwargs):
+    def plot(self, ax: Any = None, *, x: str = "seconds", **kwargs: Any) -> BoundDisplay:
         """Draw the best energies (solid) and the best bounds (dashed) so far.
 
         Parameters

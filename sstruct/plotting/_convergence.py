@@ -1,6 +1,12 @@
 """How fits converge."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._matplotlib import import_pyplot
@@ -60,13 +66,20 @@ class ConvergenceDisplay:
     array([0.9, 0.1])
     """
 
-    def __init__(self, histories):
+    def __init__(self, histories: dict[str, Any]) -> None:
         self.histories = histories
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, name=None, ax=None, x="seconds", y="relative_gap", **kwargs
-    ):
+        cls,
+        estimator: BaseEstimator,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        x: str = "seconds",
+        y: str = "relative_gap",
+        **kwargs: Any,
+    ) -> ConvergenceDisplay:
         """Plot the convergence of one fitted estimator.
 
         Parameters
@@ -101,7 +114,15 @@ class ConvergenceDisplay:
         return cls.from_estimators({name: estimator}, ax=ax, x=x, y=y, **kwargs)
 
     @classmethod
-    def from_estimators(cls, estimators, *, ax=None, x="seconds", y="relative_gap", **kwargs):
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, BaseEstimator],
+        *,
+        ax: Any = None,
+        x: str = "seconds",
+        y: str = "relative_gap",
+        **kwargs: Any,
+    ) -> ConvergenceDisplay:
         """Plot the convergence of several fitted estimators in one picture.
 
         Parameters
@@ -141,7 +162,9 @@ class ConvergenceDisplay:
             histories[name] = estimator.history_
         return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)
 
-    def plot(self, ax=None, *, x="seconds", y="relative_gap", **kwargs):
+    def plot(
+        self, ax: Any = None, *, x: str = "seconds", y: str = "relative_gap", **kwargs: Any
+    ) -> ConvergenceDisplay:
         """Draw the curves.
 
         Parameters

@@ -1,5 +1,9 @@
 """What a regularization path looks like along lambda."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 from sklearn.metrics import check_scoring
 
@@ -54,21 +58,23 @@ class RegularizationPathDisplay:
     array([0.5, 0.8, 0.7])
     """
 
-    def __init__(self, curves, *, eps=None, guarantee="certified"):
+    def __init__(
+        self, curves: dict[str, Any], *, eps: float | None = None, guarantee: str = "certified"
+    ) -> None:
         self.curves, self.eps, self.guarantee = curves, eps, guarantee
 
     @classmethod
     def from_path(
         cls,
-        path,
+        path: Any,
         *,
-        train=None,
-        validation=None,
-        scoring=None,
-        y="objective",
-        ax=None,
-        **kwargs,
-    ):
+        train: tuple[Any, Any] | None = None,
+        validation: tuple[Any, Any] | None = None,
+        scoring: Any = None,
+        y: str = "objective",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> RegularizationPathDisplay:
         """Plot a path.
 
         Parameters
@@ -120,7 +126,9 @@ class RegularizationPathDisplay:
         display = cls(curves, eps=path.eps, guarantee=path.guarantee_)
         return display.plot(ax=ax, y=y, **kwargs)
 
-    def plot(self, ax=None, *, y="objective", **kwargs):
+    def plot(
+        self, ax: Any = None, *, y: str = "objective", **kwargs: Any
+    ) -> RegularizationPathDisplay:
         """Draw curves against lambda, which falls from left to right.
 
         Parameters

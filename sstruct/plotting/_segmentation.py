@@ -1,8 +1,12 @@
 """An image beside its labellings."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._matplotlib import import_pyplot
 
@@ -42,15 +46,25 @@ class SegmentationDisplay:
     ['truth']
     """
 
-    def __init__(self, labellings, classes, image=None):
+    def __init__(
+        self, labellings: dict[str, np.ndarray], classes: np.ndarray, image: ArrayLike | None = None
+    ) -> None:
         self.labellings = labellings
         self.classes = classes
         self.image = image
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, image=None, classes=None, approximate=False, axes=None, cmap=None
-    ):
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        image: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        approximate: bool = False,
+        axes: Any = None,
+        cmap: Any = None,
+    ) -> SegmentationDisplay:
         """Plot the true labels of an image and predicted ones.
 
         Parameters
@@ -111,7 +125,7 @@ class SegmentationDisplay:
             panels[title] = panel
         return cls(panels, classes, image).plot(axes=axes, cmap=cmap)
 
-    def plot(self, axes=None, *, cmap=None):
+    def plot(self, axes: Any = None, *, cmap: Any = None) -> SegmentationDisplay:
         """Draw the panels.
 
         Parameters

@@ -1,10 +1,18 @@
 """Label sets of hierarchies that the labels' names tell."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 
-def hierarchical_labels(Y, names, *, separator="."):
+def hierarchical_labels(
+    Y: ArrayLike | sparse.spmatrix, names: Sequence[str], *, separator: str = "."
+) -> tuple[Any, list[str], np.ndarray]:
     """Extend label sets by the ancestors that the labels' names tell.
 
     A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels

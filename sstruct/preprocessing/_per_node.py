@@ -1,6 +1,10 @@
 """Any transformer of rows, applied to the nodes of sequences."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -74,10 +78,14 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
     ['a', 'a']
     """
 
-    def __init__(self, transformer):
+    transformer_: Any
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(self, transformer: BaseEstimator) -> None:
         self.transformer = transformer
 
-    def fit(self, X, y=None, **params):
+    def fit(self, X: Iterable[Any], y: Any = None, **params: Any) -> PerNode:
         """Fit the transformer to all nodes.
 
         Parameters
@@ -104,7 +112,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         self._fit(X, y, params, transform=False)
         return self
 
-    def fit_transform(self, X, y=None, **params):
+    def fit_transform(self, X: Iterable[Any], y: Any = None, **params: Any) -> Any:
         """Fit the transformer to all nodes and transform them.
 
         Parameters
@@ -117,7 +125,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         """
         return self._fit(X, y, params, transform=True)
 
-    def transform(self, X):
+    def transform(self, X: Iterable[Any]) -> Any:
         """Transform the nodes.
 
         Parameters
@@ -133,7 +141,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)))
 
     @available_if(_transformer_has("inverse_transform"))
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Iterable[Any]) -> Any:
         """Undo the transformation, where the transformer can.
 
         Parameters
@@ -149,7 +157,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)))
 
     @available_if(_transformer_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the transformer's names of the columns it makes.
 
         Parameters
@@ -195,7 +203,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             self.feature_names_in_ = inner.feature_names_in_
         return out
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return the router of what methods are given besides X and y: all to the transformer.
 
         Returns
