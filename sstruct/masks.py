@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+__all__ = ["bio_transitions"]
+
 
 def bio_transitions(before: Any, after: Any) -> bool:
     """Allow what the BIO (IOB2) encoding of chunks allows.

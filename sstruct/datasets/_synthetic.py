@@ -367,7 +367,7 @@ def make_multilabel_pairwise(
     edges : int ndarray of shape (n_pairs, 2)
         Pairs of labels that interact, the smaller label first. Only if `return_interactions`.
     interactions : ndarray of shape (n_pairs,)
-        t_e of each pair: > 0 attracts, < 0 repels. Only if `return_interactions`.
+        Interaction t_e of each pair: > 0 attracts, < 0 repels. Only if `return_interactions`.
 
     See Also
     --------

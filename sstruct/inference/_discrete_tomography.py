@@ -54,7 +54,7 @@ def discrete_tomography(
     max_time: float | None = None,
     *,
     max_iter: int = 1000,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
     proximal_weight: float | Literal["paper"] | None = None,
     step: Literal["exact", "published"] = "exact",
 ) -> MapResult:
@@ -82,9 +82,18 @@ def discrete_tomography(
         Positive.
     truncation : float, default=None
         Positive: differences above it cost no more. None: all differences count in full.
-    tol, max_time, max_iter, random_state, proximal_weight, step
-        As of ``"fwmap"`` in :func:`map_mrf`; but where proximal_weight is None, it begins at twice
-        `weight`, not by the gap.
+    tol : float, default=1e-6
+        Stop where energy - bound <= tol (1 + abs(energy)).
+    max_time : float, default=None
+        Seconds after which to stop with what there is, set-up included.
+    max_iter : int, default=1000
+        Largest number of iterations, each a minimization of all trees and rays.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Order of the minimizations, and random walks of images.
+    proximal_weight : float, "paper" or None, default=None
+        As of ``"fwmap"`` in :func:`map_mrf`; but None begins at twice `weight`, not by the gap.
+    step : {"exact", "published"}, default="exact"
+        As of ``"fwmap"`` in :func:`map_mrf`.
 
     Returns
     -------

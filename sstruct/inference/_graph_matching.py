@@ -33,7 +33,7 @@ def graph_matching(
     max_time: float | None = None,
     *,
     max_iter: int = 1000,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
     proximal_weight: float | Literal["paper"] | None = None,
     step: Literal["exact", "published"] = "exact",
     schedule: Literal["work", "clock"] = "work",
@@ -52,7 +52,21 @@ def graph_matching(
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
         finite; that of the transposed entry is added. Entries of assignments that exclude one
         another, or that there are not, are without effect.
-    tol, max_time, max_iter, random_state, proximal_weight, step, schedule, start
+    tol : float, default=1e-6
+        Stop where energy - bound <= tol (1 + abs(energy)).
+    max_time : float, default=None
+        Seconds after which to stop with what there is, set-up included.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Order of the trees.
+    proximal_weight : float, "paper" or None, default=None
+        As of ``"fwmap"`` in :func:`map_mrf`.
+    step : {"exact", "published"}, default="exact"
+        As of ``"fwmap"`` in :func:`map_mrf`.
+    schedule : {"work", "clock"}, default="work"
+        As of ``"fwmap"`` in :func:`map_mrf`.
+    start : {"trws", "zero"}, default="trws"
         As of ``"fwmap"`` in :func:`map_mrf`.
 
     Returns

@@ -40,7 +40,7 @@ def map_mrf(
     max_time: float | None = None,
     *,
     max_iter: int = 1000,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
     proximal_weight: float | Literal["paper"] | None = None,
     step: Literal["exact", "published"] = "exact",
     schedule: Literal["work", "clock"] = "work",

@@ -80,13 +80,13 @@ class MRF:
         scope is out of range, an edge is a self-loop or given twice, a scope names a node twice, or
         a weight is not finite, or not positive where pairs are forbidden. The entry is named.
 
-    Notes
-    -----
-    All arrays are read-only. Building takes time linear in the size of the tables.
-
     See Also
     --------
     read_uai : Reads a model from a file.
+
+    Notes
+    -----
+    All arrays are read-only. Building takes time linear in the size of the tables.
 
     Examples
     --------
@@ -236,8 +236,9 @@ class MRF:
         Returns
         -------
         scope : ndarray of shape (3,) or (4,), dtype int32
+            The factor's nodes, a view.
         costs : ndarray with an axis for each node of `scope`
-            Views.
+            Costs of their labels, a view.
 
         Examples
         --------

@@ -167,6 +167,7 @@ def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     mrf : MRF
+        The model.
     path : str or path-like
         The file; compressed where the name ends in ``.gz``.
 

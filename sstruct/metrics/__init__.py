@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -62,10 +62,13 @@ _AVERAGE = """
         Value of a ratio 0 / 0, as in scikit-learn."""
 
 
-def _documented(parameters=""):
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _documented(parameters: str = "") -> Callable[[F], F]:
     """Put the shared description of parameters where a docstring has ``{parameters}``."""
 
-    def document(function):
+    def document(function: F) -> F:
         # Without indentation, which Python 3.13 removes from docstrings; none with -OO.
         if function.__doc__:
             shared = inspect.cleandoc(_PARAMETERS.format(parameters=parameters))

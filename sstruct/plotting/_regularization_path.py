@@ -80,6 +80,7 @@ class RegularizationPathDisplay:
         Parameters
         ----------
         path : RegularizationPath
+            The path to draw.
         train, validation : tuple of (X, y), default=None
             Samples to score every piece on.
         scoring : str, callable or None, default=None

@@ -95,7 +95,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             array of shape (n, L, n_features). 2-D X is handed on as it is.
         y : list of label sequences, optional
             Handed on flat, with one label a node, to transformers that learn from labels.
-        **params
+        **params : dict
             Handed on. Of arrays with an entry for each of the n sequences, such as
             `sample_weight`, every node gets its sequence's. With metadata routing enabled, what
             the transformer has requested.
@@ -103,6 +103,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         Returns
         -------
         self : PerNode
+            Itself, fitted.
 
         Raises
         ------
@@ -117,11 +118,17 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
         Parameters
         ----------
-        X, y, **params : as in :meth:`fit`
+        X : list of arrays of shape (L_i, n_features)
+            As in :meth:`fit`.
+        y : list of label sequences, optional
+            As in :meth:`fit`.
+        **params : dict
+            As in :meth:`fit`.
 
         Returns
         -------
         X_out : of the kind of X
+            The transformed nodes.
         """
         return self._fit(X, y, params, transform=True)
 
@@ -130,11 +137,13 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of arrays of shape (L_i, n_features)
+            As in :meth:`fit`.
 
         Returns
         -------
         X_out : of the kind of X
+            The transformed nodes.
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=True, numeric=False)
@@ -146,11 +155,13 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
         Parameters
         ----------
-        X : what :meth:`transform` returns
+        X : list of arrays of shape (L_i, n_features_out)
+            What :meth:`transform` returns.
 
         Returns
         -------
         X_original : of the kind of X
+            The nodes as they were, as far as the transformer can tell.
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=False, numeric=False)
@@ -168,6 +179,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         Returns
         -------
         names : ndarray of str objects
+            A name for each column.
         """
         check_is_fitted(self, "transformer_")
         return self.transformer_.get_feature_names_out(input_features)
@@ -209,6 +221,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         Returns
         -------
         routing : MetadataRouter
+            What goes where.
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         one = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"
