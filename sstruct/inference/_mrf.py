@@ -31,19 +31,18 @@ class MRF:
     Parameters
     ----------
     node_costs : list of V array-likes of shape (K_v,), or array-like of shape (V, K)
-        Cost of each label of each node, finite or ``+inf``. Zeros where a node has none.
+        Cost of each label of each node, finite or ``+inf`` (forbidden).
     edges : array-like of int of shape (E, 2)
         Pairs (u, v) of different nodes, each pair once.
     edge_costs : list of E array-likes of shape (K_u, K_v), or array-like (E, K, L) or (K, L)
-        Cost of each pair of labels, rows u's and columns v's, finite or ``+inf``. A single
-        table is that of all edges and is stored once, and so is an array that a list names several
-        times.
+        Cost of each pair of labels, with a row for each label of u and a column for each label of
+        v, finite or ``+inf`` (forbidden). A single table (K, L) is for all edges and stored once;
+        so is an array that a list contains several times.
     weights : array-like of shape (E,), default=None
-        What each edge multiplies its table with, finite, and positive where the table forbids
-        pairs. None: ones.
+        Factor of each edge's table: finite, and positive if the table forbids pairs. None: ones.
     factors : list of (scope, table), default=None
-        Terms of three or four different nodes: `scope` names them, and `table` has an axis for the
-        labels of each. An array given several times is stored once.
+        Terms over three or four different nodes: `scope` lists them, and `table` has an axis for
+        the labels of each. An array given several times is stored once.
 
     Attributes
     ----------
@@ -77,8 +76,9 @@ class MRF:
     ------
     ValueError
         If shapes do not fit together, a cost is NaN or ``-inf``, a node has no label, an edge or a
-        scope is out of range, an edge is a self-loop or given twice, a scope names a node twice, or
-        a weight is not finite, or not positive where pairs are forbidden. The entry is named.
+        scope is out of range, an edge is a self-loop or given twice, a scope contains a node twice,
+        or a weight is not finite, or not positive although the table forbids pairs. The message
+        names the entry.
 
     See Also
     --------

@@ -38,17 +38,17 @@ __all__ = [
     "sequence_accuracy_scorer",
 ]
 
-# Every docstring below names these alike; they are written out once, here.
+# Shared by the docstrings below.
 _PARAMETERS = """
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels are of any hashable type; arrays of more than one
-        dimension, such as label images, are read as their nodes.{parameters}
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.{parameters}
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        Nodes of which this is the true label do not count.
+        True label of the nodes to leave out.
 """
 
 _AVERAGE = """
@@ -87,7 +87,7 @@ def flat_accuracy_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Share of nodes that are labelled right.
+    """Share of nodes with the right label.
 
     {parameters}
 
@@ -267,7 +267,7 @@ def sequence_accuracy_score(
     sample_weight: ArrayLike | None = None,
     ignore_label: Any = None,
 ) -> float:
-    """Share of sequences that are labelled right from beginning to end.
+    """Share of sequences in which every label is right.
 
     {parameters}
 
@@ -303,7 +303,7 @@ def chunk_precision_recall_f1(
     A chunk is right if its type and both of its ends are. Tags are ``B-type``, ``I-type`` and
     ``O``; a chunk begins with B, and also with an I that follows O, another type or nothing.
 
-    {parameters} They end a chunk, as O does.
+    {parameters} Such a node ends a chunk, as O does.
 
     Returns
     -------
@@ -357,7 +357,7 @@ def chunk_f1_score(
     Returns
     -------
     score : float
-        The last value of :func:`chunk_precision_recall_f1`, which see.
+        The last value of :func:`chunk_precision_recall_f1`, which says what counts as right.
 
     Examples
     --------
