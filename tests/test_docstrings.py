@@ -3,64 +3,18 @@
 The rules that we do not follow stand in pyproject.toml, each with its reason.
 """
 
-import importlib
-import inspect
-import pkgutil
 import tomllib
 from pathlib import Path
 
 import pytest
 
-import sstruct
+from tests.public_objects import OBJECTS, marked
 
 validate = pytest.importorskip("numpydoc.validate").validate
 
 PYPROJECT = Path(__file__).parents[1] / "pyproject.toml"
 RULES = tomllib.loads(PYPROJECT.read_text())["tool"]["numpydoc_validation"]["checks"]
 LEFT_OUT = set(RULES) - {"all"}
-
-
-def public_modules():
-    """All modules with a public name and with `__all__`."""
-    yield sstruct
-    for info in pkgutil.walk_packages(sstruct.__path__, "sstruct."):
-        if "._" not in info.name:
-            module = importlib.import_module(info.name)
-            if hasattr(module, "__all__"):
-                yield module
-
-
-def public_objects():
-    """Names of public functions and classes, and of the classes' own methods, each object once."""
-    found = {}
-    for module in public_modules():
-        for name in module.__all__:
-            value = getattr(module, name)
-            if not (inspect.isclass(value) or inspect.isroutine(value)):
-                continue  # scorers and the version
-            found.setdefault(value, f"{module.__name__}.{name}")
-            for key, member in inspect.getmembers(value) if inspect.isclass(value) else ():
-                function = getattr(member, "fget", member)
-                function = getattr(function, "__func__", function)
-                if not key.startswith("_") and inspect.isfunction(function):
-                    if function.__module__.startswith("sstruct"):
-                        found.setdefault(function, f"{module.__name__}.{name}.{key}")
-    return sorted(found.values())
-
-
-OBJECTS = public_objects()
-# To be rewritten with the estimators.
-PENDING = (
-    *("sstruct.ChainSSVM", "sstruct.GapMonitor", "sstruct.GraphCRFSSVM", "sstruct.GridCRFSSVM"),
-    *("sstruct.MulticlassSSVM", "sstruct.MultilabelSSVM", "sstruct.PathCV", "sstruct.TreeSSVM"),
-    *("sstruct.RegularizationPath", "sstruct.StructuredSVM", "sstruct.ssvm_path"),
-    "sstruct.extending",
-)
-
-
-def marked(names):
-    pending = pytest.mark.xfail(reason="not rewritten yet", strict=False)
-    return [pytest.param(name, marks=pending if name.startswith(PENDING) else ()) for name in names]
 
 
 def is_member(name):
