@@ -9,7 +9,7 @@ import numpy as np
 
 from sstruct.inference._map_result import MapResult
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import draw_curves
 
 _X_LABELS = {"seconds": "Seconds", "iterations": "Iterations"}
 
@@ -158,38 +158,20 @@ class BoundDisplay:
         >>> len(BoundDisplay({"icm": history}).plot(x="iterations").lines_)
         1
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {list(_X_LABELS)}, got {x!r}")
         curves = [
-            (name, key, *curve)
+            (name, *curve)
             for name, history in self.histories.items()
-            for key, *curve in _curves(history, x)
+            for curve in _curves(name, history, x)
         ]
-        if ax is None:
-            _, ax = plt.subplots()
-        colors, lines = {}, []
-        for name, key, xs, ys in curves:
-            style = "-" if key == "energy" else "--"
-            text = f"{name}, {key.replace('_', ' ')}"
-            options = {"where": "post", "linestyle": style, "label": text, **kwargs}
-            if name in colors:
-                options.setdefault("color", colors[name])
-            (line,) = ax.step(xs, ys, **options)
-            colors[name] = line.get_color()
-            lines.append(line)
-        ax.set(xlabel=_X_LABELS[x], ylabel="Energy")
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        if lines:
-            ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
+        self.ax_, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, _X_LABELS[x], "Energy", "step"
+        )
         return self
 
 
-def _curves(history, x):
+def _curves(name, history, x):
     """Curves of one history that have a finite value: key, xs, ys."""
     for key in ("energy", "lower_bound"):
         ys = np.asarray(history[key], dtype=float)
@@ -197,4 +179,6 @@ def _curves(history, x):
         xs = xs if x == "seconds" else np.arange(len(ys))
         shown = np.isfinite(ys)
         if shown.any():
-            yield key, xs[shown], ys[shown]
+            style = "-" if key == "energy" else "--"
+            label = f"{name}, {key.replace('_', ' ')}"
+            yield xs[shown], ys[shown], {"where": "post", "linestyle": style, "label": label}

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import draw_curves
 
 _X_LABELS = {
     "seconds": "Seconds (certificates not counted)",
@@ -193,40 +193,23 @@ class ConvergenceDisplay:
         >>> len(ConvergenceDisplay({"BCFW": history}).plot(x="passes", y="primal_dual").lines_)
         2
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
             if value not in known:
                 raise ValueError(f"{name} must be one of {list(known)}, got {value!r}")
         # Before a figure is made, so that an error leaves none behind.
-        curves = [
-            (name, *curve)
-            for name, history in self.histories.items()
-            for curve in _curves(name, history, x, y)
-        ]
-        if ax is None:
-            _, ax = plt.subplots()
-        colors = {}
-        lines = []
-        for name, label, xs, ys, style in curves:
-            options = {"linestyle": style, "label": label, **kwargs}
-            if y == "relative_gap" and "marker" not in kwargs:
-                # Dots while they are few: they show how rarely a certificate was computed.
-                options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
-            if name in colors:
-                options.setdefault("color", colors[name])
-            (line,) = ax.plot(xs, ys, **options)
-            colors[name] = line.get_color()
-            lines.append(line)
+        curves = []
+        for name, history in self.histories.items():
+            for label, xs, ys, style in _curves(name, history, x, y):
+                options = {"linestyle": style, "label": label}
+                if y == "relative_gap" and "marker" not in kwargs:
+                    # Dots while they are few: they show how rarely a certificate was computed.
+                    options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
+                curves.append((name, xs, ys, options))
+        self.ax_, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, _X_LABELS[x], _Y_LABELS[y]
+        )
         if y == "relative_gap":
-            ax.set_yscale("log")
-        ax.set(xlabel=_X_LABELS[x], ylabel=_Y_LABELS[y])
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        if lines:
-            ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
+            self.ax_.set_yscale("log")
         return self
 
 

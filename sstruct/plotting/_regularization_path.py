@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import draw_curves
 
 _Y_LABELS = {
     "objective": "Objective",
@@ -155,7 +155,6 @@ class RegularizationPathDisplay:
         >>> len(RegularizationPathDisplay(curves, eps=0.1).plot(y="gap").lines_)
         2
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         if y not in _Y_LABELS:
             raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {y!r}")
         if y not in self.curves:
@@ -163,26 +162,22 @@ class RegularizationPathDisplay:
                 f"this display has no {y}"
                 + (": give from_path samples, train=(X, y) or validation" if y == "score" else "")
             )
-        if ax is None:
-            _, ax = plt.subplots()
         suffix = "" if self.guarantee == "certified" else f" ({self.guarantee})"
-        lines = []
-        for name, (lams, values) in self.curves[y].items():
-            style = "--" if name == "dual" else "-"
-            options = {"linestyle": style, "label": name + suffix, **kwargs}
-            lines += ax.plot(np.asarray(lams), np.asarray(values), **options)
+        curves = [
+            (name, np.asarray(lams), np.asarray(values),
+             {"linestyle": "--" if name == "dual" else "-", "label": name + suffix})
+            for name, (lams, values) in self.curves[y].items()
+        ]  # fmt: skip
+        ax, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, "lambda", _Y_LABELS[y]
+        )
         if y == "gap" and self.eps is not None:
-            lines.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+            self.lines_.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+            ax.legend()
         ax.set_xscale("log")
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
-        ax.set(xlabel="lambda", ylabel=_Y_LABELS[y])
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        ax.legend()
         self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
         return self
 
 
