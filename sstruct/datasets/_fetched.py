@@ -32,7 +32,9 @@ DataHome = str | os.PathLike[str] | None
 
 def description(name: str) -> str:
     """Text about a data set, for `DESCR`."""
-    return (resources.files("sstruct.datasets") / "descr" / f"{name}.rst").read_text("utf-8")
+    text = (resources.files("sstruct.datasets") / "descriptions.rst").read_text("utf-8")
+    # Sections begin with a label.
+    return text.split(f".. _{name}:\n\n")[1].split("\n.. _")[0]
 
 
 def answer(name: str, return_X_y: bool, data: Any, target: Any, **more: Any) -> Data:
