@@ -128,8 +128,8 @@ class ConvergenceDisplay:
         Parameters
         ----------
         estimators : dict of str to estimator
-            Fitted estimators by the name that the legend shows; it adds ``(approximate)`` where
-            the certificate rests on an approximate decoder.
+            Fitted estimators by name. The legend shows the names, with ``(approximate)`` if the
+            certificate rests on an approximate decoder.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -172,8 +172,8 @@ class ConvergenceDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
-            Horizontal axis. Seconds are the solver's own: the time spent on certificates,
-            which serve the picture more than the fit, is taken off.
+            Horizontal axis. Seconds are the solver's own: time spent on certificates is not
+            counted.
         y : {"relative_gap", "primal_dual"}, default="relative_gap"
             Vertical axis: (primal - dual) / primal on a logarithmic scale, where passes
             without a certificate and gaps of exactly zero are left out; or the primal

@@ -1,4 +1,4 @@
-"""What a regularization path looks like along lambda."""
+"""Curves of a regularization path against lambda."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class RegularizationPathDisplay:
         For each of ``"objective"``, ``"gap"``, ``"score"`` and ``"working_set_size"`` that is known
         a dict of curves by name, each a pair of arrays (lams, values).
     eps : float, default=None
-        Bound that the gap keeps; drawn with it.
+        Largest gap that the path allows; drawn as a line.
     guarantee : str, default="certified"
-        ``guarantee_`` of the path; others are said in the legend.
+        ``guarantee_`` of the path; any other value than the default is shown in the legend.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class RegularizationPathDisplay:
         path : RegularizationPath
             The path to draw.
         train, validation : tuple of (X, y), default=None
-            Samples to score every piece on.
+            Samples on which the model of every breakpoint is scored.
         scoring : str, callable or None, default=None
             As in scikit-learn's searches; None: the estimator's ``score``.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
@@ -138,8 +138,8 @@ class RegularizationPathDisplay:
             Axes to draw in; a new figure by default.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
             Vertical axis: primal and dual objectives (above the first breakpoint an upper bound on
-            the primal); the gap between them, with the bound that it keeps; scores of the samples
-            given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
+            the primal); the gap between them, with the largest that is allowed; scores of the
+            samples given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
         **kwargs : dict
             Passed to matplotlib's `plot`, for all curves.
 

@@ -23,7 +23,7 @@ class SegmentationDisplay:
     classes : array of shape (n_labels,)
         Labels.
     image : array of shape (height, width) or (height, width, 3 or 4), default=None
-        The image itself, the first panel; not drawn where None.
+        The image itself, drawn in the first panel. None: no such panel.
 
     Attributes
     ----------
@@ -72,14 +72,14 @@ class SegmentationDisplay:
         y_true : array of shape (height, width) or None
             True labels; None: no such panel.
         y_pred : array of shape (height, width), or dict of str to such arrays
-            Predicted labels, or those of several models by name. The share of labelled pixels
-            that are right stands in the title where there is a truth.
+            Predicted labels, or those of several models by name. If `y_true` is given, titles show
+            the share of labeled pixels that are right.
         image : array, default=None
             The image: (height, width), or (height, width, 3 or 4), as matplotlib's `imshow` takes
             it.
         classes : array-like, default=None
-            All labels, in the order of their colours; by default those that occur, sorted. Others
-            (an ignored label, say) are drawn blank and are not counted.
+            All labels, in the order of their colors; by default those that occur, sorted. Other
+            labels, such as an ignored one, are drawn blank and not counted.
         approximate : bool, default=False
             Whether the predictions come from a decoder that is not exact; titles say so.
         axes : array of matplotlib Axes, default=None

@@ -1,4 +1,4 @@
-"""What a chain has learnt about neighbours."""
+"""Transition weights of a chain, as a picture."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class TransitionDisplay:
     classes : array of shape (n_labels,)
         Labels.
     start_coef, end_coef : array of shape (n_labels,), default=None
-        Weight of each label at the start and at the end of a chain; not drawn where None or
-        zero everywhere.
+        Weight of each label at the start and at the end of a chain. Not drawn if None or all zero.
 
     Attributes
     ----------

@@ -13,7 +13,7 @@ from scipy import sparse
 def hierarchical_labels(
     Y: ArrayLike | sparse.spmatrix, names: Sequence[str], *, separator: str = "."
 ) -> tuple[Any, list[str], np.ndarray]:
-    """Extend label sets by the ancestors that the labels' names tell.
+    """Extend label sets by the ancestors of their labels, which the names contain.
 
     A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels
     themselves are added as labels, and every label set gets all ancestors of its labels.
@@ -25,7 +25,7 @@ def hierarchical_labels(
     names : sequence of n_labels str
         Name of each label, all different.
     separator : str, default="."
-        What stands between a node's name and the rest of its children's names.
+        String between the name of a node and the rest of its children's names.
 
     Returns
     -------

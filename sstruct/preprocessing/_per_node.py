@@ -53,16 +53,16 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
     Notes
     -----
-    What comes out is of the kind that came in: a list, an object array, ``Sequences``, or an array
-    (n, L, n_features_out); of the last, ``Sequences`` if the transformer makes sparse rows. The
-    items are arrays or sparse rows; where the transformer makes data frames, by its own
-    ``set_output`` or by scikit-learn's configuration, their values. ``PerNode`` itself has no
-    ``set_output``, since ragged data are no data frame.
+    The output is of the same kind as the input: a list, an object array, ``Sequences``, or an array
+    of shape (n, L, n_features_out); for the last, ``Sequences`` if the transformer returns sparse
+    rows. Items are arrays or sparse rows. If the transformer returns data frames, by its own
+    ``set_output`` or by scikit-learn's configuration, items are their values. ``PerNode`` itself
+    has no ``set_output``, since ragged data does not fit into a data frame.
 
-    Values are left to the transformer: they may be strings or missing if it accepts that. If the
-    items are pandas data frames with named columns, it is given a data frame.
+    Values may be strings or missing if the transformer accepts that. If the items are pandas data
+    frames with named columns, the transformer gets a data frame.
 
-    2-D input is handed to the transformer as it is, for chains of one node.
+    2-D input, for chains of one node, is passed on unchanged.
 
     Examples
     --------
@@ -92,12 +92,12 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         ----------
         X : list of arrays of shape (L_i, n_features)
             Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
-            array of shape (n, L, n_features). 2-D X is handed on as it is.
+            array of shape (n, L, n_features). 2-D X is passed on unchanged.
         y : list of label sequences, optional
-            Handed on flat, with one label a node, to transformers that learn from labels.
+            Passed on as one flat array, for transformers that learn from labels.
         **params : dict
-            Handed on. Of arrays with an entry for each of the n sequences, such as
-            `sample_weight`, every node gets its sequence's. With metadata routing enabled, what
+            Passed on. Arrays with an entry for each of the n sequences, such as `sample_weight`,
+            are repeated for the nodes of each sequence. With metadata routing enabled, only what
             the transformer has requested.
 
         Returns
