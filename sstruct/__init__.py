@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 
-def show_versions():
+def show_versions() -> None:
     """Print the versions of Python, of this package and of what it depends on.
 
     Examples

@@ -1,25 +1,51 @@
-"""Costs: how wrong each label is where another is true; weights of classes."""
+"""Turn the parameters `loss` and `class_weight` into cost tables and weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 NAMES = ("hamming", "hamming-count", "balanced")
 
 
-def check_loss(loss):
+def check_loss(loss: Any) -> None:
     """Raise ValueError where a `loss` parameter is a name, but none that is known."""
     if isinstance(loss, str) and loss not in NAMES:
         raise _unknown(loss)
 
 
-def _unknown(loss):
+def _unknown(loss: Any) -> ValueError:
     return ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
 
 
-def node_costs(loss, codes, weights, n_labels):
+def _name_or_array(
+    loss: str | ArrayLike, shapes: list[tuple[int, ...]], expected: str
+) -> str | NDArray[np.float64]:
+    """Check a `loss` parameter; return its name, or its costs as an array of one of the shapes."""
+    check_loss(loss)
+    if isinstance(loss, str):
+        return loss
+    try:
+        costs = np.asarray(loss, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise _unknown(loss) from None
+    if costs.shape not in shapes:
+        raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
+    if not np.isfinite(costs).all() or (costs < 0).any():
+        raise ValueError("loss must not contain negative or non-finite entries")
+    return costs
+
+
+def node_costs(
+    loss: str | ArrayLike, codes: np.ndarray, weights: np.ndarray, n_labels: int
+) -> tuple[NDArray[np.float64], bool]:
     """Turn a `loss` parameter into a table of node costs.
 
-    The loss of a labelling is the sum of its nodes' costs, times 1 / (number of labelled
-    nodes) where `divided`.
+    The loss of a labeling is the sum of its nodes' costs, divided by the number of nodes that have
+    a label if `divided`.
 
     Parameters
     ----------
@@ -38,6 +64,7 @@ def node_costs(loss, codes, weights, n_labels):
     cost : ndarray of shape (K, K)
         Rows the truth, zero diagonal.
     divided : bool
+        Whether the loss of a labeling is a mean over its nodes.
 
     Raises
     ------
@@ -46,8 +73,12 @@ def node_costs(loss, codes, weights, n_labels):
         entries, or with a diagonal that is not zero.
     """
     wrong = 1.0 - np.eye(n_labels)
+    loss = _name_or_array(
+        loss,
+        [(n_labels,), (n_labels, n_labels)],
+        f"{(n_labels,)} or {(n_labels, n_labels)} for {n_labels} classes",
+    )
     if isinstance(loss, str):
-        check_loss(loss)
         if loss == "balanced":
             # N / (K N_k), every N sample-weighted; a label that never is the truth costs nothing.
             count = np.bincount(codes, weights=weights, minlength=n_labels)
@@ -56,25 +87,14 @@ def node_costs(loss, codes, weights, n_labels):
             )
             return weight[:, np.newaxis] * wrong, True
         return wrong, loss == "hamming"
-    try:
-        table = np.asarray(loss, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _unknown(loss) from None
-    if table.shape not in ((n_labels,), (n_labels, n_labels)):
-        raise ValueError(
-            f"loss has shape {table.shape}, expected {(n_labels,)} or {(n_labels, n_labels)} "
-            f"for {n_labels} classes"
-        )
-    if not np.isfinite(table).all() or (table < 0).any():
-        raise ValueError("loss must not contain negative or non-finite entries")
-    if table.ndim == 1:
-        return table[:, np.newaxis] * wrong, True
-    if np.diag(table).any():
+    if loss.ndim == 1:
+        return loss[:, np.newaxis] * wrong, True
+    if np.diag(loss).any():
         raise ValueError("loss must have a zero diagonal: the truth costs nothing")
-    return table, True
+    return loss, True
 
 
-def label_costs(loss, on, total):
+def label_costs(loss: str | ArrayLike, on: np.ndarray, total: float) -> NDArray[np.float64]:
     """Turn a `loss` parameter into the costs of errors in sets of labels.
 
     The loss of a set is the sum of its labels' costs, those of wrong labels.
@@ -102,27 +122,21 @@ def label_costs(loss, on, total):
         entries.
     """
     K = len(on)
+    expected = f"{(K,)}: for sets of labels, the cost of an error at each label"
+    loss = _name_or_array(loss, [(K,)], expected)
     if isinstance(loss, str):
-        check_loss(loss)
         if loss != "balanced":
             return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)
         count = np.array([total - on, on])
         return np.divide(total, 2 * K * count, out=np.zeros((2, K)), where=count > 0)
-    try:
-        costs = np.asarray(loss, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise _unknown(loss) from None
-    if costs.shape != (K,):
-        raise ValueError(
-            f"loss has shape {costs.shape}, expected {(K,)}: for sets of labels, the cost of an "
-            "error at each label"
-        )
-    if not np.isfinite(costs).all() or (costs < 0).any():
-        raise ValueError("loss must not contain negative or non-finite entries")
-    return np.tile(costs / K, (2, 1))
+    return np.tile(loss / K, (2, 1))
 
 
-def label_set_weights(class_weight, Y, weights):
+def label_set_weights(
+    class_weight: Sequence[dict[int, float]] | Literal["balanced"] | None,
+    Y: Any,
+    weights: np.ndarray,
+) -> NDArray[np.float64]:
     """Turn a `class_weight` parameter into a weight of each sample, the product over its labels.
 
     As scikit-learn's ``compute_sample_weight`` for several outputs; sample weights count as copies.
@@ -130,6 +144,7 @@ def label_set_weights(class_weight, Y, weights):
     Parameters
     ----------
     class_weight : list of K dicts with keys 0 and 1, "balanced" or None
+        Weights of each label's absence and presence.
     Y : CSC matrix of shape (n, K)
         Ones where a sample has a label.
     weights : ndarray of shape (n,)
@@ -154,7 +169,12 @@ def label_set_weights(class_weight, Y, weights):
     return product
 
 
-def class_weights(class_weight, classes, codes, weights):
+def class_weights(
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray,
+) -> NDArray[np.float64]:
     """Turn a `class_weight` parameter into the weight of each class, as scikit-learn does.
 
     Sample weights count as copies, and any hashable label may be a key.

@@ -1,8 +1,11 @@
 """Features in files, mapped into memory and not read before they are wanted."""
 
+from __future__ import annotations
+
 import os
 import struct
 import zipfile
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +16,7 @@ __all__ = ["open_mapped"]
 LOCAL_HEADER = struct.Struct("<4s22xHH")
 
 
-def open_mapped(path):
+def open_mapped(path: str | os.PathLike[str]) -> Any:
     """Map an array, or a sparse matrix, from its file.
 
     Parameters

@@ -1,9 +1,15 @@
 """Which labels may follow each other."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
 
+__all__ = ["bio_transitions"]
 
-def bio_transitions(before, after):
+
+def bio_transitions(before: Any, after: Any) -> bool:
     """Allow what the BIO (IOB2) encoding of chunks allows.
 
     Parameters

@@ -1,13 +1,16 @@
 """Ragged data as one flat array and the offsets that cut it."""
 
+from __future__ import annotations
+
 # Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
 # parallel cross-validation, while joblib maps a few large arrays into shared memory once.
-
 import operator
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from sstruct._labels import join_labels
@@ -68,13 +71,13 @@ class Sequences:
     # Named slots and a weak reference: some parallel backends share only objects that have one.
     __slots__ = ("__weakref__", "flat", "offsets")
 
-    def __init__(self, flat, offsets):
+    def __init__(self, flat: ArrayLike | sparse.spmatrix, offsets: ArrayLike) -> None:
         flat = _as_flat(flat)
         self.offsets = _as_offsets(offsets, flat.shape[0])
         self.flat = flat
 
     @classmethod
-    def from_lengths(cls, flat, lengths):
+    def from_lengths(cls, flat: ArrayLike | sparse.spmatrix, lengths: ArrayLike) -> Sequences:
         """Cut a flat array into items of given lengths.
 
         Parameters
@@ -109,7 +112,7 @@ class Sequences:
         return cls(flat, _offsets_of(lengths))
 
     @classmethod
-    def from_list(cls, items):
+    def from_list(cls, items: Collection[Any]) -> Sequences:
         """Join a list of items.
 
         Parameters
@@ -150,19 +153,19 @@ class Sequences:
         return cls(flat, _offsets_of(lengths))
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int]:
         """Shape of the 1-D container: (n,)."""
         return (len(self),)
 
     @property
-    def lengths(self):
+    def lengths(self) -> NDArray[np.int64]:
         """Number of rows of each item, an int64 array of shape (n,)."""
         return np.diff(self.offsets)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, key):
+    def __getitem__(self, key: Any) -> Any:
         # scikit-learn selects from whatever has a shape by ``array[key, ...]``.
         if isinstance(key, tuple):
             if len(key) == 0 or len(key) > 2 or (len(key) == 2 and key[1] is not Ellipsis):
@@ -183,11 +186,11 @@ class Sequences:
             return _row_range(self.flat, int(self.offsets[i]), int(self.offsets[i + 1]))
         return self._selection(self._positions(key))
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[Any]:
         for start, stop in pairwise(self.offsets.tolist()):
             yield _row_range(self.flat, start, stop)
 
-    def __array__(self, dtype=None, copy=None):
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
             raise TypeError(f"ragged sequences have dtype object only, found {np.dtype(dtype)}")
         if copy is False:
@@ -197,7 +200,7 @@ class Sequences:
             out[i] = item
         return out
 
-    def __sizeof__(self):
+    def __sizeof__(self) -> int:
         # The arrays count: schedulers decide by this number what to move, and how.
         flat = self.flat
         parts = (flat.data, flat.indices, flat.indptr) if sparse.issparse(flat) else (flat,)
@@ -205,7 +208,7 @@ class Sequences:
             object.__sizeof__(self) + self.offsets.nbytes + sum(int(part.nbytes) for part in parts)
         )
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         flat = self.flat
         stored = f" CSR, {flat.nnz} stored" if sparse.issparse(flat) else ""
         return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored})"

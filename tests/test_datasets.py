@@ -1,5 +1,6 @@
 """Data sets: layouts, splits, and the whole way of a download against a local server."""
 
+import dataclasses
 import gzip
 import hashlib
 import os
@@ -14,8 +15,7 @@ from sklearn.svm import LinearSVC
 from sstruct import datasets
 from sstruct.datasets import (
     _cache,
-    _conll2000,
-    _ocr_letters,
+    _fetched,
     fetch_conll2000,
     fetch_ocr_letters,
     load_digit_dates,
@@ -216,13 +216,19 @@ def words():
     }
 
 
+def change_source(monkeypatch, name, **changes):
+    """Change a row of the table: other addresses, other hashes."""
+    changed = dataclasses.replace(_fetched.SOURCES[name], **changes)
+    monkeypatch.setitem(_fetched.SOURCES, name, changed)
+
+
 def serve_words(monkeypatch, server, arrays, known=None):
     folder, url, _ = server
     (folder / "letter.data.gz").write_bytes(gzip.compress(letter_data(arrays).encode()))
-    monkeypatch.setattr(_ocr_letters, "_URL", f"{url}/letter.data.gz")
+    change_source(monkeypatch, "ocr_letters", url=f"{url}/letter.data.gz")
     if known is not None:
-        hashes = {k: hashlib.sha256(v.tobytes()).hexdigest() for k, v in known.items()}
-        monkeypatch.setattr(_ocr_letters, "_SHA256", hashes)
+        hashes = tuple(hashlib.sha256(v.tobytes()).hexdigest() for v in known.values())
+        change_source(monkeypatch, "ocr_letters", sha256={"all": hashes})
 
 
 def test_ocr_letters_download(monkeypatch, server, words, tmp_path):
@@ -250,7 +256,7 @@ def test_ocr_letters_of_scattered_lines(words):
     lines = letter_data(words).splitlines()
     # Words stay in the order of their first letters, wherever the others are.
     scattered = [lines[i] for i in (3, 0, 2, 4, 1, 6, 8, 7, 5)]
-    arrays = _ocr_letters._parse_letters("\n".join(scattered))
+    arrays = _fetched._parse_letters("\n".join(scattered), "a page")
     for name, array in words.items():
         assert np.array_equal(arrays[name], array)
 
@@ -281,12 +287,12 @@ def test_damaged_download_leaves_nothing(monkeypatch, server, words, tmp_path):
 
 def test_short_line_is_named(words):
     text = letter_data(words) + "10\ta\t-1\t4\t1\t0\t0\n"
-    with pytest.raises(OSError, match=r"Letter 9 of .* has 7 fields, expected 134"):
-        _ocr_letters._parse_letters(text)
+    with pytest.raises(OSError, match=r"Letter 9 of a page has 7 fields, expected 134"):
+        _fetched._parse_letters(text, "a page")
 
 
 def test_missing_page(monkeypatch, server, tmp_path):
-    monkeypatch.setattr(_ocr_letters, "_URL", f"{server[1]}/gone.gz")
+    change_source(monkeypatch, "ocr_letters", url=f"{server[1]}/gone.gz")
     with pytest.raises(OSError, match=r"Could not download .*gone\.gz"):
         fetch_ocr_letters(data_home=tmp_path)
     assert not (tmp_path / "ocr_letters.npz").exists()
@@ -322,9 +328,9 @@ SENTENCES = "He PRP B-NP\nruns VBZ B-VP\n\nNo UH B-INTJ\n. . O\n\n"
 def test_conll2000_download(monkeypatch, server, tmp_path, served):
     folder, url, requests = server
     (folder / "test.txt.gz").write_bytes(gzip.compress(served.encode()))
-    monkeypatch.setattr(_conll2000, "_URL", url + "/{subset}.txt.gz")
+    change_source(monkeypatch, "conll2000", url=url + "/{part}.txt.gz")
     known = hashlib.sha256(SENTENCES.encode()).hexdigest()
-    monkeypatch.setattr(_conll2000, "_SHA256", {"test": known})
+    change_source(monkeypatch, "conll2000", sha256={"test": (known,)})
     bunch = fetch_conll2000(subset="test", data_home=tmp_path)
     assert bunch.data == [[("He", "PRP"), ("runs", "VBZ")], [("No", "UH"), (".", ".")]]
     assert bunch.target == [["B-NP", "B-VP"], ["B-INTJ", "O"]]
@@ -343,7 +349,7 @@ def test_real_conll2000(monkeypatch, server, tmp_path, subset, n_sentences, n_to
     folder, url, _ = server
     served = real_file(f"conll2000_{subset}.txt.gz").read_bytes()
     (folder / f"{subset}.txt.gz").write_bytes(served)
-    monkeypatch.setattr(_conll2000, "_URL", url + "/{subset}.txt.gz")
+    change_source(monkeypatch, "conll2000", url=url + "/{part}.txt.gz")
     # With the recorded hashes.
     bunch = fetch_conll2000(subset=subset, data_home=tmp_path)
     assert len(bunch.data) == len(bunch.target) == n_sentences

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.model_selection import cross_val_score
 
 from sstruct import metrics
-from sstruct._chunks import chunks_of
+from sstruct.metrics._chunks import chunks_of
 from sstruct.sequences import Sequences
 
 Y_TRUE = [["B", "I", "O"], ["O"], ["B", "B", "O", "O", "I"]]

@@ -3,7 +3,10 @@
 import bz2
 import gzip
 import hashlib
+import inspect
 import os
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +16,7 @@ from scipy.special import expit
 from sklearn.utils.multiclass import type_of_target
 
 from sstruct import datasets
-from sstruct.datasets import _yeast, fetch_scene, fetch_yeast, make_multilabel_pairwise
+from sstruct.datasets import _fetched, fetch_scene, fetch_yeast, make_multilabel_pairwise
 from sstruct.preprocessing import hierarchical_labels
 
 # Names, file, rows of the parts (or of all), features, labels, labels of all rows.
@@ -88,6 +91,18 @@ def test_missing_files_and_unknown_subsets(tmp_path, rng, name):
         fetch(data_home=tmp_path, subset="dev")
 
 
+def test_documentation_is_made_from_the_table():
+    for name, (file_name, rows, n_features, n_labels, _) in SETS.items():
+        fetch = getattr(datasets, f"fetch_{name}")
+        assert fetch.__name__ == f"fetch_{name}"
+        assert f"(({rows[0]}, {n_features}), ({rows[0]}, {n_labels}))" in fetch.__doc__
+        assert file_name in fetch.__doc__
+        # No place of the template is left open.
+        assert not re.search(r"\{(?!\"(train|all|sparse)\")", fetch.__doc__)
+        default = inspect.signature(fetch).parameters["subset"].default
+        assert default == ("train" if len(rows) == 2 else "all")
+
+
 def real_folder(file_name):
     folder = Path(os.environ.get("SSTRUCT_DATA") or "no-such-folder")
     if not (folder / file_name).exists():
@@ -155,12 +170,13 @@ YEAST = "0,13 1:0.5 103:-0.25\n2 2:1\n 3:2e-1\n"
 def serve_yeast(monkeypatch, server, text, known=None):
     folder, url, requests = server
     (folder / "train.bz2").write_bytes(bz2.compress(text.encode()))
-    monkeypatch.setattr(_yeast, "_URL", url + "/{part}.bz2")
+    source = replace(_fetched.SOURCES["yeast"], url=url + "/{part}.bz2")
     if known is not None:
-        hashes = [
-            hashlib.sha256(array.tobytes()).hexdigest() for array in _yeast._parse(known.encode())
-        ]
-        monkeypatch.setattr(_yeast, "_SHA256", {"train": hashes})
+        features, label_sets = _fetched._parse_yeast(known.encode())
+        arrays = features, label_sets.astype(np.uint8)
+        hashes = tuple(hashlib.sha256(array.tobytes()).hexdigest() for array in arrays)
+        source = replace(source, sha256={"train": hashes})
+    monkeypatch.setitem(_fetched.SOURCES, "yeast", source)
     return requests
 
 

@@ -1,8 +1,11 @@
 """The door of expansion and fusion moves."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
@@ -12,15 +15,15 @@ from sstruct._oracles._graph_decoder import GraphDecoder
 
 
 def alpha_expansion(
-    node_costs,
-    edges,
-    edge_costs,
-    label_distance=None,
+    node_costs: ArrayLike,
+    edges: ArrayLike,
+    edge_costs: ArrayLike,
+    label_distance: ArrayLike | None = None,
     *,
-    labels=None,
-    random_state=None,
-    n_starts=2,
-):
+    labels: ArrayLike | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    n_starts: int = 2,
+) -> tuple[NDArray[np.int32], float]:
     """Lower an energy of many labels by expansion moves.
 
     Minimises, approximately,

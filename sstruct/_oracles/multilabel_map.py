@@ -1,13 +1,20 @@
 """The door of decoders of label sets."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sstruct._oracles._edges import checked_simple_edges
 from sstruct._oracles._label_completion import LabelCompletion
 from sstruct._oracles._relaxed_labels import RelaxedLabels
 
 
-def multilabel_map(node_scores, edges, edge_scores, *, return_bound=False):
+def multilabel_map(
+    node_scores: ArrayLike, edges: ArrayLike, edge_scores: ArrayLike, *, return_bound: bool = False
+) -> tuple[Any, ...]:
     """Find a set of labels of high score, exactly where that is possible by one cut.
 
     Maximises ``sum_k node_scores[k] y_k + sum_e edge_scores[e, y_u, y_v]`` over labels that are off

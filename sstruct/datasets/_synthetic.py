@@ -1,21 +1,68 @@
-"""Synthetic data with known structure."""
+"""Data sets that are made up, and one set together from scikit-learn's digits."""
 
+from __future__ import annotations
+
+import datetime
 from numbers import Integral
+from typing import Any, Literal
 
 import numpy as np
-from sklearn.utils import check_random_state
+from scipy.special import expit
+from sklearn.datasets import load_digits
+from sklearn.utils import Bunch, check_random_state
+
+from sstruct.datasets._fetched import Data, answer
+
+Arrays = list[np.ndarray]
+RandomState = int | np.random.RandomState | None
+
+
+def _check_counts(**counts: Any) -> None:
+    for name, count in counts.items():
+        if not isinstance(count, Integral) or count < 1:
+            raise ValueError(f"{name} must be a positive integer, got {count!r}")
+
+
+def _check_lengths(min_length: int, max_length: int) -> None:
+    _check_counts(min_length=min_length, max_length=max_length)
+    if max_length < min_length:
+        raise ValueError(f"max_length={max_length} is below min_length={min_length}")
+
+
+def _check_noise(noise: float) -> None:
+    if not noise >= 0:
+        raise ValueError(f"noise must be >= 0, got {noise!r}")
+
+
+def _noisy_sequences(
+    labels: np.ndarray, lengths: np.ndarray, centers: np.ndarray, noise: float, rng: Any, clip: bool
+) -> tuple[Arrays, Arrays]:
+    """Features around the labels' centers, and both cut to the lengths.
+
+    Positions beyond a sequence's end were drawn for nothing; the loop over time stays simple.
+    """
+    flat_y = labels[np.arange(labels.shape[1]) < lengths[:, None]]
+    flat_X = rng.standard_normal((flat_y.size, centers.shape[1]))
+    flat_X *= noise
+    flat_X += centers[flat_y]
+    if clip:
+        np.clip(flat_X, -1, 1, out=flat_X)
+    ends = np.cumsum(lengths)
+    # Slices, not np.split, which is ten times slower on many sequences.
+    spans = list(zip((ends - lengths).tolist(), ends.tolist()))
+    return [flat_X[a:b] for a, b in spans], [flat_y[a:b] for a, b in spans]
 
 
 def make_sequences(
-    n_samples=100,
+    n_samples: int = 100,
     *,
-    n_labels=4,
-    n_features=10,
-    min_length=5,
-    max_length=15,
-    noise=1.0,
-    random_state=None,
-):
+    n_labels: int = 4,
+    n_features: int = 10,
+    min_length: int = 5,
+    max_length: int = 15,
+    noise: float = 1.0,
+    random_state: RandomState = None,
+) -> tuple[Arrays, Arrays]:
     """Make sequences of Markov labels seen through Gaussian features.
 
     Labels follow a first-order Markov chain with a random transition matrix; the features of a
@@ -57,20 +104,9 @@ def make_sequences(
     >>> X[0].shape, y[0].shape
     ((2, 10), (2,))
     """
-    counts = {
-        "n_samples": n_samples,
-        "n_labels": n_labels,
-        "n_features": n_features,
-        "min_length": min_length,
-        "max_length": max_length,
-    }
-    for name, count in counts.items():
-        if not isinstance(count, Integral) or count < 1:
-            raise ValueError(f"{name} must be a positive integer, got {count!r}")
-    if max_length < min_length:
-        raise ValueError(f"max_length={max_length} is below min_length={min_length}")
-    if not noise >= 0:
-        raise ValueError(f"noise must be >= 0, got {noise!r}")
+    _check_counts(n_samples=n_samples, n_labels=n_labels, n_features=n_features)
+    _check_lengths(min_length, max_length)
+    _check_noise(noise)
 
     rng = check_random_state(random_state)
     # A concentration below one makes rows uneven: transitions that carry information.
@@ -78,18 +114,12 @@ def make_sequences(
     centers = rng.standard_normal((n_labels, n_features))
     lengths = rng.randint(min_length, max_length + 1, size=n_samples)
     labels = _markov_labels(transitions, n_samples, max_length, rng)
-    # Positions beyond a sequence's end were drawn for nothing; the loop over time stays simple.
-    flat_y = labels[np.arange(max_length) < lengths[:, None]]
-    flat_X = rng.standard_normal((flat_y.size, n_features))
-    flat_X *= noise
-    flat_X += centers[flat_y]
-    ends = np.cumsum(lengths)
-    # Slices, not np.split, which is ten times slower on many sequences.
-    spans = list(zip((ends - lengths).tolist(), ends.tolist()))
-    return [flat_X[a:b] for a, b in spans], [flat_y[a:b] for a, b in spans]
+    return _noisy_sequences(labels, lengths, centers, noise, rng, clip=False)
 
 
-def _markov_labels(transitions, n_samples, length, rng):
+def _markov_labels(
+    transitions: np.ndarray, n_samples: int, length: int, rng: np.random.RandomState
+) -> np.ndarray:
     """Sample all chains at once, position by position: (n_samples, length)."""
     n_labels = len(transitions)
     # Row k of the table lies in [k, k + 1], so one sorted search serves every row.
@@ -104,3 +134,592 @@ def _markov_labels(transitions, n_samples, length, rng):
         # Rounding of previous + u may reach the next row.
         labels[:, t] = np.minimum(drawn - previous * n_labels, n_labels - 1)
     return labels
+
+
+def make_large_domain_sequences(
+    n_samples: int = 100,
+    n_labels: int = 1000,
+    *,
+    n_features: int = 86,
+    n_successors: int = 20,
+    structure: float = 0.7,
+    exponent: float = 1.0,
+    noise: float = 1.5,
+    min_length: int = 5,
+    max_length: int = 24,
+    random_state: RandomState = None,
+) -> tuple[Arrays, Arrays]:
+    """Make sequences of very many labels, as handwritten Chinese characters are.
+
+    The k-th label is as frequent as 1 / (k + 1) ** `exponent` says (Zipf's law). Every label has a
+    few likely successors, drawn once from that law: a label is one of its predecessor's with
+    probability `structure`, or else drawn from the law. Features are dense: the centre of a label,
+    uniform in [-1, 1], plus Gaussian noise, all clipped to [-1, 1]. So most transitions never
+    occur, and neighbours tell what features leave open.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of sequences.
+    n_labels : int, default=1000
+        Number of labels K.
+    n_features : int, default=86
+        Number of features F; 86 as in the handwriting data of [1]_.
+    n_successors : int, default=20
+        Likely successors of a label; equal draws count as often as they come.
+    structure : float, default=0.7
+        Share of steps to a likely successor, 0 to 1.
+    exponent : float, default=1.0
+        Exponent of Zipf's law, at least 0 (uniform).
+    noise : float, default=1.5
+        Standard deviation of the noise in each feature.
+    min_length, max_length : int, default=5 and 24
+        Lengths are uniform between the two, both included.
+    random_state : int, RandomState instance or None, default=None
+        Determines the model and the sample. Pass an int for reproducible output.
+
+    Returns
+    -------
+    X : list of n_samples arrays of shape (length_i, n_features)
+        Features. The arrays are views of one array.
+    y : list of n_samples int arrays of shape (length_i,)
+        Labels, 0 to K - 1, the lower the more frequent. Rare ones may be missing.
+
+    See Also
+    --------
+    make_sequences : Few labels, every transition possible.
+
+    References
+    ----------
+    .. [1] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual
+       Decomposed Learning with Factorwise Oracles for Structural SVMs of Large Output Domain.
+       NIPS 2016, section 4.
+
+    Examples
+    --------
+    >>> from sstruct.datasets import make_large_domain_sequences
+    >>> X, y = make_large_domain_sequences(300, 500, random_state=0)
+    >>> X[0].shape[1], sum(len(labels) for labels in y)
+    (86, 4268)
+    """
+    _check_counts(
+        n_samples=n_samples,
+        n_labels=n_labels,
+        n_features=n_features,
+        n_successors=n_successors,
+    )
+    _check_lengths(min_length, max_length)
+    for name, size, most in (
+        ("structure", structure, 1),
+        ("exponent", exponent, np.inf),
+        ("noise", noise, np.inf),
+    ):
+        if not 0 <= size <= most or size == np.inf:
+            raise ValueError(f"{name} must be a number of 0 to {most}, got {size!r}")
+
+    rng = check_random_state(random_state)
+    law = np.cumsum((1.0 + np.arange(n_labels)) ** -exponent)
+    successors = _drawn(law, rng.uniform(size=(n_labels, n_successors)))
+    centers = rng.uniform(-1, 1, size=(n_labels, n_features))
+    lengths = rng.randint(min_length, max_length + 1, size=n_samples)
+    labels = np.empty((n_samples, max_length), dtype=np.intp)
+    labels[:, 0] = _drawn(law, rng.uniform(size=n_samples))
+    for t in range(1, max_length):
+        likely = successors[labels[:, t - 1], rng.randint(n_successors, size=n_samples)]
+        other = _drawn(law, rng.uniform(size=n_samples))
+        labels[:, t] = np.where(rng.uniform(size=n_samples) < structure, likely, other)
+    return _noisy_sequences(labels, lengths, centers, noise, rng, clip=True)
+
+
+def _drawn(law, uniform):
+    """Labels of a cumulative law, not normalised, at numbers of [0, 1)."""
+    labels = np.searchsorted(law, uniform * law[-1], side="right")
+    # Rounding of the product may reach the end.
+    return np.minimum(labels, len(law) - 1)
+
+
+def make_grids(
+    n_samples: int = 20,
+    *,
+    shape: tuple[int, int] = (24, 32),
+    n_labels: int = 2,
+    n_features: int = 3,
+    n_shapes: int = 4,
+    noise: float = 1.5,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Make pictures of overlapping shapes seen through noisy colours.
+
+    Discs and rectangles of random place, size and label lie over each other on a background of
+    label 0. The features of a pixel are the colour of its label, drawn once from a standard
+    normal, plus noise; so its neighbours tell much about a pixel's label that its own features do
+    not.
+
+    Parameters
+    ----------
+    n_samples : int, default=20
+        Number of pictures.
+    shape : tuple of two int, default=(24, 32)
+        Height and width.
+    n_labels : int, default=2
+        Number of labels K, the background's included.
+    n_features : int, default=3
+        Number of features F.
+    n_shapes : int, default=4
+        Shapes in each picture.
+    noise : float, default=1.5
+        Standard deviation of the noise in each feature.
+    random_state : int, RandomState instance or None, default=None
+        Determines colours and pictures. Pass an int for reproducible output.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, height, width, n_features)
+        Features.
+    y : int ndarray of shape (n_samples, height, width)
+        Labels, 0 to K - 1.
+
+    See Also
+    --------
+    make_sequences : Synthetic chains.
+
+    Examples
+    --------
+    >>> from sstruct.datasets import make_grids
+    >>> X, y = make_grids(3, shape=(10, 12), random_state=0)
+    >>> X.shape, y.shape
+    ((3, 10, 12, 3), (3, 10, 12))
+    """
+    _check_counts(
+        n_samples=n_samples,
+        n_labels=n_labels,
+        n_features=n_features,
+        n_shapes=n_shapes,
+        **{f"shape[{axis}]": side for axis, side in enumerate(shape)},
+    )
+    if len(shape) != 2:
+        raise ValueError(f"shape must be a height and a width, got {shape!r}")
+    _check_noise(noise)
+
+    rng = check_random_state(random_state)
+    colours = rng.standard_normal((n_labels, n_features))
+    rows, columns = np.ogrid[: shape[0], : shape[1]]
+    y = np.zeros((n_samples, *shape), dtype=np.intp)
+    for labels in y:
+        for _ in range(n_shapes):
+            centre = rng.uniform(size=2) * shape
+            radius = rng.uniform(0.1, 0.35, size=2) * min(shape)
+            down, across = (rows - centre[0]) / radius[0], (columns - centre[1]) / radius[1]
+            if rng.randint(2):
+                inside = down**2 + across**2 <= 1
+            else:
+                inside = np.maximum(np.abs(down), np.abs(across)) <= 1
+            labels[inside] = rng.randint(n_labels)
+    return colours[y] + noise * rng.standard_normal((*y.shape, n_features)), y
+
+
+def make_multilabel_pairwise(
+    n_samples: int = 200,
+    *,
+    n_features: int = 10,
+    n_labels: int = 6,
+    n_pairs: int | None = None,
+    strength: float = 2.0,
+    informativeness: float = 1.0,
+    return_interactions: bool = False,
+    random_state: RandomState = None,
+) -> tuple[np.ndarray, ...]:
+    """Make label sets of labels that attract and repel each other.
+
+    A set y is drawn with probability proportional to
+    ``exp(sum_k y_k (a_k + <b_k, x>) + sum_e t_e y_u y_v)``: the model of
+    :class:`sstruct.MultilabelSSVM`, as a distribution. Features x are standard normal, the weights
+    b_k drawn once; the interactions t_e of random pairs are `strength` and minus `strength` in
+    turn, and a_k balances a label's own: where the others are on with probability 0.3, it is too.
+    So a label says something about another that the features do not.
+
+    Parameters
+    ----------
+    n_samples : int, default=200
+        Number of samples.
+    n_features : int, default=10
+        Number of features F.
+    n_labels : int, default=6
+        Number of labels K.
+    n_pairs : int or None, default=None
+        Number of interacting pairs, of which half attract (the first, if the number is odd). None:
+        as many as labels, or all pairs if there are fewer.
+    strength : float, default=2.0
+        Size of an interaction, in units of the log odds of a label.
+    informativeness : float, default=1.0
+        Standard deviation of <b_k, x>: what the features tell of a label.
+    return_interactions : bool, default=False
+        Whether to return the pairs and their interactions too.
+    random_state : int, RandomState instance or None, default=None
+        Determines the model and the sample. Pass an int for reproducible output.
+
+    Returns
+    -------
+    X : ndarray of shape (n_samples, n_features)
+        Features.
+    Y : int ndarray of shape (n_samples, n_labels)
+        1 for the labels of a sample.
+    edges : int ndarray of shape (n_pairs, 2)
+        Pairs of labels that interact, the smaller label first. Only if `return_interactions`.
+    interactions : ndarray of shape (n_pairs,)
+        Interaction t_e of each pair: > 0 attracts, < 0 repels. Only if `return_interactions`.
+
+    See Also
+    --------
+    fetch_yeast : Genes and their functions, with interactions.
+
+    Notes
+    -----
+    Sets are drawn by 100 sweeps of Gibbs sampling from independent labels, all samples at once.
+
+    Examples
+    --------
+    >>> from sstruct.datasets import make_multilabel_pairwise
+    >>> X, Y, edges, interactions = make_multilabel_pairwise(
+    ...     3, n_labels=4, n_pairs=2, return_interactions=True, random_state=0)
+    >>> X.shape, Y.shape
+    ((3, 10), (3, 4))
+    >>> edges.tolist(), interactions.tolist()
+    ([[0, 1], [2, 3]], [2.0, -2.0])
+    """
+    _check_counts(n_samples=n_samples, n_features=n_features, n_labels=n_labels)
+    most = n_labels * (n_labels - 1) // 2
+    if n_pairs is None:
+        n_pairs = min(n_labels, most)
+    if not isinstance(n_pairs, Integral) or not 0 <= n_pairs <= most:
+        raise ValueError(
+            f"n_pairs must be an integer of 0 to {most}, the pairs of {n_labels} labels; "
+            f"got {n_pairs!r}"
+        )
+    for name, size in {"strength": strength, "informativeness": informativeness}.items():
+        if not 0 <= size < np.inf:
+            raise ValueError(f"{name} must be a finite number >= 0, got {size!r}")
+
+    rng = check_random_state(random_state)
+    X = rng.standard_normal((n_samples, n_features))
+    weights = rng.standard_normal((n_labels, n_features)) * informativeness / np.sqrt(n_features)
+    pairs = np.column_stack(np.triu_indices(n_labels, 1))
+    edges = pairs[rng.permutation(most)[:n_pairs]]
+    interactions = np.where(np.arange(n_pairs) % 2 == 0, 1.0, -1.0) * strength
+    table = np.zeros((n_labels, n_labels))
+    table[edges[:, 0], edges[:, 1]] = table[edges[:, 1], edges[:, 0]] = interactions
+    share = 0.3
+    scores = np.log(share / (1 - share)) - share * table.sum(axis=1) + X @ weights.T
+    Y = (rng.uniform(size=scores.shape) < share).astype(np.intp)
+    for _ in range(100):
+        for k in range(n_labels):
+            Y[:, k] = rng.uniform(size=n_samples) < expit(scores[:, k] + Y @ table[:, k])
+    return (X, Y, edges, interactions) if return_interactions else (X, Y)
+
+
+# Joint, its parent, the limb between them: length as a share of the image, mean angle in degrees
+# (0: right, 90: down) and its spread.
+_FIGURE_JOINTS = (
+    ("neck", -1, 0.0, 0, 0),
+    ("head", 0, 0.12, -90, 10),
+    ("hip", 0, 0.25, 90, 8),
+    ("right elbow", 0, 0.15, 135, 25),
+    ("right hand", 3, 0.15, 115, 30),
+    ("left elbow", 0, 0.15, 45, 25),
+    ("left hand", 5, 0.15, 65, 30),
+    ("right knee", 2, 0.17, 115, 12),
+    ("right foot", 7, 0.17, 100, 15),
+    ("left knee", 2, 0.17, 65, 12),
+    ("left foot", 9, 0.17, 80, 15),
+)
+# Detectors do not tell right from left: the joint of the other side, or the joint itself.
+_OTHER_SIDE = (0, 1, 2, 5, 6, 3, 4, 9, 10, 7, 8)
+
+
+def make_stick_figures(
+    n_samples: int = 100,
+    *,
+    size: int = 32,
+    n_distractors: int = 2,
+    noise: float = 0.1,
+    random_state: RandomState = None,
+    return_X_y: bool = False,
+) -> Data:
+    """Make stick figures seen through detectors of their joints.
+
+    A figure of 11 joints stands somewhere in a square image, its limbs at random angles. For each
+    joint there are maps of two detectors, which respond at the joint, as strongly at the same joint
+    of the other side (they cannot tell right from left) and at `n_distractors` random places; noise
+    is added. So no map alone says where a joint is, but the others' places do.
+
+    Parameters
+    ----------
+    n_samples : int, default=100
+        Number of figures.
+    size : int, default=32
+        Height and width of the images, at least 16.
+    n_distractors : int, default=2
+        Places without a joint that a detector responds to.
+    noise : float, default=0.1
+        Standard deviation of the noise of a map, whose responses are about 1.
+    random_state : int, RandomState instance or None, default=None
+        Determines the sample. Pass an int for reproducible output.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : list of n_samples dicts
+            As :class:`sstruct.TreeSSVM` takes them: ``features`` of shape (11, size, size, 2), and
+            ``scale``, a tenth of `size`.
+        target : list of n_samples int arrays of shape (11,)
+            State of each joint: ``row * size + column``.
+        images : ndarray of shape (n_samples, size, size)
+            The figures as they are drawn, 0 to 1.
+        positions : ndarray of shape (n_samples, 11, 2)
+            The joints' (x, y), column and row.
+        parents : ndarray of shape (11,)
+            Parent of each joint, -1 for the first.
+        joint_names : list of str
+            Names of the 11 joints.
+
+    See Also
+    --------
+    fetch_lspet_pose : Photographs of people doing sports.
+
+    Examples
+    --------
+    >>> from sstruct.datasets import make_stick_figures
+    >>> figures = make_stick_figures(3, random_state=0)
+    >>> figures.data[0]["features"].shape, figures.target[0].shape
+    ((11, 32, 32, 2), (11,))
+    >>> figures.joint_names[figures.parents[4]]
+    'right elbow'
+    """
+    for name, value, least in (
+        ("n_samples", n_samples, 1),
+        ("size", size, 16),
+        ("n_distractors", n_distractors, 0),
+    ):
+        if not isinstance(value, Integral) or value < least:
+            raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
+    _check_noise(noise)
+    rng = check_random_state(random_state)
+    positions = np.array([_pose(size, rng) for _ in range(n_samples)])
+    data, target = [], []
+    for joints in positions:
+        data.append({"features": _responses(joints, size, n_distractors, noise, rng),
+                     "scale": 0.1 * size})  # fmt: skip
+        target.append(joints[:, 1] * size + joints[:, 0])
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        images=np.array([_drawing(joints, size) for joints in positions]),
+        positions=positions.astype(np.float64),
+        parents=np.array([parent for _, parent, *_ in _FIGURE_JOINTS]),
+        joint_names=[name for name, *_ in _FIGURE_JOINTS],
+    )
+
+
+def _pose(size, rng):
+    """Places (x, y) of the joints, whole numbers inside of the image."""
+    joints = np.zeros((len(_FIGURE_JOINTS), 2))
+    for k, (_, parent, length, mean, spread) in enumerate(_FIGURE_JOINTS[1:], start=1):
+        angle = np.deg2rad(mean + spread * np.clip(rng.standard_normal(), -2, 2))
+        joints[k] = joints[parent] + size * length * np.array([np.cos(angle), np.sin(angle)])
+    joints = np.rint(joints).astype(np.intp)
+    joints -= joints.min(axis=0)
+    return joints + rng.randint(0, size - joints.max(axis=0))
+
+
+def _responses(joints, size, n_distractors, noise, rng):
+    """Maps (P, size, size, 2): noise, and a bump at each place that looks like the joint."""
+    y, x = np.indices((size, size))
+    maps = noise * rng.standard_normal((len(joints), size, size, 2))
+    for k, other in enumerate(_OTHER_SIDE):
+        seen = [joints[k], *rng.randint(0, size, (n_distractors, 2))]
+        if other != k:
+            seen.append(joints[other])
+        for at in seen:
+            strength = rng.uniform(0.8, 1.2)
+            bump = np.exp(-((x - at[0]) ** 2 + (y - at[1]) ** 2) / 2)
+            maps[k] += strength * bump[:, :, np.newaxis]
+    return maps
+
+
+def _drawing(joints, size):
+    """The image: limbs as lines of about one pixel, and the head."""
+    pixels = np.indices((size, size))[::-1].reshape(2, -1).T
+    distance = np.linalg.norm(pixels - joints[1], axis=1) - 0.05 * size
+    for k, (_, parent, *_) in enumerate(_FIGURE_JOINTS):
+        if parent >= 0:
+            limb = joints[k] - joints[parent]
+            share = (pixels - joints[parent]) @ limb / max(limb @ limb, 1)
+            nearest = joints[parent] + np.clip(share, 0, 1)[:, np.newaxis] * limb
+            distance = np.minimum(distance, np.linalg.norm(pixels - nearest, axis=1))
+    return np.clip(1.5 - distance, 0, 1).reshape(size, size)
+
+
+_DASH = 10
+_TRAIN_SHARE = 0.4
+
+
+def load_digit_dates(
+    *,
+    subset: Literal["train", "test", "all"] = "train",
+    n_train: int = 500,
+    n_test: int = 500,
+    years: tuple[int, int] = (1998, 1999),
+    random_state: int = 0,
+    return_X_y: bool = False,
+) -> Data:
+    """Load calendar dates written with real handwritten digits.
+
+    Each sample is a date, YYYY-MM-DD, as a sequence of ten images of 8 x 8 pixels; the labels
+    are what is written. The digits ship with scikit-learn, so nothing is downloaded. Training
+    and test dates are written with disjoint sets of images.
+
+    Parameters
+    ----------
+    subset : {"train", "test", "all"}, default="train"
+        Which dates to load; "all" has the training dates first.
+    n_train, n_test : int, default=500
+        Number of dates in each part.
+    years : tuple of two int, default=(1998, 1999)
+        First and last year of the dates. The narrower, the more the neighbours tell of a digit.
+    random_state : int, default=0
+        Decides which images are the training images, the dates and the images they are
+        written with. An integer and not a generator, so that loading the two parts one after
+        the other keeps their images apart.
+    return_X_y : bool, default=False
+        Return ``(data, target)`` instead of a Bunch.
+
+    Returns
+    -------
+    data : :class:`~sklearn.utils.Bunch`
+        With the attributes
+
+        data : list of arrays of shape (10, 64)
+            Pixels in [0, 1], one row an image.
+        target : list of int arrays of shape (10,)
+            Index into `target_names`: the digit itself, or 10 for the dash.
+        images : list of arrays of shape (10, 8, 8)
+            The same pixels as pictures.
+        image_index : list of int arrays of shape (10,)
+            Row of `sklearn.datasets.load_digits` that an image is; -1 for a dash.
+        dates : list of str
+            What is written.
+        feature_names : list of str
+            Names of the pixels.
+        target_names : list of str
+            "0" to "9" and "-".
+        DESCR : str
+            Description of the data.
+
+    See Also
+    --------
+    make_sequences : Synthetic chains of any size.
+    fetch_ocr_letters : Real handwritten words.
+
+    Examples
+    --------
+    >>> from sstruct.datasets import load_digit_dates
+    >>> train = load_digit_dates()
+    >>> train.data[0].shape
+    (10, 64)
+    >>> "".join(train.target_names[k] for k in train.target[0]) == train.dates[0]
+    True
+    """
+    if subset not in ("train", "test", "all"):
+        raise ValueError(f'subset must be "train", "test" or "all", got {subset!r}')
+    _check_counts(n_train=n_train, n_test=n_test)
+    if not isinstance(random_state, Integral) or random_state < 0:
+        raise ValueError(f"random_state must be an integer >= 0, got {random_state!r}")
+    first_day, last_day = _day_range(years)
+
+    digits = load_digits()
+    pools = _split_images(digits.target, np.random.default_rng([random_state, 0]))
+    dates, data, index = [], [], []
+    for stream, (part, n_dates) in enumerate((("train", n_train), ("test", n_test)), start=1):
+        if subset not in (part, "all"):
+            continue
+        # A stream of its own for each part: the test dates do not depend on n_train.
+        rng = np.random.default_rng([random_state, stream])
+        days = rng.integers(first_day, last_day, size=n_dates, endpoint=True)
+        part_dates = [datetime.date.fromordinal(int(day)).isoformat() for day in days]
+        part_index = _choose_images(part_dates, pools[part], rng)
+        pixels = np.empty((*part_index.shape, 64))
+        written = part_index >= 0
+        pixels[written] = digits.data[part_index[written]] / 16.0
+        pixels[~written] = _draw_dashes(np.count_nonzero(~written), rng)
+        dates += part_dates
+        data += list(pixels)
+        index += list(part_index)
+    target = [_labels(date) for date in dates]
+    return answer(
+        "digit_dates",
+        return_X_y,
+        data,
+        target,
+        images=[x.reshape(-1, 8, 8) for x in data],
+        image_index=index,
+        dates=dates,
+        feature_names=list(digits.feature_names),
+        target_names=[*"0123456789", "-"],
+    )
+
+
+def _day_range(years):
+    """Ordinals of the first and the last day of a range of years."""
+    try:
+        first, last = years
+        days = datetime.date(first, 1, 1).toordinal(), datetime.date(last, 12, 31).toordinal()
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"years must be two years between 1 and 9999, got {years!r}") from error
+    if first > last:
+        raise ValueError(f"years must be (first, last) with first <= last, got {years!r}")
+    return days
+
+
+def _labels(date):
+    return np.array([_DASH if mark == "-" else int(mark) for mark in date])
+
+
+def _split_images(labels, rng):
+    """Disjoint images for training and test, the same share of each digit."""
+    pools = {"train": [], "test": []}
+    for digit in range(10):
+        images = rng.permutation(np.flatnonzero(labels == digit))
+        cut = round(_TRAIN_SHARE * images.size)
+        pools["train"].append(images[:cut])
+        pools["test"].append(images[cut:])
+    return pools
+
+
+def _choose_images(dates, pool, rng):
+    """Image of each mark, -1 for dashes.
+
+    The images of a digit are dealt in rounds, each round a new shuffle of all of them: a date
+    set then has no favourites, and error rates vary less from one random state to the next.
+    """
+    marks = np.array([_labels(date) for date in dates])
+    index = np.full(marks.shape, -1)
+    for digit in range(10):
+        places = marks == digit
+        n_rounds = -(-np.count_nonzero(places) // pool[digit].size)
+        dealt = [rng.permutation(pool[digit]) for _ in range(n_rounds)]
+        if dealt:
+            index[places] = np.concatenate(dealt)[: np.count_nonzero(places)]
+    return index
+
+
+def _draw_dashes(n, rng):
+    """Draw `n` dashes: strokes of six pixels in one of the two middle rows, in uneven ink."""
+    dashes = np.zeros((n, 8, 8))
+    dashes[np.arange(n), rng.integers(3, 5, size=n), 1:7] = rng.uniform(0.7, 1.0, size=(n, 6))
+    return dashes.reshape(n, 64)

@@ -1,5 +1,8 @@
 """Graph matching problems in dd files."""
 
+from __future__ import annotations
+
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -81,7 +84,7 @@ def _read_problem(tokens):
     return MatchingProblem(unary, sparse.coo_array((costs, (rows, columns)), shape=shape).tocsr())
 
 
-def read_dd(path, *, max_entries=2**27):
+def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MatchingProblem:
     """Read one or several graph matching problems from a dd file.
 
     Parameters

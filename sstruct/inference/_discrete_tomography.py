@@ -1,10 +1,15 @@
 """Images of few grey levels from sums along rays: trees of neighbours and a term for each ray."""
 
+from __future__ import annotations
+
 import numbers
 import time
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._oracles._ray_walk import RayWalk
@@ -14,7 +19,7 @@ from sstruct._problems._rays import RayTerms
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import Ascent, ascend
 from sstruct.inference._map_mrf import check_options
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._mrf import MRF
 from sstruct.inference._rays import checked_rays, checked_shape, checked_sums
 from sstruct.inference._seed import seed_of
@@ -39,60 +44,69 @@ PROOF_STEPS = 300
 
 
 def discrete_tomography(
-    sums,
-    rays,
-    shape,
-    n_levels,
-    weight=1.0,
-    truncation=None,
-    tol=1e-6,
-    max_time=None,
+    sums: ArrayLike,
+    rays: Sequence[ArrayLike] | sparse.sparray,
+    shape: tuple[int, int],
+    n_levels: int,
+    weight: float = 1.0,
+    truncation: float | None = None,
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-):
+    max_iter: int = 1000,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+) -> MapResult:
     """Find a smooth image of few grey levels from its sums along rays, with a bound.
 
-    Among the images x of levels 0, ..., n_levels - 1 whose sums along all rays are the given ones,
-    one is sought of low energy
+    Among the images x with levels 0, ..., n_levels - 1 that have the given sums along all rays,
+    look for one of low energy
 
-    .. math:: E(x) = \\text{weight} \\sum_{ij} \\min(|x_i - x_j|, \\text{truncation}),
+    .. math:: E(x) = \\text{weight} \\sum_{ij} \\min(|x_i - x_j|, \\text{truncation}).
 
-    the sum running over pixels next to each other in a row or a column.
+    The sum runs over neighboring pixels, in rows and in columns.
 
     Parameters
     ----------
     sums : array-like of int of shape (n_rays,)
-        Of each ray, from 0 to its number of pixels times n_levels - 1.
+        Sum of the levels along each ray: from 0 to its number of pixels times n_levels - 1.
     rays : list of n_rays arrays of int, or sparse array of shape (n_rays, H * W)
-        The pixels of each ray, ``row * W + column``, each once; or a row of zeros and ones for
-        each. :func:`projection_rays` lists those of given angles.
+        Pixels of each ray, as ``row * W + column``, each once; or one row of zeros and ones for
+        each ray. :func:`projection_rays` makes them from angles.
     shape : tuple (H, W)
         Rows and columns of the image.
     n_levels : int
-        At least 2.
+        Number of grey levels, at least 2.
     weight : float, default=1.0
-        Positive.
+        Factor of the energy, positive.
     truncation : float, default=None
-        Positive: differences above it cost no more. None: all differences count in full.
-    tol, max_time, max_iter, random_state, proximal_weight, step
-        As of ``"fwmap"`` in :func:`map_mrf`; but where proximal_weight is None, it begins at twice
-        `weight`, not by the gap.
+        Largest difference that counts, positive. None: all differences count in full.
+    tol : float, default=1e-6
+        Stop where energy - bound <= tol (1 + abs(energy)).
+    max_time : float, default=None
+        Stop after this many seconds, set-up included.
+    max_iter : int, default=1000
+        Largest number of iterations: one minimization of each tree and each ray.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Order of the minimizations, and the random walks.
+    proximal_weight : float, "paper" or None, default=None
+        As in :func:`map_mrf` for ``"fwmap"``, but None starts at twice `weight`, not from the gap.
+    step : {"exact", "published"}, default="exact"
+        As in :func:`map_mrf` for ``"fwmap"``.
 
     Returns
     -------
     result : MapResult
-        `labels` has the shape (H, W). Where no image with all of these sums was found, `energy` is
-        ``+inf`` and `labels` is an image with other sums. ``INFEASIBLE``: it is proven that there
-        is none, not even with levels between the given ones.
+        `labels` has the shape (H, W). If no image with all sums was found, `energy` is ``+inf`` and
+        `labels` is an image with other sums. The status ``INFEASIBLE`` says that there is none, not
+        even with levels between the given ones.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a ray is empty or has a pixel twice, a sum is none that its
-        ray can have, or a parameter is out of range; the ray is named.
+        If shapes do not fit together, a ray is empty or has a pixel twice, a sum is impossible for
+        its ray, or a parameter is out of range. The message names the ray.
 
     See Also
     --------
@@ -101,12 +115,12 @@ def discrete_tomography(
 
     Notes
     -----
-    The image's rows and columns are trees, each ray is a term of its own, and multipliers couple
-    them. The minimum over the images of a ray alone is found by dynamic programming over halves of
-    the ray, in O(n^2 k^2) for n pixels and k = n_levels - 1, vectorized. Bounds are of the
-    relaxation that joins the convex hulls of all trees' and rays' images. Images come from rounding
-    and random walks of single changes that end where all sums are right: they may not find an image
-    though there is one.
+    The rows and columns of the image are trees, each ray is a term of its own, and multipliers
+    couple them. A ray's minimum is found by dynamic programming over halves of the ray, in
+    O(n^2 k^2) for n pixels and k = n_levels - 1. The bound is that of the relaxation that joins the
+    convex hulls of the images of all trees and rays. Images come from rounding, followed by random
+    walks that change one pixel at a time until all sums are right. They may miss an image that
+    exists.
 
     References
     ----------

@@ -1,9 +1,14 @@
 """Graph matching: trees of pairwise costs and an assignment term."""
 
+from __future__ import annotations
+
 import time
 from dataclasses import replace
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 from sstruct._oracles._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems._map import MapProblem
@@ -13,7 +18,7 @@ from sstruct._problems._matching import AssignmentTerm
 from sstruct._solvers.status import Status
 from sstruct.inference._fwmap import LOOKS, Ascent, ascend
 from sstruct.inference._map_mrf import check_options
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._matching import matching_model
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._mrf import MRF
@@ -21,43 +26,57 @@ from sstruct.inference._tree_cover import tree_cover
 
 
 def graph_matching(
-    unary,
-    pairwise,
-    tol=1e-6,
-    max_time=None,
+    unary: ArrayLike,
+    pairwise: ArrayLike | sparse.sparray,
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-    schedule="work",
-    start="trws",
-):
+    max_iter: int = 1000,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+    schedule: Literal["work", "clock"] = "work",
+    start: Literal["trws", "zero"] = "trws",
+) -> MapResult:
     """Assign left nodes to different right nodes, or to none, at low cost with a bound.
 
     The cost of a matching is the sum of the costs of its assignments and of its pairs of
-    assignments; a left node that stays unassigned costs 0.
+    assignments. A left node that stays unassigned costs 0.
 
     Parameters
     ----------
     unary : array-like of shape (n_left, n_right)
-        Cost of each assignment, finite, or ``+inf`` where there is none.
+        Cost of each assignment: finite, or ``+inf`` if it is forbidden.
     pairwise : sparse or dense array of shape (n_left * n_right, n_left * n_right)
         Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
-        finite; that of the transposed entry is added. Entries of assignments that exclude one
-        another, or that there are not, are without effect.
-    tol, max_time, max_iter, random_state, proximal_weight, step, schedule, start
-        As of ``"fwmap"`` in :func:`map_mrf`.
+        finite. The transposed entry is added to it. Entries of assignments that are forbidden or
+        exclude each other have no effect.
+    tol : float, default=1e-6
+        Stop where energy - bound <= tol (1 + abs(energy)).
+    max_time : float, default=None
+        Stop after this many seconds, set-up included.
+    max_iter : int, default=1000
+        Largest number of iterations.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Order of the trees.
+    proximal_weight : float, "paper" or None, default=None
+        As in :func:`map_mrf` for ``"fwmap"``.
+    step : {"exact", "published"}, default="exact"
+        As in :func:`map_mrf` for ``"fwmap"``.
+    schedule : {"work", "clock"}, default="work"
+        As in :func:`map_mrf` for ``"fwmap"``.
+    start : {"trws", "zero"}, default="trws"
+        As in :func:`map_mrf` for ``"fwmap"``.
 
     Returns
     -------
     result : MapResult
-        `labels` is the right node of each left node, -1 where it is unassigned.
+        `labels` holds the right node of each left node, -1 if it is unassigned.
 
     Raises
     ------
     ValueError
-        If shapes do not fit together, a cost is NaN or not as said, or a parameter is out of range.
+        If shapes do not fit together, a cost is NaN or not allowed, or a parameter is out of range.
 
     See Also
     --------
@@ -65,12 +84,12 @@ def graph_matching(
 
     Notes
     -----
-    Left nodes are those of a model whose labels are right nodes. Its pairwise costs go to trees,
-    whose tables forbid the same right node for both; that no two nodes at all have the same is a
-    term of its own, a linear assignment. Bounds are of the relaxation that joins the trees' with
-    the assignment's. Multipliers are rounded by an assignment of least cost, which is then improved
-    by moves of single nodes and of two nodes at once: exchanges, and one node put in the place of
-    another that goes elsewhere.
+    The left nodes are the nodes of a model, the right nodes their labels. Pairwise costs go to
+    trees, whose tables forbid the same right node for both ends of an edge. A linear assignment, a
+    term of its own, forbids it for any two nodes. The bound is that of the relaxation that joins
+    the trees' with the assignment's. Matchings come from a linear assignment at the current
+    multipliers, improved by moves of one node and of two nodes at once: exchanges, and one node
+    that takes the place of another, which goes elsewhere.
 
     References
     ----------

@@ -1,8 +1,12 @@
 """The door to all methods: a labelling of low energy, and a bound."""
 
+from __future__ import annotations
+
 import numbers
 import time
+from collections.abc import Iterable
 from operator import itemgetter
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,7 +17,7 @@ from sstruct._solvers.status import Status
 from sstruct.inference._combination import combine
 from sstruct.inference._exact import forest, integer_program, is_forest, n_marginals
 from sstruct.inference._fwmap import LOOKS, Ascent, fwmap
-from sstruct.inference._map_result import Record
+from sstruct.inference._map_result import MapResult, Record
 from sstruct.inference._message_passing import message_passing
 from sstruct.inference._moves import cut, expansion, no_cut
 from sstruct.inference._mrf import MRF
@@ -29,118 +33,125 @@ METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut",
 
 
 def map_mrf(
-    mrf,
-    method="auto",
-    tol=1e-6,
-    max_time=None,
+    mrf: MRF,
+    method: str = "auto",
+    tol: float = 1e-6,
+    max_time: float | None = None,
     *,
-    max_iter=1000,
-    random_state=None,
-    proximal_weight=None,
-    step="exact",
-    schedule="work",
-    start="trws",
-    terms=None,
-):
-    """Find a labelling of least energy, or of low energy with a bound.
+    max_iter: int = 1000,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    proximal_weight: float | Literal["paper"] | None = None,
+    step: Literal["exact", "published"] = "exact",
+    schedule: Literal["work", "clock"] = "work",
+    start: Literal["trws", "zero"] = "trws",
+    terms: Iterable[Any] | None = None,
+) -> MapResult:
+    """Find a labeling of low energy, and a lower bound on the energy of every labeling.
 
     Parameters
     ----------
     mrf : MRF
         The model.
     method : str, default="auto"
-        * ``"fwmap"``: block-coordinate Frank-Wolfe on a decomposition into trees. Any model; has a
-          bound, which converges to that of the linear relaxation.
-        * ``"trws"``: sequential tree-reweighted message passing. Any model; has a bound, which
-          never exceeds that of the linear relaxation.
-        * ``"bp"``: min-sum belief propagation in the same sweeps. Any model; no bound, but on
-          forests exact.
-        * ``"icm"``: iterated conditional modes from the best labels of the nodes alone. Any model;
-          no bound. The other iterative methods end with it too. Where they leave a gap, and unless
-          there are factors or more than 2^23 entries of pairs, moves of two neighbours at once
-          follow from the best 24 labellings (after ``"fwmap"`` and ``"trws"`` also of as many
-          iterations of ``"bp"``, at most 100), and combinations of what they lead to, by HiGHS.
-        * ``"alpha-expansion"``: Potts models, and models of one metric table for all edges; weights
-          not negative, nothing forbidden, as many labels at each node. No bound.
-        * ``"graph-cut"``: two labels a node, all pairs attractive, nothing forbidden. Exact.
+        * ``"fwmap"``: block-coordinate Frank-Wolfe on a decomposition into trees. Any model. Its
+          bound converges to that of the linear relaxation.
+        * ``"trws"``: sequential tree-reweighted message passing. Any model. Its bound never exceeds
+          that of the linear relaxation.
+        * ``"bp"``: min-sum belief propagation. Any model. Exact on forests, elsewhere without a
+          bound.
+        * ``"icm"``: iterated conditional modes, from the best label of each node. Any model, no
+          bound.
+        * ``"alpha-expansion"``: Potts models, and models with one metric table for all edges, with
+          nonnegative weights, nothing forbidden and the same number of labels at each node. No
+          bound.
+        * ``"graph-cut"``: two labels for each node, all pairs attractive, nothing forbidden. Exact.
         * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^18
-          variables: labels of nodes and entries of tables. HiGHS looks at the time only between
-          its steps, and with 10^5 variables and more may overrun `max_time` several times.
-        * ``"auto"``: max-sum where the model is a forest, a cut where that is exact, else
-          ``"trws"`` and, where that stalls with a gap, ``"fwmap"`` after it.
+          variables (labels of nodes and entries of tables).
+        * ``"auto"``: max-sum on forests, a cut where it is exact, otherwise ``"trws"``, followed by
+          ``"fwmap"`` if it stalls with a gap.
     tol : float, default=1e-6
         Stop where energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
-        Seconds after which to stop with what there is, set-up included. Cuts, expansion moves and
-        ``"icm"`` do not look.
+        Stop after this many seconds, set-up included. Cuts, expansion moves and ``"icm"`` do not
+        watch the time. HiGHS does so only between its steps: with 10^5 variables and more it may
+        take several times as long.
     max_iter : int, default=1000
-        Iterations of ``"trws"`` and ``"bp"``: a sweep over the nodes in their order and one back;
-        of ``"fwmap"``: a minimisation of each tree, and passes over labellings found before.
+        Largest number of iterations. For ``"trws"`` and ``"bp"`` an iteration is a sweep over the
+        nodes and one back; for ``"fwmap"``, one minimization of each tree, and passes over cached
+        labelings.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
-        Order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``; all else is without
-        chance.
+        Order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``. The other methods are
+        deterministic.
     proximal_weight : float, "paper" or None, default=None
-        Of ``"fwmap"``, c of paper [2]: how far a step may lead, in units of the costs. ``"paper"``:
-        ``1500000 / (n_trees + 22)**2``, its formula (18). None: begun by the gap at first, and
-        adapted to how well the minimisations seen describe the bound.
+        Constant c of [2] for ``"fwmap"``: how far a step may go, in units of the costs.
+        ``"paper"``: ``1500000 / (n_trees + 22)**2``, formula (18) of [2]. None: chosen from the
+        gap at the start, then adapted to how well cached labelings predict the bound.
     step : {"exact", "published"}, default="exact"
-        Of ``"fwmap"``. ``"published"``: Frank-Wolfe steps as in [2], whose length leaves out that
-        the trees of a node move together; half as long as the best where a node is in two.
+        Step length of ``"fwmap"``. ``"exact"`` is the best one. ``"published"`` is that of [2],
+        which ignores that the trees of a node move together: for a node in two trees it is half as
+        long. For comparison with the paper.
     schedule : {"work", "clock"}, default="work"
-        Of ``"fwmap"``: what passes over labellings found before are weighed against new
-        minimisations by. ``"work"``: counted operations, so that with an int as random_state the
-        same labels and bounds come again; ``"clock"``: seconds, as in [2].
+        How ``"fwmap"`` chooses between passes over cached labelings and new minimizations:
+        by counted operations, so that an int as `random_state` gives the same result each time; or
+        by seconds, as in [2].
     start : {"trws", "zero"}, default="trws"
-        Of ``"fwmap"``, its first multipliers. ``"trws"``: sweeps of ``"trws"``, as long as ten of
-        its iterations raise the bound by more than 0.000002 (1 + abs(bound)), and then the
-        multipliers that its messages stand for, whose bound is not lower. ``"zero"``: 0, as in [2];
-        and always with `terms`.
+        First multipliers of ``"fwmap"``. ``"trws"`` runs ``"trws"`` while ten of its iterations
+        raise the bound by more than 0.000002 (1 + abs(bound)), and takes multipliers from its
+        messages. ``"zero"``: zeros, as in [2]. With `terms`, always zeros.
     terms : iterable of objects, default=None
-        More terms of the energy, for ``"fwmap"``, which ``"auto"`` then is. Each has `nodes`, a
-        list of n different nodes; ``cost(labels)``, a real number, or ``+inf`` where the term
-        forbids the labels (n,) of its nodes; and ``minimize(costs)``, which returns labels (n,) of
-        least ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` is
-        an array (n, K), K the most labels of these nodes, ``+inf`` where a label is forbidden or
-        there is none.
+        Your own terms of the energy; the method is ``"fwmap"`` then. Each has
+
+        * ``nodes``: a list of n different nodes;
+        * ``cost(labels)``: a real number for the labels (n,) of its nodes, ``+inf`` if it forbids
+          them;
+        * ``minimize(costs)``: labels (n,) that minimize
+          ``cost(labels) + costs[0, labels[0]] + ... + costs[n - 1, labels[n - 1]]``. `costs` has
+          shape (n, K), with K the largest number of labels of these nodes, and is ``+inf`` where a
+          label is forbidden or does not exist.
 
     Returns
     -------
     result : MapResult
-        Also after Ctrl-C, with what there is then (HiGHS does not look).
+        The best labeling found and the bound. Ctrl-C ends the search with a valid result, except
+        while HiGHS runs.
 
     Raises
     ------
     TypeError
-        If `mrf` is no MRF, or a term lacks something or returns no number or labels.
+        If `mrf` is no MRF, or a term lacks an attribute or returns no number or labels.
     ValueError
-        If the model is not one that the method is for, or a parameter is out of range. If labels of
-        a term have the wrong shape, are out of range or forbidden, cost something else than before,
-        or more than an earlier answer would: the term is named.
+        If the method is not for this model, or a parameter is out of range. If a term returns
+        labels that have the wrong shape, are out of range or forbidden, have another cost than
+        before, or are worse than an earlier answer; the message names the term.
 
     Notes
     -----
-    ``"trws"`` visits the nodes in their order, so that of nodes that are numbered along the rows of
-    an image every row and column is one chain. An iteration takes time in proportion to the
-    tables' entries, of Potts and truncated linear or quadratic tables to the number of labels. It
-    ends as ``STALLED`` where neither bound nor energy have moved for 50 iterations. Factors of
-    three and four nodes become nodes of their own, whose labels are the tuples that are allowed.
+    All iterative methods end with ``"icm"``. If a gap is left, moves of two neighbors at once
+    follow from the best 24 labelings, and HiGHS combines what they lead to; not for models with
+    factors or with more than 2^23 entries of pairs. After ``"fwmap"`` and ``"trws"``, up to 100
+    iterations of ``"bp"`` look for more labelings before that.
 
-    Bounds of ``"fwmap"`` and ``"trws"`` that rise above all energies which labellings can have show
-    that none is allowed. With `terms`, what labellings can cost is not known: where they contradict
-    one another, bounds rise until `max_iter` or `max_time`.
+    ``"trws"`` visits the nodes in their order: if nodes are numbered along the rows of an image,
+    every row and column is one chain. The time of an iteration is proportional to the entries of
+    the tables, for Potts and truncated linear or quadratic tables to the number of labels. It ends
+    as ``STALLED`` if neither bound nor energy has moved for 50 iterations. Factors of three and
+    four nodes become nodes of their own, whose labels are the allowed tuples.
 
-    ``"fwmap"`` covers the edges by the fewest forests, whose trees have copies of the nodes with
-    multipliers, and maximises the sum of the trees' minima: an iteration takes the time of a sweep
-    of ``"trws"`` and a multiple of it for passes over labellings found before. It ends as
-    ``CONVERGED`` also where the bound is that of the linear relaxation and labels have more energy:
-    trees agree on all labels' shares, to 0.001 in sum, and the bound lacks `tol` (1 + abs(bound))
-    at most of what those shares cost.
+    If the bound of ``"fwmap"`` or ``"trws"`` rises above the largest possible energy, every
+    labeling is forbidden (``INFEASIBLE``). With `terms`, the largest energy is not known: if
+    they contradict each other, bounds rise until `max_iter` or `max_time`.
 
-    A term of `terms` is one more block beside the trees, over nodes that they may have too. Its
-    labellings are cached as they are, four bytes a node, and what they cost at other multipliers is
-    looked up without a call. Bounds are of the relaxation that joins the convex hulls of the
-    labellings of all trees and terms; they hold if ``minimize`` does find minima. Energies are with
-    the terms' costs.
+    ``"fwmap"`` covers the edges by the fewest forests. A node has a copy in each tree that contains
+    it; multipliers couple the copies, and the sum of the trees' minima is maximized. An iteration
+    takes the time of a sweep of ``"trws"``, and several times as much for passes over cached
+    labelings. It also ends as ``CONVERGED`` if the bound is that of the linear relaxation and the
+    labels have more energy: trees agree on the shares of all labels to 0.001 in sum, and the bound
+    is within `tol` (1 + abs(bound)) of what these shares cost.
+
+    Each of your terms is one more block beside the trees, and may share nodes with them. Its
+    labelings are cached, four bytes for each node, and evaluated at other multipliers without a
+    call. The bound is that of the relaxation that joins the convex hulls of the labelings of all
+    trees and terms; it holds if ``minimize`` returns minima. Energies include the terms.
 
     References
     ----------

@@ -11,28 +11,27 @@ from sstruct.inference._terms import ModelWithTerms
 
 @dataclass(frozen=True, eq=False)
 class MapResult:
-    """A labelling of low energy, and a lower bound of all energies.
+    """A labeling of low energy, and a lower bound on the energy of every labeling.
 
     Parameters
     ----------
     labels : ndarray of shape (V,), dtype int32
-        The best labelling found.
+        The best labeling found.
     energy : float
-        Its energy; ``+inf`` where none that is allowed was found.
+        Its energy; ``+inf`` if no allowed labeling was found.
     lower_bound : float
-        No labelling has less energy; ``-inf`` from methods that have no bound.
+        No labeling has less energy; ``-inf`` from methods without a bound.
     gap : float
-        ``energy - lower_bound``, not negative: how far from the optimum the labels are at most.
+        ``energy - lower_bound``, not negative: the labels are at most this far from the optimum.
     status : str
-        ``CONVERGED``: the gap is closed to `tol`, or the method has done what it does.
-        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped it. ``STALLED``:
-        nothing has improved for a while. ``INFEASIBLE``: no labelling is allowed, the bound is
-        ``+inf``.
+        ``CONVERGED``: the gap is within `tol`, or the method has finished. ``MAX_ITER``,
+        ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped it. ``STALLED``: nothing has improved
+        for a while. ``INFEASIBLE``: every labeling is forbidden, the bound is ``+inf``.
     history : dict of ndarray
-        ``seconds`` since the call, ``lower_bound`` and ``energy`` (both the best so far): a row at
-        the start and one an iteration.
+        ``seconds`` since the call, and the best ``lower_bound`` and ``energy`` so far: one entry at
+        the start and one for each iteration.
     method : str
-        What was done; tells what ``"auto"`` chose.
+        The method that ran: what ``"auto"`` chose.
 
     See Also
     --------
@@ -53,7 +52,7 @@ class MapResult:
     lower_bound: float
     gap: float
     status: str
-    history: dict
+    history: dict[str, np.ndarray]
     method: str
 
 

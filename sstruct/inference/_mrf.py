@@ -1,6 +1,12 @@
 """Models: nodes with label sets of their own, pairwise tables, factors of three and four nodes."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from sstruct._oracles._edges import checked_simple_edges
 from sstruct.inference._packing import (
@@ -25,19 +31,18 @@ class MRF:
     Parameters
     ----------
     node_costs : list of V array-likes of shape (K_v,), or array-like of shape (V, K)
-        Cost of each label of each node, finite or ``+inf``. Zeros where a node has none.
+        Cost of each label of each node, finite or ``+inf`` (forbidden).
     edges : array-like of int of shape (E, 2)
         Pairs (u, v) of different nodes, each pair once.
     edge_costs : list of E array-likes of shape (K_u, K_v), or array-like (E, K, L) or (K, L)
-        Cost of each pair of labels, rows u's and columns v's, finite or ``+inf``. A single
-        table is that of all edges and is stored once, and so is an array that a list names several
-        times.
+        Cost of each pair of labels, with a row for each label of u and a column for each label of
+        v, finite or ``+inf`` (forbidden). A single table (K, L) is for all edges and stored once;
+        so is an array that a list contains several times.
     weights : array-like of shape (E,), default=None
-        What each edge multiplies its table with, finite, and positive where the table forbids
-        pairs. None: ones.
+        Factor of each edge's table: finite, and positive if the table forbids pairs. None: ones.
     factors : list of (scope, table), default=None
-        Terms of three or four different nodes: `scope` names them, and `table` has an axis for the
-        labels of each. An array given several times is stored once.
+        Terms over three or four different nodes: `scope` lists them, and `table` has an axis for
+        the labels of each. An array given several times is stored once.
 
     Attributes
     ----------
@@ -71,16 +76,17 @@ class MRF:
     ------
     ValueError
         If shapes do not fit together, a cost is NaN or ``-inf``, a node has no label, an edge or a
-        scope is out of range, an edge is a self-loop or given twice, a scope names a node twice, or
-        a weight is not finite, or not positive where pairs are forbidden. The entry is named.
-
-    Notes
-    -----
-    All arrays are read-only. Building takes time linear in the size of the tables.
+        scope is out of range, an edge is a self-loop or given twice, a scope contains a node twice,
+        or a weight is not finite, or not positive although the table forbids pairs. The message
+        names the entry.
 
     See Also
     --------
     read_uai : Reads a model from a file.
+
+    Notes
+    -----
+    All arrays are read-only. Building takes time linear in the size of the tables.
 
     Examples
     --------
@@ -98,7 +104,30 @@ class MRF:
 
     __module__ = "sstruct.inference"  # where pickles look for it
 
-    def __init__(self, node_costs, edges, edge_costs, weights=None, factors=None):
+    node_start: NDArray[np.int64]
+    node_costs: NDArray[np.float64]
+    n_labels: NDArray[np.int32]
+    edges: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    edge_table: NDArray[np.int32]
+    table_start: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    table_form: NDArray[np.int8]
+    table_parameters: NDArray[np.float64]
+    factor_start: NDArray[np.int64]
+    factor_nodes: NDArray[np.int32]
+    factor_table: NDArray[np.int32]
+    factor_table_start: NDArray[np.int64]
+    factor_tables: NDArray[np.float64]
+
+    def __init__(
+        self,
+        node_costs: ArrayLike | Sequence[ArrayLike],
+        edges: ArrayLike,
+        edge_costs: ArrayLike | Sequence[ArrayLike],
+        weights: ArrayLike | None = None,
+        factors: Iterable[Any] | None = None,
+    ) -> None:
         self.node_costs, self.node_start = pack_node_costs(node_costs)
         self.n_labels = np.diff(self.node_start).astype(np.int32)
         self.edges = checked_simple_edges(edges, self.n_nodes).copy()
@@ -129,21 +158,21 @@ class MRF:
             array.setflags(write=False)
 
     @property
-    def n_nodes(self):
+    def n_nodes(self) -> int:
         """Number of nodes."""
         return len(self.node_start) - 1
 
     @property
-    def n_edges(self):
+    def n_edges(self) -> int:
         """Number of edges."""
         return len(self.edges)
 
     @property
-    def n_factors(self):
+    def n_factors(self) -> int:
         """Number of factors of three and four nodes."""
         return len(self.factor_table)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         text = f"MRF(n_nodes={self.n_nodes}, n_edges={self.n_edges}"
         return text + (f", n_factors={self.n_factors})" if self.n_factors else ")")
 
@@ -153,7 +182,7 @@ class MRF:
         shapes[self.edge_table] = self.n_labels[self.edges]
         return shapes
 
-    def node_cost(self, v):
+    def node_cost(self, v: int) -> np.ndarray:
         """Return the costs of node v.
 
         Parameters
@@ -174,7 +203,7 @@ class MRF:
         """
         return self.node_costs[self.node_start[v] : self.node_start[v + 1]]
 
-    def edge_cost(self, e):
+    def edge_cost(self, e: int) -> np.ndarray:
         """Return the costs of edge e, its weight included.
 
         Parameters
@@ -198,7 +227,7 @@ class MRF:
         table = self.tables[self.table_start[t] : self.table_start[t + 1]]
         return self.weights[e] * table.reshape(self.n_labels[self.edges[e]])
 
-    def factor(self, f):
+    def factor(self, f: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the nodes and the costs of factor f.
 
         Parameters
@@ -209,8 +238,9 @@ class MRF:
         Returns
         -------
         scope : ndarray of shape (3,) or (4,), dtype int32
+            The factor's nodes, a view.
         costs : ndarray with an axis for each node of `scope`
-            Views.
+            Costs of their labels, a view.
 
         Examples
         --------
@@ -226,7 +256,7 @@ class MRF:
         table = self.factor_tables[self.factor_table_start[t] : self.factor_table_start[t + 1]]
         return scope, table.reshape(self.n_labels[scope])
 
-    def checked_labels(self, labels):
+    def checked_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
         """Return a labelling as int32, or raise ValueError.
 
         Parameters
@@ -264,7 +294,7 @@ class MRF:
             )
         return labels.astype(np.int32)
 
-    def energy(self, labels):
+    def energy(self, labels: ArrayLike) -> float:
         """Compute the energy of a labelling.
 
         Parameters

@@ -1,14 +1,17 @@
 """Rays through images: lists of pixels, from angles or as users give them."""
 
+from __future__ import annotations
+
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._oracles.incidence import checked_nodes
 
 
-def projection_rays(shape, angles):
+def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarray]:
     """List the pixels of parallel rays through an image.
 
     Parameters

@@ -1,5 +1,7 @@
 """Models in UAI files."""
 
+from __future__ import annotations
+
 import gzip
 import math
 import os
@@ -58,7 +60,7 @@ class _Stored:
         return found if np.array_equal(found, table) else table
 
 
-def read_uai(path, *, max_entries=2**27):
+def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     """Read a model from a UAI file.
 
     Parameters
@@ -159,12 +161,13 @@ def _potentials(costs, name):
     return potentials
 
 
-def write_uai(mrf, path):
+def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
     """Write a model to a UAI file.
 
     Parameters
     ----------
     mrf : MRF
+        The model.
     path : str or path-like
         The file; compressed where the name ends in ``.gz``.
 

@@ -1,8 +1,15 @@
 """How MAP inference closes in on the optimum."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
-from ._matplotlib import import_pyplot
+from sstruct.inference._map_result import MapResult
+
+from ._matplotlib import draw_curves
 
 _X_LABELS = {"seconds": "Seconds", "iterations": "Iterations"}
 
@@ -42,11 +49,19 @@ class BoundDisplay:
     [[5.0, 4.0], [1.0, 3.5]]
     """
 
-    def __init__(self, histories):
+    def __init__(self, histories: dict[str, dict[str, np.ndarray]]) -> None:
         self.histories = histories
 
     @classmethod
-    def from_result(cls, result, *, name=None, ax=None, x="seconds", **kwargs):
+    def from_result(
+        cls,
+        result: MapResult,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        x: str = "seconds",
+        **kwargs: Any,
+    ) -> BoundDisplay:
         """Plot energy and bound of one run.
 
         Parameters
@@ -80,7 +95,14 @@ class BoundDisplay:
         return cls.from_results({name: result}, ax=ax, x=x, **kwargs)
 
     @classmethod
-    def from_results(cls, results, *, ax=None, x="seconds", **kwargs):
+    def from_results(
+        cls,
+        results: Mapping[str, MapResult],
+        *,
+        ax: Any = None,
+        x: str = "seconds",
+        **kwargs: Any,
+    ) -> BoundDisplay:
         """Plot energies and bounds of several runs in one picture.
 
         Parameters
@@ -112,7 +134,7 @@ class BoundDisplay:
             ax=ax, x=x, **kwargs
         )
 
-    def plot(self, ax=None, *, x="seconds", **kwargs):
+    def plot(self, ax: Any = None, *, x: str = "seconds", **kwargs: Any) -> BoundDisplay:
         """Draw the best energies (solid) and the best bounds (dashed) so far.
 
         Parameters
@@ -136,38 +158,20 @@ class BoundDisplay:
         >>> len(BoundDisplay({"icm": history}).plot(x="iterations").lines_)
         1
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {list(_X_LABELS)}, got {x!r}")
         curves = [
-            (name, key, *curve)
+            (name, *curve)
             for name, history in self.histories.items()
-            for key, *curve in _curves(history, x)
+            for curve in _curves(name, history, x)
         ]
-        if ax is None:
-            _, ax = plt.subplots()
-        colors, lines = {}, []
-        for name, key, xs, ys in curves:
-            style = "-" if key == "energy" else "--"
-            text = f"{name}, {key.replace('_', ' ')}"
-            options = {"where": "post", "linestyle": style, "label": text, **kwargs}
-            if name in colors:
-                options.setdefault("color", colors[name])
-            (line,) = ax.step(xs, ys, **options)
-            colors[name] = line.get_color()
-            lines.append(line)
-        ax.set(xlabel=_X_LABELS[x], ylabel="Energy")
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        if lines:
-            ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
+        self.ax_, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, _X_LABELS[x], "Energy", "step"
+        )
         return self
 
 
-def _curves(history, x):
+def _curves(name, history, x):
     """Curves of one history that have a finite value: key, xs, ys."""
     for key in ("energy", "lower_bound"):
         ys = np.asarray(history[key], dtype=float)
@@ -175,4 +179,6 @@ def _curves(history, x):
         xs = xs if x == "seconds" else np.arange(len(ys))
         shown = np.isfinite(ys)
         if shown.any():
-            yield key, xs[shown], ys[shown]
+            style = "-" if key == "energy" else "--"
+            label = f"{name}, {key.replace('_', ' ')}"
+            yield xs[shown], ys[shown], {"where": "post", "linestyle": style, "label": label}

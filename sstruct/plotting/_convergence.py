@@ -1,9 +1,15 @@
 """How fits converge."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import draw_curves
 
 _X_LABELS = {
     "seconds": "Seconds (certificates not counted)",
@@ -60,13 +66,20 @@ class ConvergenceDisplay:
     array([0.9, 0.1])
     """
 
-    def __init__(self, histories):
+    def __init__(self, histories: dict[str, Any]) -> None:
         self.histories = histories
 
     @classmethod
     def from_estimator(
-        cls, estimator, *, name=None, ax=None, x="seconds", y="relative_gap", **kwargs
-    ):
+        cls,
+        estimator: BaseEstimator,
+        *,
+        name: str | None = None,
+        ax: Any = None,
+        x: str = "seconds",
+        y: str = "relative_gap",
+        **kwargs: Any,
+    ) -> ConvergenceDisplay:
         """Plot the convergence of one fitted estimator.
 
         Parameters
@@ -101,14 +114,22 @@ class ConvergenceDisplay:
         return cls.from_estimators({name: estimator}, ax=ax, x=x, y=y, **kwargs)
 
     @classmethod
-    def from_estimators(cls, estimators, *, ax=None, x="seconds", y="relative_gap", **kwargs):
+    def from_estimators(
+        cls,
+        estimators: Mapping[str, BaseEstimator],
+        *,
+        ax: Any = None,
+        x: str = "seconds",
+        y: str = "relative_gap",
+        **kwargs: Any,
+    ) -> ConvergenceDisplay:
         """Plot the convergence of several fitted estimators in one picture.
 
         Parameters
         ----------
         estimators : dict of str to estimator
-            Fitted estimators by the name that the legend shows; it adds ``(approximate)`` where
-            the certificate rests on an approximate decoder.
+            Fitted estimators by name. The legend shows the names, with ``(approximate)`` if the
+            certificate rests on an approximate decoder.
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
@@ -141,7 +162,9 @@ class ConvergenceDisplay:
             histories[name] = estimator.history_
         return cls(histories).plot(ax=ax, x=x, y=y, **kwargs)
 
-    def plot(self, ax=None, *, x="seconds", y="relative_gap", **kwargs):
+    def plot(
+        self, ax: Any = None, *, x: str = "seconds", y: str = "relative_gap", **kwargs: Any
+    ) -> ConvergenceDisplay:
         """Draw the curves.
 
         Parameters
@@ -149,8 +172,8 @@ class ConvergenceDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         x : {"seconds", "oracle_calls", "passes"}, default="seconds"
-            Horizontal axis. Seconds are the solver's own: the time spent on certificates,
-            which serve the picture more than the fit, is taken off.
+            Horizontal axis. Seconds are the solver's own: time spent on certificates is not
+            counted.
         y : {"relative_gap", "primal_dual"}, default="relative_gap"
             Vertical axis: (primal - dual) / primal on a logarithmic scale, where passes
             without a certificate and gaps of exactly zero are left out; or the primal
@@ -170,40 +193,23 @@ class ConvergenceDisplay:
         >>> len(ConvergenceDisplay({"BCFW": history}).plot(x="passes", y="primal_dual").lines_)
         2
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
             if value not in known:
                 raise ValueError(f"{name} must be one of {list(known)}, got {value!r}")
         # Before a figure is made, so that an error leaves none behind.
-        curves = [
-            (name, *curve)
-            for name, history in self.histories.items()
-            for curve in _curves(name, history, x, y)
-        ]
-        if ax is None:
-            _, ax = plt.subplots()
-        colors = {}
-        lines = []
-        for name, label, xs, ys, style in curves:
-            options = {"linestyle": style, "label": label, **kwargs}
-            if y == "relative_gap" and "marker" not in kwargs:
-                # Dots while they are few: they show how rarely a certificate was computed.
-                options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
-            if name in colors:
-                options.setdefault("color", colors[name])
-            (line,) = ax.plot(xs, ys, **options)
-            colors[name] = line.get_color()
-            lines.append(line)
+        curves = []
+        for name, history in self.histories.items():
+            for label, xs, ys, style in _curves(name, history, x, y):
+                options = {"linestyle": style, "label": label}
+                if y == "relative_gap" and "marker" not in kwargs:
+                    # Dots while they are few: they show how rarely a certificate was computed.
+                    options |= {"marker": "o" if len(xs) <= 40 else None, "markersize": 3.5}
+                curves.append((name, xs, ys, options))
+        self.ax_, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, _X_LABELS[x], _Y_LABELS[y]
+        )
         if y == "relative_gap":
-            ax.set_yscale("log")
-        ax.set(xlabel=_X_LABELS[x], ylabel=_Y_LABELS[y])
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        if lines:
-            ax.legend()
-        self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
+            self.ax_.set_yscale("log")
         return self
 
 

@@ -1,9 +1,13 @@
-"""What a regularization path looks like along lambda."""
+"""Curves of a regularization path against lambda."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from sklearn.metrics import check_scoring
 
-from ._matplotlib import import_pyplot
+from ._matplotlib import draw_curves
 
 _Y_LABELS = {
     "objective": "Objective",
@@ -27,9 +31,9 @@ class RegularizationPathDisplay:
         For each of ``"objective"``, ``"gap"``, ``"score"`` and ``"working_set_size"`` that is known
         a dict of curves by name, each a pair of arrays (lams, values).
     eps : float, default=None
-        Bound that the gap keeps; drawn with it.
+        Largest gap that the path allows; drawn as a line.
     guarantee : str, default="certified"
-        ``guarantee_`` of the path; others are said in the legend.
+        ``guarantee_`` of the path; any other value than the default is shown in the legend.
 
     Attributes
     ----------
@@ -54,28 +58,31 @@ class RegularizationPathDisplay:
     array([0.5, 0.8, 0.7])
     """
 
-    def __init__(self, curves, *, eps=None, guarantee="certified"):
+    def __init__(
+        self, curves: dict[str, Any], *, eps: float | None = None, guarantee: str = "certified"
+    ) -> None:
         self.curves, self.eps, self.guarantee = curves, eps, guarantee
 
     @classmethod
     def from_path(
         cls,
-        path,
+        path: Any,
         *,
-        train=None,
-        validation=None,
-        scoring=None,
-        y="objective",
-        ax=None,
-        **kwargs,
-    ):
+        train: tuple[Any, Any] | None = None,
+        validation: tuple[Any, Any] | None = None,
+        scoring: Any = None,
+        y: str = "objective",
+        ax: Any = None,
+        **kwargs: Any,
+    ) -> RegularizationPathDisplay:
         """Plot a path.
 
         Parameters
         ----------
         path : RegularizationPath
+            The path to draw.
         train, validation : tuple of (X, y), default=None
-            Samples to score every piece on.
+            Samples on which the model of every breakpoint is scored.
         scoring : str, callable or None, default=None
             As in scikit-learn's searches; None: the estimator's ``score``.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
@@ -120,7 +127,9 @@ class RegularizationPathDisplay:
         display = cls(curves, eps=path.eps, guarantee=path.guarantee_)
         return display.plot(ax=ax, y=y, **kwargs)
 
-    def plot(self, ax=None, *, y="objective", **kwargs):
+    def plot(
+        self, ax: Any = None, *, y: str = "objective", **kwargs: Any
+    ) -> RegularizationPathDisplay:
         """Draw curves against lambda, which falls from left to right.
 
         Parameters
@@ -129,8 +138,8 @@ class RegularizationPathDisplay:
             Axes to draw in; a new figure by default.
         y : {"objective", "gap", "score", "working_set_size"}, default="objective"
             Vertical axis: primal and dual objectives (above the first breakpoint an upper bound on
-            the primal); the gap between them, with the bound that it keeps; scores of the samples
-            given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
+            the primal); the gap between them, with the largest that is allowed; scores of the
+            samples given to :meth:`from_path`; or the mean size of the working sets at breakpoints.
         **kwargs : dict
             Passed to matplotlib's `plot`, for all curves.
 
@@ -146,7 +155,6 @@ class RegularizationPathDisplay:
         >>> len(RegularizationPathDisplay(curves, eps=0.1).plot(y="gap").lines_)
         2
         """
-        plt = import_pyplot(f"{type(self).__name__}.plot")
         if y not in _Y_LABELS:
             raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {y!r}")
         if y not in self.curves:
@@ -154,26 +162,22 @@ class RegularizationPathDisplay:
                 f"this display has no {y}"
                 + (": give from_path samples, train=(X, y) or validation" if y == "score" else "")
             )
-        if ax is None:
-            _, ax = plt.subplots()
         suffix = "" if self.guarantee == "certified" else f" ({self.guarantee})"
-        lines = []
-        for name, (lams, values) in self.curves[y].items():
-            style = "--" if name == "dual" else "-"
-            options = {"linestyle": style, "label": name + suffix, **kwargs}
-            lines += ax.plot(np.asarray(lams), np.asarray(values), **options)
+        curves = [
+            (name, np.asarray(lams), np.asarray(values),
+             {"linestyle": "--" if name == "dual" else "-", "label": name + suffix})
+            for name, (lams, values) in self.curves[y].items()
+        ]  # fmt: skip
+        ax, self.figure_, self.lines_ = draw_curves(
+            self, ax, curves, kwargs, "lambda", _Y_LABELS[y]
+        )
         if y == "gap" and self.eps is not None:
-            lines.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+            self.lines_.append(ax.axhline(self.eps, color="0.4", linestyle=":", label="eps"))
+            ax.legend()
         ax.set_xscale("log")
         if not ax.xaxis_inverted():
             ax.invert_xaxis()
-        ax.set(xlabel="lambda", ylabel=_Y_LABELS[y])
-        ax.grid(True, which="major", alpha=0.3)
-        ax.set_axisbelow(True)
-        ax.legend()
         self.ax_ = ax
-        self.figure_ = ax.figure
-        self.lines_ = lines
         return self
 
 

@@ -1,8 +1,12 @@
 """An image beside its labellings."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from ._matplotlib import import_pyplot
 
@@ -19,7 +23,7 @@ class SegmentationDisplay:
     classes : array of shape (n_labels,)
         Labels.
     image : array of shape (height, width) or (height, width, 3 or 4), default=None
-        The image itself, the first panel; not drawn where None.
+        The image itself, drawn in the first panel. None: no such panel.
 
     Attributes
     ----------
@@ -42,15 +46,25 @@ class SegmentationDisplay:
     ['truth']
     """
 
-    def __init__(self, labellings, classes, image=None):
+    def __init__(
+        self, labellings: dict[str, np.ndarray], classes: np.ndarray, image: ArrayLike | None = None
+    ) -> None:
         self.labellings = labellings
         self.classes = classes
         self.image = image
 
     @classmethod
     def from_predictions(
-        cls, y_true, y_pred, *, image=None, classes=None, approximate=False, axes=None, cmap=None
-    ):
+        cls,
+        y_true: ArrayLike,
+        y_pred: ArrayLike,
+        *,
+        image: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        approximate: bool = False,
+        axes: Any = None,
+        cmap: Any = None,
+    ) -> SegmentationDisplay:
         """Plot the true labels of an image and predicted ones.
 
         Parameters
@@ -58,14 +72,14 @@ class SegmentationDisplay:
         y_true : array of shape (height, width) or None
             True labels; None: no such panel.
         y_pred : array of shape (height, width), or dict of str to such arrays
-            Predicted labels, or those of several models by name. The share of labelled pixels
-            that are right stands in the title where there is a truth.
+            Predicted labels, or those of several models by name. If `y_true` is given, titles show
+            the share of labeled pixels that are right.
         image : array, default=None
             The image: (height, width), or (height, width, 3 or 4), as matplotlib's `imshow` takes
             it.
         classes : array-like, default=None
-            All labels, in the order of their colours; by default those that occur, sorted. Others
-            (an ignored label, say) are drawn blank and are not counted.
+            All labels, in the order of their colors; by default those that occur, sorted. Other
+            labels, such as an ignored one, are drawn blank and not counted.
         approximate : bool, default=False
             Whether the predictions come from a decoder that is not exact; titles say so.
         axes : array of matplotlib Axes, default=None
@@ -111,7 +125,7 @@ class SegmentationDisplay:
             panels[title] = panel
         return cls(panels, classes, image).plot(axes=axes, cmap=cmap)
 
-    def plot(self, axes=None, *, cmap=None):
+    def plot(self, axes: Any = None, *, cmap: Any = None) -> SegmentationDisplay:
         """Draw the panels.
 
         Parameters

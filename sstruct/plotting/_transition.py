@@ -1,6 +1,12 @@
-"""What a chain has learnt about neighbours."""
+"""Transition weights of a chain, as a picture."""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ._matplotlib import import_pyplot
@@ -23,8 +29,7 @@ class TransitionDisplay:
     classes : array of shape (n_labels,)
         Labels.
     start_coef, end_coef : array of shape (n_labels,), default=None
-        Weight of each label at the start and at the end of a chain; not drawn where None or
-        zero everywhere.
+        Weight of each label at the start and at the end of a chain. Not drawn if None or all zero.
 
     Attributes
     ----------
@@ -49,14 +54,28 @@ class TransitionDisplay:
     (3, 2)
     """
 
-    def __init__(self, edge_coef, classes, start_coef=None, end_coef=None):
+    def __init__(
+        self,
+        edge_coef: ArrayLike,
+        classes: ArrayLike,
+        start_coef: ArrayLike | None = None,
+        end_coef: ArrayLike | None = None,
+    ) -> None:
         self.edge_coef = edge_coef
         self.classes = classes
         self.start_coef = start_coef
         self.end_coef = end_coef
 
     @classmethod
-    def from_estimator(cls, estimator, *, ax=None, cmap="RdBu_r", colorbar=True, **kwargs):
+    def from_estimator(
+        cls,
+        estimator: BaseEstimator,
+        *,
+        ax: Any = None,
+        cmap: Any = "RdBu_r",
+        colorbar: bool = True,
+        **kwargs: Any,
+    ) -> TransitionDisplay:
         """Plot the transition weights of a fitted chain.
 
         Parameters
@@ -95,7 +114,9 @@ class TransitionDisplay:
         )
         return display.plot(ax=ax, cmap=cmap, colorbar=colorbar, **kwargs)
 
-    def plot(self, ax=None, *, cmap="RdBu_r", colorbar=True, **kwargs):
+    def plot(
+        self, ax: Any = None, *, cmap: Any = "RdBu_r", colorbar: bool = True, **kwargs: Any
+    ) -> TransitionDisplay:
         """Draw the heat map.
 
         Parameters

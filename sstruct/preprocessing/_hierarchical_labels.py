@@ -1,11 +1,19 @@
 """Label sets of hierarchies that the labels' names tell."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 
-def hierarchical_labels(Y, names, *, separator="."):
-    """Extend label sets by the ancestors that the labels' names tell.
+def hierarchical_labels(
+    Y: ArrayLike | sparse.spmatrix, names: Sequence[str], *, separator: str = "."
+) -> tuple[Any, list[str], np.ndarray]:
+    """Extend label sets by the ancestors of their labels, which the names contain.
 
     A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels
     themselves are added as labels, and every label set gets all ancestors of its labels.
@@ -17,7 +25,7 @@ def hierarchical_labels(Y, names, *, separator="."):
     names : sequence of n_labels str
         Name of each label, all different.
     separator : str, default="."
-        What stands between a node's name and the rest of its children's names.
+        String between the name of a node and the rest of its children's names.
 
     Returns
     -------

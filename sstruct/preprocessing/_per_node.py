@@ -1,6 +1,10 @@
 """Any transformer of rows, applied to the nodes of sequences."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -49,16 +53,16 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
     Notes
     -----
-    What comes out is of the kind that came in: a list, an object array, ``Sequences``, or an array
-    (n, L, n_features_out); of the last, ``Sequences`` if the transformer makes sparse rows. The
-    items are arrays or sparse rows; where the transformer makes data frames, by its own
-    ``set_output`` or by scikit-learn's configuration, their values. ``PerNode`` itself has no
-    ``set_output``, since ragged data are no data frame.
+    The output is of the same kind as the input: a list, an object array, ``Sequences``, or an array
+    of shape (n, L, n_features_out); for the last, ``Sequences`` if the transformer returns sparse
+    rows. Items are arrays or sparse rows. If the transformer returns data frames, by its own
+    ``set_output`` or by scikit-learn's configuration, items are their values. ``PerNode`` itself
+    has no ``set_output``, since ragged data does not fit into a data frame.
 
-    Values are left to the transformer: they may be strings or missing if it accepts that. If the
-    items are pandas data frames with named columns, it is given a data frame.
+    Values may be strings or missing if the transformer accepts that. If the items are pandas data
+    frames with named columns, the transformer gets a data frame.
 
-    2-D input is handed to the transformer as it is, for chains of one node.
+    2-D input, for chains of one node, is passed on unchanged.
 
     Examples
     --------
@@ -76,27 +80,32 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
     __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
 
-    def __init__(self, transformer):
+    transformer_: Any
+    n_features_in_: int
+    feature_names_in_: np.ndarray
+
+    def __init__(self, transformer: BaseEstimator) -> None:
         self.transformer = transformer
 
-    def fit(self, X, y=None, **params):
+    def fit(self, X: Iterable[Any], y: Any = None, **params: Any) -> PerNode:
         """Fit the transformer to all nodes.
 
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
             Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
-            array of shape (n, L, n_features). 2-D X is handed on as it is.
+            array of shape (n, L, n_features). 2-D X is passed on unchanged.
         y : list of label sequences, optional
-            Handed on flat, with one label a node, to transformers that learn from labels.
-        **params
-            Handed on. Of arrays with an entry for each of the n sequences, such as
-            `sample_weight`, every node gets its sequence's. With metadata routing enabled, what
+            Passed on as one flat array, for transformers that learn from labels.
+        **params : dict
+            Passed on. Arrays with an entry for each of the n sequences, such as `sample_weight`,
+            are repeated for the nodes of each sequence. With metadata routing enabled, only what
             the transformer has requested.
 
         Returns
         -------
         self : PerNode
+            Itself, fitted.
 
         Raises
         ------
@@ -106,52 +115,62 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         self._fit(X, y, params, transform=False)
         return self
 
-    def fit_transform(self, X, y=None, **params):
+    def fit_transform(self, X: Iterable[Any], y: Any = None, **params: Any) -> Any:
         """Fit the transformer to all nodes and transform them.
 
         Parameters
         ----------
-        X, y, **params : as in :meth:`fit`
+        X : list of arrays of shape (L_i, n_features)
+            As in :meth:`fit`.
+        y : list of label sequences, optional
+            As in :meth:`fit`.
+        **params : dict
+            As in :meth:`fit`.
 
         Returns
         -------
         X_out : of the kind of X
+            The transformed nodes.
         """
         return self._fit(X, y, params, transform=True)
 
-    def transform(self, X):
+    def transform(self, X: Iterable[Any]) -> Any:
         """Transform the nodes.
 
         Parameters
         ----------
-        X : as in :meth:`fit`
+        X : list of arrays of shape (L_i, n_features)
+            As in :meth:`fit`.
 
         Returns
         -------
         X_out : of the kind of X
+            The transformed nodes.
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=True, numeric=False)
         return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)))
 
     @available_if(_transformer_has("inverse_transform"))
-    def inverse_transform(self, X):
+    def inverse_transform(self, X: Iterable[Any]) -> Any:
         """Undo the transformation, where the transformer can.
 
         Parameters
         ----------
-        X : what :meth:`transform` returns
+        X : list of arrays of shape (L_i, n_features_out)
+            What :meth:`transform` returns.
 
         Returns
         -------
         X_original : of the kind of X
+            The nodes as they were, as far as the transformer can tell.
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=False, numeric=False)
         return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)))
 
     @available_if(_transformer_has("get_feature_names_out"))
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the transformer's names of the columns it makes.
 
         Parameters
@@ -162,6 +181,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         Returns
         -------
         names : ndarray of str objects
+            A name for each column.
         """
         check_is_fitted(self, "transformer_")
         return self.transformer_.get_feature_names_out(input_features)
@@ -197,12 +217,13 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             self.feature_names_in_ = inner.feature_names_in_
         return out
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> MetadataRouter:
         """Return the router of what methods are given besides X and y: all to the transformer.
 
         Returns
         -------
         routing : MetadataRouter
+            What goes where.
         """
         mapping = MethodMapping().add(caller="fit", callee="fit")
         one = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"

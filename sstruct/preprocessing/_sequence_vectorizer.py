@@ -1,11 +1,16 @@
 """From feature dicts, as CRFsuite's users write them, to the sparse rows that chains learn from."""
 
+from __future__ import annotations
+
 import math
 from array import array
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
+from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
@@ -75,11 +80,13 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
     __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
 
-    def __init__(self, *, min_count=1, dtype=np.float64):
+    vocabulary_: dict[str, int]
+
+    def __init__(self, *, min_count: int = 1, dtype: DTypeLike = np.float64) -> None:
         self.min_count = min_count
         self.dtype = dtype
 
-    def fit(self, X, y=None):
+    def fit(self, X: Iterable[Any], y: Any = None) -> SequenceVectorizer:
         """Learn the attributes.
 
         Parameters
@@ -97,7 +104,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         self._fit(X)
         return self
 
-    def fit_transform(self, X, y=None):
+    def fit_transform(self, X: Iterable[Any], y: Any = None) -> Sequences:
         """Learn the attributes and return the rows, in one pass over the data.
 
         Parameters
@@ -116,7 +123,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         encoded, new_columns, dtype = self._fit(X)
         return encoded.rows(new_columns, len(self.vocabulary_), dtype)
 
-    def transform(self, X):
+    def transform(self, X: Iterable[Any]) -> Sequences:
         """Return the rows of sequences.
 
         Parameters
@@ -134,7 +141,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
         return encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype))
 
-    def get_feature_names_out(self, input_features=None):
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the names of the columns.
 
         Parameters

@@ -1,12 +1,25 @@
 """How far predicted joints are from the true ones."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sstruct._tree_data import pack_states, pack_trees
 from sstruct._validation import check_weights
 
 
-def mean_joint_distance(X, y_true, y_pred, *, sample_weight=None, ignore_label=-1):
+def mean_joint_distance(
+    X: Sequence[dict[str, Any]],
+    y_true: Sequence[ArrayLike],
+    y_pred: Sequence[ArrayLike],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: int | None = -1,
+) -> float:
     """Mean distance of predicted from true places of parts, in units of each sample's scale.
 
     Parameters

@@ -1,8 +1,13 @@
 """Scores of predicted label sequences: by node, by whole sequence and by chunk."""
 
+from __future__ import annotations
+
 import inspect
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Literal, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.metrics import (
     accuracy_score,
     classification_report,
@@ -12,10 +17,10 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from sstruct._chunks import chunks_of
-from sstruct._flat_labels import FlatLabels, matched
-from sstruct._joint_distance import mean_joint_distance
 from sstruct._validation import check_weights
+from sstruct.metrics._chunks import chunks_of
+from sstruct.metrics._flat_labels import FlatLabels, matched
+from sstruct.metrics._joint_distance import mean_joint_distance
 
 __all__ = [
     "chunk_f1_score",
@@ -33,17 +38,17 @@ __all__ = [
     "sequence_accuracy_scorer",
 ]
 
-# Every docstring below names these alike; they are written out once, here.
+# Shared by the docstrings below.
 _PARAMETERS = """
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
-        Or an object array, or Sequences. Labels are of any hashable type; arrays of more than one
-        dimension, such as label images, are read as their nodes.{parameters}
+        Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
+        arrays of more than one dimension are flattened.{parameters}
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        Nodes of which this is the true label do not count.
+        True label of the nodes to leave out.
 """
 
 _AVERAGE = """
@@ -57,10 +62,13 @@ _AVERAGE = """
         Value of a ratio 0 / 0, as in scikit-learn."""
 
 
-def _documented(parameters=""):
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _documented(parameters: str = "") -> Callable[[F], F]:
     """Put the shared description of parameters where a docstring has ``{parameters}``."""
 
-    def document(function):
+    def document(function: F) -> F:
         # Without indentation, which Python 3.13 removes from docstrings; none with -OO.
         if function.__doc__:
             shared = inspect.cleandoc(_PARAMETERS.format(parameters=parameters))
@@ -72,8 +80,14 @@ def _documented(parameters=""):
 
 
 @_documented()
-def flat_accuracy_score(y_true, y_pred, *, sample_weight=None, ignore_label=None):
-    """Share of nodes that are labelled right.
+def flat_accuracy_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
+    """Share of nodes with the right label.
 
     {parameters}
 
@@ -95,16 +109,16 @@ def flat_accuracy_score(y_true, y_pred, *, sample_weight=None, ignore_label=None
 
 @_documented(_AVERAGE)
 def flat_f1_score(
-    y_true,
-    y_pred,
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     *,
-    labels=None,
-    average="weighted",
-    pos_label=1,
-    zero_division="warn",
-    sample_weight=None,
-    ignore_label=None,
-):
+    labels: Iterable[Any] | None = None,
+    average: Literal["weighted", "macro", "micro", "binary"] | None = "weighted",
+    pos_label: Any = 1,
+    zero_division: float | Literal["warn"] = "warn",
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float | np.ndarray:
     """F1 score of labels, over all nodes.
 
     {parameters}
@@ -127,16 +141,16 @@ def flat_f1_score(
 
 @_documented(_AVERAGE)
 def flat_precision_score(
-    y_true,
-    y_pred,
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     *,
-    labels=None,
-    average="weighted",
-    pos_label=1,
-    zero_division="warn",
-    sample_weight=None,
-    ignore_label=None,
-):
+    labels: Iterable[Any] | None = None,
+    average: Literal["weighted", "macro", "micro", "binary"] | None = "weighted",
+    pos_label: Any = 1,
+    zero_division: float | Literal["warn"] = "warn",
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float | np.ndarray:
     """Precision of labels, over all nodes.
 
     {parameters}
@@ -159,16 +173,16 @@ def flat_precision_score(
 
 @_documented(_AVERAGE)
 def flat_recall_score(
-    y_true,
-    y_pred,
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     *,
-    labels=None,
-    average="weighted",
-    pos_label=1,
-    zero_division="warn",
-    sample_weight=None,
-    ignore_label=None,
-):
+    labels: Iterable[Any] | None = None,
+    average: Literal["weighted", "macro", "micro", "binary"] | None = "weighted",
+    pos_label: Any = 1,
+    zero_division: float | Literal["warn"] = "warn",
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float | np.ndarray:
     """Recall of labels, over all nodes.
 
     {parameters}
@@ -203,17 +217,17 @@ def flat_recall_score(
         Value of a ratio 0 / 0, as in scikit-learn."""
 )
 def flat_classification_report(
-    y_true,
-    y_pred,
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
     *,
-    labels=None,
-    target_names=None,
-    digits=2,
-    output_dict=False,
-    zero_division="warn",
-    sample_weight=None,
-    ignore_label=None,
-):
+    labels: Iterable[Any] | None = None,
+    target_names: Sequence[str] | None = None,
+    digits: int = 2,
+    output_dict: bool = False,
+    zero_division: float | Literal["warn"] = "warn",
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> str | dict[str, Any]:
     """Precision, recall and F1 score of each label, over all nodes.
 
     {parameters}
@@ -246,8 +260,14 @@ def flat_classification_report(
 
 
 @_documented()
-def sequence_accuracy_score(y_true, y_pred, *, sample_weight=None, ignore_label=None):
-    """Share of sequences that are labelled right from beginning to end.
+def sequence_accuracy_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
+    """Share of sequences in which every label is right.
 
     {parameters}
 
@@ -271,13 +291,19 @@ def sequence_accuracy_score(y_true, y_pred, *, sample_weight=None, ignore_label=
 
 
 @_documented()
-def chunk_precision_recall_f1(y_true, y_pred, *, sample_weight=None, ignore_label=None):
+def chunk_precision_recall_f1(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> tuple[float, float, float]:
     """Precision, recall and F1 score of chunks, as the conlleval script counts them.
 
     A chunk is right if its type and both of its ends are. Tags are ``B-type``, ``I-type`` and
     ``O``; a chunk begins with B, and also with an I that follows O, another type or nothing.
 
-    {parameters} They end a chunk, as O does.
+    {parameters} Such a node ends a chunk, as O does.
 
     Returns
     -------
@@ -317,7 +343,13 @@ def chunk_precision_recall_f1(y_true, y_pred, *, sample_weight=None, ignore_labe
 
 
 @_documented()
-def chunk_f1_score(y_true, y_pred, *, sample_weight=None, ignore_label=None):
+def chunk_f1_score(
+    y_true: Iterable[Any],
+    y_pred: Iterable[Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    ignore_label: Any = None,
+) -> float:
     """F1 score of chunks, as the conlleval script counts them.
 
     {parameters}
@@ -325,7 +357,7 @@ def chunk_f1_score(y_true, y_pred, *, sample_weight=None, ignore_label=None):
     Returns
     -------
     score : float
-        The last value of :func:`chunk_precision_recall_f1`, which see.
+        The last value of :func:`chunk_precision_recall_f1`, which says what counts as right.
 
     Examples
     --------
@@ -338,7 +370,7 @@ def chunk_f1_score(y_true, y_pred, *, sample_weight=None, ignore_label=None):
     )[2]
 
 
-def make_flat_scorer(metric, **kwargs):
+def make_flat_scorer(metric: Callable[..., Any], **kwargs: Any) -> Callable[..., float]:
     """Make a scorer for scikit-learn's searches out of a score of this module.
 
     Parameters

@@ -9,7 +9,7 @@ def chunks_of(tags, name="tags"):
 
     Examples
     --------
-    >>> from sstruct._chunks import chunks_of
+    >>> from sstruct.metrics._chunks import chunks_of
     >>> chunks_of(["B-NP", "I-NP", "I-VP", "O"])
     [(0, 1, 'NP'), (2, 2, 'VP')]
     """

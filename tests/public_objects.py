@@ -1,0 +1,52 @@
+"""Everything public, found by walking the package."""
+
+import importlib
+import inspect
+import pkgutil
+
+import pytest
+
+import sstruct
+
+
+def public_modules():
+    """All modules with a public name and with `__all__`."""
+    yield sstruct
+    for info in pkgutil.walk_packages(sstruct.__path__, "sstruct."):
+        if "._" not in info.name:
+            module = importlib.import_module(info.name)
+            if hasattr(module, "__all__"):
+                yield module
+
+
+def public_objects():
+    """Public functions and classes, and the classes' own methods, by name, each object once."""
+    found = {}
+    for module in public_modules():
+        for name in module.__all__:
+            value = getattr(module, name)
+            if not (inspect.isclass(value) or inspect.isroutine(value)):
+                continue  # scorers and the version
+            found.setdefault(value, f"{module.__name__}.{name}")
+            for key, member in inspect.getmembers(value) if inspect.isclass(value) else ():
+                function = getattr(member, "fget", member)
+                function = getattr(function, "__func__", function)
+                if not key.startswith("_") and inspect.isfunction(function):
+                    if function.__module__.startswith("sstruct"):
+                        found.setdefault(function, f"{module.__name__}.{name}.{key}")
+    return {name: value for value, name in sorted(found.items(), key=lambda item: item[1])}
+
+
+OBJECTS = public_objects()
+# To be rewritten with the estimators.
+PENDING = (
+    *("sstruct.ChainSSVM", "sstruct.GapMonitor", "sstruct.GraphCRFSSVM", "sstruct.GridCRFSSVM"),
+    *("sstruct.MulticlassSSVM", "sstruct.MultilabelSSVM", "sstruct.PathCV", "sstruct.TreeSSVM"),
+    *("sstruct.RegularizationPath", "sstruct.StructuredSVM", "sstruct.ssvm_path"),
+    "sstruct.extending",
+)
+
+
+def marked(names):
+    pending = pytest.mark.xfail(reason="not rewritten yet", strict=False)
+    return [pytest.param(name, marks=pending if name.startswith(PENDING) else ()) for name in names]
