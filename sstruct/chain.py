@@ -249,6 +249,7 @@ class ChainSSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -328,6 +329,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -344,6 +346,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -363,6 +366,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
         k : int
             How many, at least 1.
 

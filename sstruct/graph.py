@@ -229,6 +229,7 @@ class GraphCRFSSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
