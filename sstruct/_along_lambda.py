@@ -141,6 +141,7 @@ class AlongLambda:
         Parameters
         ----------
         lam : float
+            The value of lambda.
 
         Returns
         -------
@@ -162,6 +163,7 @@ class AlongLambda:
         Parameters
         ----------
         lam : float
+            The value of lambda.
 
         Returns
         -------
@@ -197,11 +199,14 @@ class AlongLambda:
         Parameters
         ----------
         X : as in the estimator's ``fit``
+            Samples.
         lam : float
+            The value of lambda.
 
         Returns
         -------
         As the estimator's ``predict``.
+            The predictions.
         """
         return self.estimator(lam).predict(X)
 

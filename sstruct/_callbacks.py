@@ -165,6 +165,7 @@ class CallbackSupport(CallbackSupportMixin):
         Returns
         -------
         self
+            The estimator.
 
         Raises
         ------

@@ -1,6 +1,7 @@
 """Vectors that differ little from one to the next, kept in little memory."""
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 # A row is kept whole at least so often, so that finding any of them stays cheap.
 WHOLE_EVERY = 32
@@ -25,12 +26,18 @@ class CompactRows:
 
     __module__ = "sstruct.path"  # where pickles and skops look for it
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._rows = []  # arrays, or pairs of places and values
         self._last = None
 
-    def append(self, row):
-        """Append a vector; a copy is kept."""
+    def append(self, row: ArrayLike) -> None:
+        """Append a vector; a copy is kept.
+
+        Parameters
+        ----------
+        row : array-like of shape (n,)
+            Of the length of the others.
+        """
         row = np.array(row, dtype=np.float64)
         stored = row
         if len(self._rows) % WHOLE_EVERY:
@@ -67,7 +74,7 @@ class CompactRows:
             yield row.copy()
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Memory of what is kept."""
         return sum(
             row[0].nbytes + row[1].nbytes if isinstance(row, tuple) else row.nbytes

@@ -360,6 +360,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         Returns
         -------
         float
+            Share of labels that are right.
         """
         nodes, codes = self._predict_codes(X)
         labels = self._labels(y, nodes)

@@ -248,6 +248,7 @@ class ChainSSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -317,6 +318,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -333,6 +335,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -352,6 +355,7 @@ class ChainSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
         k : int
             How many, at least 1.
 

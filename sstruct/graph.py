@@ -230,6 +230,7 @@ class GraphCRFSSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------

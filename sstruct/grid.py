@@ -179,6 +179,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -194,6 +195,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------

@@ -168,6 +168,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Features.
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -176,6 +177,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -205,10 +207,12 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
 
         Returns
         -------
         ndarray of shape (n,)
+            The predictions.
         """
         _, codes = self._predict_codes(X)
         return self.classes_[codes]
@@ -219,6 +223,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
 
         Returns
         -------
@@ -233,12 +238,15 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
         y : array-like of shape (n,)
             Labels that training has not seen count as wrong.
         sample_weight : array-like of shape (n,), optional
+            Weight of each sample.
 
         Returns
         -------
         float
+            Share of labels that are right.
         """
         return BaseSSVM.score(self, X, y, sample_weight)

@@ -294,6 +294,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Features.
         y : array-like or sparse matrix of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
@@ -302,6 +303,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -364,6 +366,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
 
         Returns
         -------
@@ -381,6 +384,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
 
         Returns
         -------
@@ -399,12 +403,16 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
+            Samples.
         y : as in :meth:`fit`
+            True labels.
         sample_weight : array-like of shape (n,), optional
+            Weight of each sample.
 
         Returns
         -------
         float
+            Share of rows.
         """
         check_is_fitted(self)
         if self._model["method"] == "one label":

@@ -52,7 +52,9 @@ class RegularizationPath(AlongLambda):
 
     See Also
     --------
-    ssvm_path, sstruct.PathCV, sstruct.plotting.RegularizationPathDisplay
+    ssvm_path : Makes paths.
+    sstruct.PathCV : Chooses lambda along paths.
+    sstruct.plotting.RegularizationPathDisplay : Draws paths.
     """
 
     lam_end_: float
@@ -107,6 +109,7 @@ class RegularizationPath(AlongLambda):
         Parameters
         ----------
         lam : float
+            The value of lambda.
 
         Returns
         -------
@@ -123,6 +126,7 @@ class RegularizationPath(AlongLambda):
         Parameters
         ----------
         file : str, path or file object
+            Where the path is written.
         """
         joblib.dump(self, file, compress=3)
 
@@ -133,10 +137,12 @@ class RegularizationPath(AlongLambda):
         Parameters
         ----------
         file : str, path or file object
+            What ``save`` has written.
 
         Returns
         -------
         RegularizationPath
+            The path.
         """
         path = joblib.load(file)
         if not isinstance(path, cls):
@@ -177,6 +183,7 @@ def ssvm_path(
         `warm_start` and callbacks are not looked at; `max_iter` is for each breakpoint, `max_time`
         for the whole path. Bounds must have 0 between them.
     X, y : as in the estimator's ``fit``
+        Training samples and their labels.
     eps : float, default=0.1
         Largest suboptimality, absolute, in units of the mean loss.
     kappa : float, default=None
@@ -190,10 +197,12 @@ def ssvm_path(
         Whether to trust block gaps as last seen instead of checking them. No guarantee; where
         oracle calls are costly and the cache saves them, much faster.
     sample_weight : array-like of shape (n,), default=None
+        Weight of each sample.
 
     Returns
     -------
     RegularizationPath
+        The weights and their guarantee.
 
     Raises
     ------

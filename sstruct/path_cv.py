@@ -187,6 +187,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X, y : as in the estimator's ``fit``
+            Samples and their labels.
         sample_weight : array-like of shape (n,), optional
             For the fits; scores are not weighted.
         groups : array-like of shape (n,), optional
@@ -195,6 +196,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         self
+            The fitted estimator.
         """
         self._check()
         weights = None
@@ -276,6 +278,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_splits,)
+            One score a fold.
         """
         check_is_fitted(self, "lam_end_")
         check_number("lam", lam, above=0)
@@ -290,10 +293,12 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
         As the estimator's ``predict``.
+            The predictions.
         """
         return self._best().predict(X)
 
@@ -304,10 +309,12 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
         As the estimator's ``decision_function``.
+            The scores.
         """
         return self._best().decision_function(X)
 
@@ -318,11 +325,14 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
         k : int
+            How many labelings.
 
         Returns
         -------
         As the estimator's ``predict_top_k``.
+            Labelings and their scores.
         """
         return self._best().predict_top_k(X, k)
 
@@ -332,12 +342,14 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X, y : as in :meth:`fit`
+            Samples and their labels.
         **keywords : dict
             For the scorer, such as sample_weight.
 
         Returns
         -------
         float
+            The score.
         """
         return self.scorer_(self._best(), X, y, **keywords)
 

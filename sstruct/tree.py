@@ -225,6 +225,7 @@ class TreeSSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -302,6 +303,7 @@ class TreeSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -316,6 +318,7 @@ class TreeSSVM(BaseSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
+            Samples.
 
         Returns
         -------
@@ -333,6 +336,7 @@ class TreeSSVM(BaseSSVM):
         Parameters
         ----------
         X, y : as in ``fit``
+            Samples and their labels.
         sample_weight : array-like of shape (n,), optional
             Weight of each sample's parts.
 
