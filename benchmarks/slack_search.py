@@ -84,7 +84,7 @@ class Sarawagi:
             count += 1
             code, *_ = problem.best_code(i, w, lam)
             pair = problem.py_scores(i, w, np.stack([code, truth]), 0.0)
-            h, g = 1 + pair[0] - pair[1], problem.loss_of(i, code)
+            h, g = 1 + pair[0] - pair[1], problem.code_loss(i, code)
             if h > 0:
                 best = max(best, h * g)
             return h + lam * g - 2 * np.sqrt(xi * lam)
@@ -127,7 +127,7 @@ def measure(problem, block_weight, lam, n_passes):
         name: SlackProblem(problem.fork(), name) for name in ("angular", "bisecting", "binary")
     }
     golden = Sarawagi(problem.fork())
-    largest = [problem.loss_of(i, problem.best_code(i, np.zeros(problem.n_weights))[0])
+    largest = [problem.code_loss(i, problem.best_code(i, np.zeros(problem.n_weights))[0])
                for i in range(problem.n_blocks)]  # fmt: skip
     known = [[problem.true_code(i)] for i in range(problem.n_blocks)]
     tally = {name: [] for name in (*searches, "sarawagi")}

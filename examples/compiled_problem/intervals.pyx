@@ -158,4 +158,4 @@ class Intervals:
 
     def losses(self, X, y, found):
         problem = IntervalProblem(X, y)
-        return [problem.loss_of(i, np.array(code, np.int32)) for i, code in enumerate(found)]
+        return [problem.code_loss(i, np.array(code, np.int32)) for i, code in enumerate(found)]

@@ -160,7 +160,7 @@ cdef class TreeErrorTable:
                 labels[v] = self.origin[place + left[v] * n + labels[p]]
 
 
-def tree_errors(node_scores, parents, edge_scores, truth):
+def py_tree_errors(node_scores, parents, edge_scores, truth):
     """Find the best labelling of a tree or forest for every number of errors.
 
     Parameters

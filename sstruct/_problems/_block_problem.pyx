@@ -309,7 +309,7 @@ cdef class BlockProblem:
             self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
         return values
 
-    def loss_of(self, Py_ssize_t i, const int32_t[::1] code):
+    def code_loss(self, Py_ssize_t i, const int32_t[::1] code):
         self.check_code(i, code)
         cdef double out = 0
         self.loss(i, &code[0], &out)

@@ -378,7 +378,7 @@ cdef class MapProblem(BlockProblem):
             raise ValueError(f"block {i}: the code's free term {free} is not that of its labels")
         return 0
 
-    def code_of(self, Py_ssize_t i, labels):
+    def py_code_of(self, Py_ssize_t i, labels):
         """Return the code of the labels of a block's places, (places + 2,) int32; for tests."""
         self._check_block(i)
         code = np.zeros(self.code_size(i), dtype=np.int32)

@@ -240,7 +240,7 @@ def snapshot(LabelFactors factors not None, Py_ssize_t i):
     }
 
 
-def outcome_steps(double[:, ::1] table, double rho, double C, double step):
+def py_outcome_steps(double[:, ::1] table, double rho, double C, double step):
     """Step over the edges of a table (see _gdmm_outcomes.h), in place: a door for tests.
 
     Returns

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles._error_table import error_table
-from sstruct._oracles._tree_error_table import tree_errors
+from sstruct._oracles._tree_error_table import py_tree_errors
 
 KEYS = st.integers(0, 2**32 - 1)
 
@@ -101,7 +101,7 @@ def test_trees(new_rng, key, sizes, kind):
     edge = [None if p < 0 else scores_of(rng, (sizes[p], sizes[v]), kind)
             for v, p in enumerate(parents)]  # fmt: skip
     truth = [int(rng.integers(size)) for size in sizes]
-    scores, labels = tree_errors(node, parents, edge, truth)
+    scores, labels = py_tree_errors(node, parents, edge, truth)
     enumerated = {}
     for y in product(*map(range, sizes)):
         value = sum(scores_v[s] for scores_v, s in zip(node, y))
@@ -121,4 +121,4 @@ def test_errors_that_are_no_counts_are_refused(errors):
 @pytest.mark.parametrize("truth", [[0], [0, 2], [-1, 0]])
 def test_a_truth_that_is_no_labelling_is_refused(truth):
     with pytest.raises(ValueError, match="a true label for each of 2 nodes"):
-        tree_errors(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)
+        py_tree_errors(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)

@@ -89,7 +89,7 @@ def test_every_method_is_that_of_the_planes(new_rng, seed, n_weights, as_sparse,
         scores = problem.py_scores(i, w, codes, weight)
         for (psi, loss), score, code in zip(known.values(), scores, codes, strict=True):
             assert weight * loss - psi @ w == score
-            assert problem.loss_of(i, code) == loss
+            assert problem.code_loss(i, code) == loss
             for (psi_b, _), code_b in zip(known.values(), codes, strict=True):
                 distance = problem.py_squared_distance(i, code, code_b)
                 assert distance == (psi - psi_b) @ (psi - psi_b)
@@ -150,7 +150,7 @@ def test_codes_that_name_nothing_are_refused(rng):
     _, problem = make(rng, (5, 4), 5)
     for wrong in (-1, 1, 7):
         with pytest.raises(ValueError, match=rf"block 0: no plane has the number {wrong}"):
-            problem.loss_of(0, np.array([wrong], dtype=np.int32))
+            problem.code_loss(0, np.array([wrong], dtype=np.int32))
 
 
 @pytest.mark.parametrize(

@@ -203,7 +203,7 @@ def check_against_definition(chains, rng):
     fork = problem.fork()
     for i, allowed in enumerate(chains.allowed):
         truth = problem.true_code(i)
-        assert problem.loss_of(i, truth) == 0
+        assert problem.code_loss(i, truth) == 0
         assert chains.loss(i, truth.tolist()) == 0
         features = np.array([chains.phi(i, y) @ w + constant(i, y) for y in allowed])
         losses = np.array([chains.loss(i, y) for y in allowed])
@@ -233,7 +233,7 @@ def check_against_definition(chains, rng):
         assert features[at] + 0.3 * losses[at] == pytest.approx(best, rel=1e-13, abs=1e-13)
         for p in pick:
             of_plane = losses[p] + constant(i, allowed[p]) - constant(i, truth.tolist())
-            assert problem.loss_of(i, code(allowed[p])) == of_plane
+            assert problem.code_loss(i, code(allowed[p])) == of_plane
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
@@ -545,7 +545,7 @@ def test_a_problem_without_labels_only_decodes(rng):
     problem.best_code(0, w, 0.0)
     for call in (
         lambda: problem.best_code(0, w, 1.0),
-        lambda: problem.loss_of(0, code([0, 1, 0])),
+        lambda: problem.code_loss(0, code([0, 1, 0])),
         lambda: problem.true_code(0),
         lambda: problem.py_scores(0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
     ):
@@ -617,7 +617,7 @@ def test_the_doors_check_what_comes_in(rng):
     problem = make_chains(rng, 3, (4, 2), cuts=False).problem
     w, good = np.zeros(problem.n_weights), code([0, 1, 2, 0])
     doors = [
-        lambda c: problem.loss_of(0, c),
+        lambda c: problem.code_loss(0, c),
         lambda c: problem.py_squared_distance(0, c, good),
         lambda c: problem.py_squared_distance(0, good, c),
         lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
@@ -637,7 +637,7 @@ def test_the_doors_check_what_comes_in(rng):
         for call in (
             lambda i=i: problem.true_code(i),
             lambda i=i: problem.best_code(i, w),
-            lambda i=i: problem.loss_of(i, good),
+            lambda i=i: problem.code_loss(i, good),
         ):
             with pytest.raises(IndexError, match=f"block {i} of a problem with 2 blocks"):
                 call()

@@ -40,7 +40,7 @@ def test_every_method_against_the_definition(rng, make):
             np.testing.assert_array_equal(
                 explicit.py_scores(i, made.padded, both, weight), [value, 0]
             )
-            assert explicit.loss_of(i, found) == plane[-1]
+            assert explicit.code_loss(i, found) == plane[-1]
             assert explicit.py_squared_distance(i, found, truth) == plane[:-1] @ plane[:-1]
             out = np.zeros(explicit.n_weights)
             explicit.py_scatter(i, [found, truth], [0.5, -0.5], out)
@@ -63,9 +63,9 @@ def test_planes_that_are_no_numbers_are_refused(rng):
     explicit = ExplicitProblem(make_enumerated(rng, (3, 2), 2).problem)
     bad = np.array([0.0, np.nan, 1.0]).view(np.int32)
     with pytest.raises(ValueError, match="block 1: entry 1 of a plane is nan"):
-        explicit.loss_of(1, bad)
+        explicit.code_loss(1, bad)
     with pytest.raises(ValueError, match="block 1: labeling code of 1 entries, expected 6"):
-        explicit.loss_of(1, code([1]))
+        explicit.code_loss(1, code([1]))
 
 
 def test_planes_are_taken_where_labelings_are_long(rng):

@@ -156,9 +156,9 @@ def check_against_definition(problem, terms, rng):
         costs = terms.free[t] + terms.indicator[t] @ centre
         losses = costs[truth] - costs
         features = -terms.indicator[t] @ w
-        assert problem.loss_of(t, truths[t]) == 0
+        assert problem.code_loss(t, truths[t]) == 0
         pick = rng.permutation(len(allowed))[:12]
-        some = [problem.code_of(t, allowed[p]) for p in pick]
+        some = [problem.py_code_of(t, allowed[p]) for p in pick]
         for weight in (1.0, 0.25, 2.0):
             # Scores are right up to a constant of the block: that of the truth's cost.
             scores = features + weight * (losses - costs[truth])
@@ -175,7 +175,7 @@ def check_against_definition(problem, terms, rng):
             np.testing.assert_array_equal(again, code)
             assert (same, cost) == (value, work)
         for p, code in zip(pick, some, strict=True):
-            assert problem.loss_of(t, code) == fork.loss_of(t, code) == losses[p]
+            assert problem.code_loss(t, code) == fork.code_loss(t, code) == losses[p]
             q = pick[0]
             move = terms.project(terms.indicator[t][q] - terms.indicator[t][p])
             plain = terms.indicator[t][q] - terms.indicator[t][p]
@@ -207,7 +207,7 @@ def test_three_copies(rng):
     w = terms.project(rng.standard_normal(problem.n_weights))
     np.testing.assert_allclose(project(problem.copy_start, w.copy()), w, atol=1e-15)
     for t, allowed in enumerate(terms.allowed):
-        codes = [problem.code_of(t, y) for y in allowed]
+        codes = [problem.py_code_of(t, y) for y in allowed]
         scores = problem.py_scores(t, w, codes)
         expected = -terms.indicator[t] @ w - terms.free[t]
         np.testing.assert_allclose(scores, expected, atol=1e-14)
@@ -230,7 +230,7 @@ def test_mean_planes_and_disagreement(rng):
         alpha = rng.dirichlet(np.ones(len(pick)))
         sizes.append(len(pick))
         alphas += alpha.tolist()
-        codes += [problem.code_of(t, allowed[p]) for p in pick]
+        codes += [problem.py_code_of(t, allowed[p]) for p in pick]
         y += alpha @ terms.indicator[t][pick]
         free += alpha @ terms.free[t][pick]
     exported = {
@@ -262,15 +262,15 @@ def test_the_doors_check_what_comes_in(rng):
     _, problem, _ = make(rng, SQUARE, 4)
     code = problem.true_code(0)
     with pytest.raises(ValueError, match=r"labeling code of 3 entries, expected 4"):
-        problem.loss_of(0, code[:-1])
+        problem.code_loss(0, code[:-1])
     wrong = code.copy()
     wrong[1] = 3
     with pytest.raises(ValueError, match="block 0: label 3 at position 1, expected 0 to"):
-        problem.loss_of(0, wrong)
+        problem.code_loss(0, wrong)
     wrong = code.copy()
     wrong[-1] ^= 1 << 20
     with pytest.raises(ValueError, match=r"free term .* is not that of its labels"):
-        problem.loss_of(0, wrong)
+        problem.code_loss(0, wrong)
     with pytest.raises(ValueError, match="losses of a positive weight, found 0"):
         problem.best_code(0, np.zeros(problem.n_weights), 0.0)
     with pytest.raises(ValueError, match="weights, expected"):

@@ -98,7 +98,7 @@ def test_the_doors_check_what_comes_in():
     problem = MulticlassProblem(np.ones((2, 3)), [0, 1], 3)
     w, good = np.zeros(problem.n_weights), code([2])
     doors = [
-        lambda c: problem.loss_of(0, c),
+        lambda c: problem.code_loss(0, c),
         lambda c: problem.py_squared_distance(0, c, good),
         lambda c: problem.py_squared_distance(0, good, c),
         lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),

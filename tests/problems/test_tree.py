@@ -86,7 +86,7 @@ def test_a_problem_without_labels_only_decodes(rng):
     problem.best_code(0, trees.w, 0.0)
     for call in (
         lambda: problem.best_code(0, trees.w, 1.0),
-        lambda: problem.loss_of(0, y),
+        lambda: problem.code_loss(0, y),
         lambda: problem.true_code(0),
         lambda: problem.py_scores(0, trees.w, np.array([y, y]), 1.0),
     ):
@@ -99,12 +99,12 @@ def test_a_problem_without_labels_only_decodes(rng):
 def test_the_doors_check_what_comes_in():
     states = TreeStates([[0, 2, 5]], positions=np.zeros((5, 2)))
     problem = TreeProblem(np.ones((5, 2)), states, [-1, 0], [[1, -1]])
-    assert problem.loss_of(0, np.array([1, -1], dtype=np.int32)) == 0
+    assert problem.code_loss(0, np.array([1, -1], dtype=np.int32)) == 0
     for wrong in ([2, -1], [-1, -1], [0, 0], [0, 1]):
         with pytest.raises(ValueError, match=r"block 0: state .* of part . in a labeling code"):
-            problem.loss_of(0, np.array(wrong, dtype=np.int32))
+            problem.code_loss(0, np.array(wrong, dtype=np.int32))
     with pytest.raises(ValueError, match="code of 1 entries, expected 2"):
-        problem.loss_of(0, np.zeros(1, dtype=np.int32))
+        problem.code_loss(0, np.zeros(1, dtype=np.int32))
 
 
 @pytest.mark.parametrize(

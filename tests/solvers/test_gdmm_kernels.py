@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._solvers._gdmm_chain import py_simplex_minimum
-from sstruct._solvers._gdmm_label_bounds import outcome_steps
+from sstruct._solvers._gdmm_label_bounds import py_outcome_steps
 
 
 def projected(c, Q, C):
@@ -83,7 +83,7 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
     table[4:7, :n] = scale * rng.normal(size=(3, n))
     table[7:, :n] = C * rng.random((2, n))
     before = table.copy()
-    residual, change = outcome_steps(table, rho, C, step)
+    residual, change = py_outcome_steps(table, rho, C, step)
     Q, left, right = 1 + 2 * rho, [0, 0, 1, 1], [0, 1, 0, 1]
     moved = table[:4] - before[:4]
     gradient = rho * (np.outer(left, before[4]) + np.outer(right, before[5]))
@@ -112,4 +112,4 @@ def test_steps_of_many_edges(new_rng, n, rho, C, step, scale, key):
 
 def test_a_table_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="9 rows and a multiple of 8 edges"):
-        outcome_steps(np.zeros((9, 7)), 1.0, 1.0, 1.0)
+        py_outcome_steps(np.zeros((9, 7)), 1.0, 1.0, 1.0)
