@@ -139,7 +139,7 @@ class CompiledOracleAdapter(OracleAdapter):
                     f"{name}.problem has {size} {getattr(problem, size)}, expected >= 1"
                 )
         for i, row in enumerate(rows):
-            loss = problem.loss_of(i, problem.true_code(i))
+            loss = problem.code_loss(i, problem.true_code(i))
             if loss != 0:
                 raise ValueError(
                     f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
