@@ -29,12 +29,12 @@ DIRECTIVES = {
 
 # What every module needs of Cython (memoryviews, functions) is compiled once, in here: 61 % of
 # the C otherwise.
-SHARED = "sstruct._cyutility"
+SHARED = "sstruct._kernels._cyutility"
 
 # Loops over labels, nodes and edges gain from -O3; packing and bookkeeping only wait longer for
 # the compiler. The kernels' sums have other bits at -O2, wherever they are inlined.
 HOT = ("sstruct/_oracles", "sstruct/_solvers")
-KERNELS = HERE / "sstruct/_kernels.h"
+KERNELS = HERE / "sstruct/_kernels/kernels.h"
 
 
 def compile_args(hot):
@@ -42,7 +42,7 @@ def compile_args(hot):
 
     The two -fno flags change no value: errno and floating-point traps are not read anywhere, and
     compilers vectorize comparisons only without them. No -march, no -ffast-math: the hot kernels
-    choose their instruction set at run time (_kernels.h). -g0: Python's own flags bring -g, which
+    choose their instruction set at run time (kernels.h). -g0: Python's own flags bring -g, which
     takes as long as the code itself.
     """
     if sys.platform == "win32":
@@ -56,7 +56,7 @@ def headers(path):
     """Headers of the package that a source or header includes, also by what it cimports."""
     found, text = set(), path.read_text()
     for name in re.findall(r'(?:cdef extern from|#include) "(.+)"', text):
-        header = next(p / name for p in (path.parent, HERE / "sstruct") if (p / name).exists())
+        header = next(p / name for p in (path.parent, HERE) if (p / name).exists())
         found |= {header, *headers(header)}
     cimports = re.findall(r"^ *from (sstruct\S+) cimport", text, re.MULTILINE)
     declarations = [(HERE / name.replace(".", "/")).with_suffix(".pxd") for name in cimports]
@@ -71,7 +71,7 @@ def extension(source, depends=()):
     return Extension(
         source.rpartition(".")[0].replace("/", "."),
         [source],
-        include_dirs=["sstruct"],
+        include_dirs=["."],
         depends=sorted(path.relative_to(HERE).as_posix() for path in depends),
         extra_compile_args=compile_args(source.startswith(HOT) or KERNELS in depends),
         extra_link_args=["-Wl,--strip-all"] if sys.platform == "linux" and not DEBUG else [],

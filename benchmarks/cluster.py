@@ -35,9 +35,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
-from sstruct._problems.cluster import Cluster
-from sstruct._problems.cluster_parts import choose, sent_parts
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.dask_cluster import Cluster
+from sstruct._cluster.parts import choose, sent_parts
+from sstruct._cluster.processes import cloudpickle
 
 
 class Sleeps:

@@ -19,8 +19,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import OracleCalls
 from tests.estimators.choices import Choice
 from tests.estimators.compiled_choices import compiled_choice
 

@@ -33,9 +33,9 @@ from benchmark_problems import machine, packed
 from observed_fit import options_of, watch
 from reports import add_output, write
 
-from sstruct._problems._costly import CostlyProblem
-from sstruct._problems._crew import Crew
-from sstruct._solvers._full_pass import full_pass
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._testing._costly import CostlyProblem
 
 BCFW = {"solver": "bcfw", "step": "fw", "sampling": "permutation"}
 PAPER = {"mp-bcfw": "25 %", "bcfw": "99 %"}

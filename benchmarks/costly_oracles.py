@@ -31,7 +31,7 @@ from observed_fit import options_of, watch
 from reports import add_output, write
 from segmentation import Pictures
 
-from sstruct._problems._costly import CostlyProblem
+from sstruct._testing._costly import CostlyProblem
 
 GAPS = (0.1, 0.01)
 METHODS = {

@@ -25,10 +25,10 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._solvers._full_pass import full_pass
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct._solvers.core._full_pass import full_pass
 
 
 class Nothing:

@@ -18,7 +18,7 @@ import time
 import numpy as np
 from sklearn.datasets import load_sample_image
 
-from sstruct._oracles._binary_energy import BinaryEnergy
+from sstruct._oracles.cut._binary_energy import BinaryEnergy
 from sstruct.inference import graph_cut
 
 try:

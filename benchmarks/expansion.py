@@ -24,7 +24,7 @@ import numpy as np
 from scipy.spatial import Delaunay
 from sklearn.datasets import load_sample_image
 
-from sstruct._oracles._graph_decoder import GraphDecoder
+from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct.inference import alpha_expansion
 
 try:

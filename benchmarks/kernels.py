@@ -38,10 +38,10 @@ def nanoseconds(problem, w, repeats):
 
 def measure(n_labels, repeats):
     """Return the instruction set in use and its nanoseconds: {K: {kind: ns}}."""
-    from sstruct._oracles._viterbi import instructions
-    from sstruct._problems._chain import ChainProblem
-    from sstruct._problems.chain_arguments import ChainModel, Chains
-    from sstruct._solvers._state import aligned_zeros
+    from sstruct._oracles.chain._viterbi import instructions
+    from sstruct._problems.chain._problem import ChainProblem
+    from sstruct._problems.chain.arguments import ChainModel, Chains
+    from sstruct._solvers.core._state import aligned_zeros
 
     rng = np.random.default_rng(0)
     columns = np.concatenate([np.sort(rng.permutation(128)[:30]) for _ in range(LENGTH)])

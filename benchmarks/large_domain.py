@@ -49,14 +49,14 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
-from sstruct._problems._crew import Crew
-from sstruct._solvers._full_pass import full_pass
-from sstruct._solvers._state import squared_norm
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.gdmm import GDMM
-from sstruct._solvers.gdmm_labels import LabelGDMM
-from sstruct._solvers.solver import Setup
-from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.baselines.subgradient import StochasticSubgradient
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.solver import Setup
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.gdmm.on_chains import GDMM
+from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
 

@@ -37,17 +37,17 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linprog
 
-from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct._problems._map import MapProblem
-from sstruct._problems._map_rounding import SequentialRounding
-from sstruct._problems.map_arguments import project
+from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._rounding import SequentialRounding
+from sstruct._problems.map.arguments import project
 from sstruct.inference import MRF, graph_matching, map_mrf, read_dd, read_uai, write_uai
-from sstruct.inference._auxiliary import pairwise_model
-from sstruct.inference._exact import local_polytope, n_marginals
-from sstruct.inference._map_mrf import METHODS
-from sstruct.inference._map_result import Record
-from sstruct.inference._matching import matching_model
-from sstruct.inference._tree_cover import tree_cover
+from sstruct.inference._applications.matching_model import matching_model
+from sstruct.inference._methods.exact import local_polytope, n_marginals
+from sstruct.inference._methods.map_mrf import METHODS
+from sstruct.inference._model.auxiliary import pairwise_model
+from sstruct.inference._model.map_result import Record
+from sstruct.inference._model.tree_cover import tree_cover
 
 # Digits that toulbar2 keeps of costs.
 DIGITS = 7

@@ -40,7 +40,7 @@ from sklearn.preprocessing import normalize
 from sklearn.svm import LinearSVC
 
 from sstruct import MultilabelSSVM, datasets
-from sstruct._label_model import mutual_information
+from sstruct._estimators.label_set.interactions import mutual_information
 
 FETCH = {
     "yeast": datasets.fetch_yeast,

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from sklearn.base import clone
 
-from sstruct._problems._crew import Crew
-from sstruct._solvers._full_pass import full_pass
-from sstruct._solvers._state import DualState, squared_norm
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.registry import SOLVERS
-from sstruct._solvers.solver import Setup
+from sstruct._estimators.core.solvers_by_name import SOLVERS
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import DualState, squared_norm
+from sstruct._solvers.core.solver import Setup
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 
 NEVER = 10**9
 

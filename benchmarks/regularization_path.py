@@ -27,7 +27,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, PathCV, ssvm_path
-from sstruct._along_lambda import LambdaGrid, Sweep
+from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
 
 LAMS = 2.0 ** np.arange(15, -16, -1)
 METHODS = ("path", "heuristic", "grid, w kept", "grid, dual kept", "grid, anew")

@@ -12,7 +12,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from sstruct._problems.grid_edges import grid_edges
+from sstruct._problems.graph.grid_edges import grid_edges
 
 WINDOWS = (5, 15)
 # Weight of place against colour in superpixels, in units of their side.

@@ -34,10 +34,10 @@ import numpy as np
 from reports import add_output, write
 
 from sstruct import MultilabelSSVM
-from sstruct._problems._slack import SlackProblem
-from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 from sstruct.datasets import fetch_rcv1_subset, fetch_yeast
 
 # Of the paper: success in percent of all searches, queries.

@@ -22,9 +22,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from sstruct import ChainSSVM
-from sstruct._problems._chain_sparse import decode_sparse
-from sstruct._problems._decode import decode
-from sstruct._validation import pack_nodes
+from sstruct._input.ragged import pack_nodes
+from sstruct._problems.chain._sparse import decode_sparse
+from sstruct._problems.core._decode import decode
 from sstruct.chain import as_sparse
 from sstruct.datasets import make_large_domain_sequences
 

@@ -38,16 +38,16 @@ import numpy as np
 from benchmark_problems import LAMS, machine, packed
 from reports import add_output, write
 
-from sstruct._problems._costly import CostlyProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems._decode import decode
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._full_pass import full_pass
-from sstruct._solvers._state import DualState
-from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._testing._costly import CostlyProblem
 
 PROBLEMS = ("ocr-large", "conll", "costly", "ocr-small", "conll-500")
 KEEP = 10

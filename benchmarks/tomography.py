@@ -21,14 +21,15 @@ import time
 
 import numpy as np
 
-from sstruct._problems._map import MapProblem
-from sstruct._problems._rays import RayTerms
-from sstruct._problems.map_arguments import place_multipliers, project
-from sstruct.inference import _discrete_tomography, discrete_tomography, projection_rays
-from sstruct.inference._discrete_tomography import _image_model
-from sstruct.inference._map_result import Record
-from sstruct.inference._rays import checked_rays
-from sstruct.inference._tree_cover import tree_cover
+from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._ray_sums import RayTerms
+from sstruct._problems.map.arguments import place_multipliers, project
+from sstruct.inference import discrete_tomography, projection_rays
+from sstruct.inference._applications import discrete_tomography as _discrete_tomography
+from sstruct.inference._applications.discrete_tomography import _image_model
+from sstruct.inference._applications.rays import checked_rays
+from sstruct.inference._model.map_result import Record
+from sstruct.inference._model.tree_cover import tree_cover
 
 # Centre, half axes, degrees and level of ellipses, later ones over earlier ones; in [-1, 1].
 ELLIPSES = [

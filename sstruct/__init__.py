@@ -1,7 +1,7 @@
 """Structured support vector machines as scikit-learn estimators."""
 
-from sstruct._callbacks import FunctionCallback as FunctionCallback
-from sstruct._callbacks import GapMonitor
+from sstruct._estimators.core.callbacks import FunctionCallback as FunctionCallback
+from sstruct._estimators.core.callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
 from sstruct.custom import StructuredSVM
 from sstruct.graph import GraphCRFSSVM
@@ -45,7 +45,7 @@ def show_versions() -> None:
     import platform
     from importlib.metadata import PackageNotFoundError, version
 
-    from sstruct._oracles._viterbi import instructions
+    from sstruct._oracles.chain._viterbi import instructions
 
     print(f"Python {platform.python_version()} on {platform.platform()}")
     print(f"sstruct {__version__}, instructions {instructions()}")

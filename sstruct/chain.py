@@ -8,20 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._chain_data import LabelledChains
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common
-from sstruct._named_weights import named_weights, no_label_weights
-from sstruct._problems._chain import ChainProblem, chain_top_k, max_marginals
-from sstruct._problems._chain_sparse import decode_sparse, sparse_transitions
-from sstruct._problems._decode import decode
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import weight_views
-from sstruct._solvers.registry import CHAIN_SOLVERS
-from sstruct._threads import n_threads
-from sstruct._training import Inference, Training
-from sstruct._validation import check_choice, check_number, pack_nodes
-from sstruct.base import BaseSSVM
+from sstruct._estimators.chain.training import LabelledChains
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
+from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._input.ragged import check_choice, check_number, pack_nodes
+from sstruct._problems.chain._problem import ChainProblem, chain_top_k, max_marginals
+from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core.node_arguments import weight_views
 
 # From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
 LEAST_GDMM_LABELS = 1000

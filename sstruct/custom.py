@@ -5,15 +5,15 @@ from dataclasses import replace
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._custom_data import CallOptions, some_samples
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common
-from sstruct._oracle_adapters import adapter_of
-from sstruct._problems.cluster_parts import is_partitioned
-from sstruct._problems.oracle_calls import decoded, frozen
-from sstruct._training import Inference, Quality, Training
-from sstruct._validation import check_choice, check_number, check_weights
-from sstruct.base import BaseSSVM
+from sstruct._cluster.parts import is_partitioned
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.training import Inference, Quality, Training
+from sstruct._estimators.custom.oracle_adapters import adapter_of
+from sstruct._estimators.custom.samples import CallOptions, some_samples
+from sstruct._input.ragged import check_choice, check_number, check_weights
+from sstruct._problems.custom.oracle_calls import decoded, frozen
 
 
 @shares_documentation(Common)

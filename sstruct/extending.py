@@ -1,10 +1,10 @@
 """Structures of your own in compiled code: C functions, or a problem written in Cython."""
 
-from sstruct._problems._block_problem import BlockProblem
-from sstruct._problems._compiled import CompiledProblem
-from sstruct._problems._decode import decode
-from sstruct._problems.c_functions import PackedSamples, check_function
-from sstruct._validation import check_number
+from sstruct._input.ragged import check_number
+from sstruct._problems.core._block_problem import BlockProblem
+from sstruct._problems.core._decode import decode
+from sstruct._problems.custom._compiled import CompiledProblem
+from sstruct._problems.custom.c_functions import PackedSamples, check_function
 
 __all__ = ["BlockProblem", "CompiledOracle", "decode"]
 

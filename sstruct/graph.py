@@ -9,26 +9,26 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common, Graphs
-from sstruct._graph_data import LabelledGraphs, check_feature_need
-from sstruct._graph_input import pack_graphs
-from sstruct._named_weights import named_weights, no_label_weights
-from sstruct._oracles._graph_decoder import GraphDecoder
-from sstruct._problems._decode import decode
-from sstruct._problems._explicit import explicit_where_cheaper
-from sstruct._problems.graph_arguments import (
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Inference, Quality, Training
+from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct._estimators.graph.samples import pack_graphs
+from sstruct._estimators.graph.training import LabelledGraphs, check_feature_need
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core._explicit import explicit_where_cheaper
+from sstruct._problems.graph.arguments import (
     PAIRWISE,
     WITH_FEATURES,
     attractive_edges,
     graph_weight_views,
 )
-from sstruct._threads import n_threads
-from sstruct._training import Inference, Quality, Training
-from sstruct._tree_search import TreeSearch
-from sstruct._validation import check_choice, check_number
-from sstruct.base import BaseSSVM
-from sstruct.inference._tree_decoder import TreeDecoder
+from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]
 INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")

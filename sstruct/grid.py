@@ -6,9 +6,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common, Graphs
-from sstruct._graph_input import image_labels, pack_grids
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
 

@@ -7,13 +7,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common
-from sstruct._named_weights import named_weights, no_label_weights
-from sstruct._one_label import class_scores, one_label_decisions, one_label_training
-from sstruct._problems.node_arguments import weight_views
-from sstruct._validation import pack_rows
-from sstruct.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.texts import Common
+from sstruct._estimators.label_set.one_label import (
+    class_scores,
+    one_label_decisions,
+    one_label_training,
+)
+from sstruct._input.ragged import pack_rows
+from sstruct._problems.core.node_arguments import weight_views
 from sstruct.losses import node_costs
 
 

@@ -8,25 +8,33 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common
-from sstruct._label_model import INFERENCE, check_edges_parameter, is_hierarchy
-from sstruct._label_sets import as_output, is_indicator, label_matrix
-from sstruct._multilabel_data import (
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.named_weights import named_weights, no_label_weights
+from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
+from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.label_set.interactions import (
+    INFERENCE,
+    check_edges_parameter,
+    is_hierarchy,
+)
+from sstruct._estimators.label_set.one_label import (
+    class_scores,
+    one_label_decisions,
+    one_label_training,
+)
+from sstruct._estimators.label_set.training import (
     MultilabelTraining,
     attractive_bounds,
     one_label_cost,
     prediction_problem,
 )
-from sstruct._named_weights import named_weights, no_label_weights
-from sstruct._one_label import class_scores, one_label_decisions, one_label_training
-from sstruct._problems._decode import decode
-from sstruct._problems._multilabel import label_marginals
-from sstruct._problems.graph_arguments import graph_weight_views
-from sstruct._solvers.registry import LABEL_SET_SOLVERS
-from sstruct._threads import n_threads
-from sstruct._validation import check_choice, check_weights, pack_rows
-from sstruct.base import BaseSSVM
+from sstruct._input.indicator import as_output, is_indicator, label_matrix
+from sstruct._input.ragged import check_choice, check_weights, pack_rows
+from sstruct._problems.core._decode import decode
+from sstruct._problems.graph.arguments import graph_weight_views
+from sstruct._problems.label_set._multilabel import label_marginals
 
 
 @shares_documentation(Common)

@@ -6,11 +6,11 @@ import joblib
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._along_lambda import AlongLambda, Sweep, check_sweep
-from sstruct._compact_rows import CompactRows
-from sstruct._solvers.piece import Piece
-from sstruct._validation import check_choice, check_number
-from sstruct.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
+from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._solvers.path.segment import Piece
 
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 

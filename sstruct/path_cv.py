@@ -15,10 +15,10 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._compat import safe_indexing
-from sstruct._validation import check_choice, check_number, check_weights
-from sstruct.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
+from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct.path import KAPPA, ssvm_path
 
 

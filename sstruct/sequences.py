@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._labels import join_labels
+from sstruct._input.labels import join_labels
 
 __all__ = ["Sequences"]
 

@@ -8,19 +8,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._documentation import shares_documentation
-from sstruct._estimator_texts import Common
-from sstruct._named_weights import named_weights
-from sstruct._oracles._tree import parents_first
-from sstruct._problems._decode import decode
-from sstruct._problems._tree import max_marginals
-from sstruct._problems.node_arguments import padded_bounds
-from sstruct._problems.tree_arguments import TreeModel
-from sstruct._threads import n_threads
-from sstruct._training import Inference, Training
-from sstruct._tree_data import pack_states, pack_trees
-from sstruct._validation import check_choice, check_weights
-from sstruct.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.named_weights import named_weights
+from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._input.ragged import check_choice, check_weights
+from sstruct._oracles.tree._max_sum import parents_first
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core.node_arguments import padded_bounds
+from sstruct._problems.tree._problem import max_marginals
+from sstruct._problems.tree.arguments import TreeModel
 
 
 @shares_documentation(Common)

@@ -17,7 +17,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
-from sstruct._validation import check_weights
+from sstruct._input.ragged import check_weights
 from sstruct.metrics._chunks import chunks_of
 from sstruct.metrics._flat_labels import FlatLabels, matched
 from sstruct.metrics._joint_distance import mean_joint_distance

@@ -4,8 +4,8 @@ from itertools import chain
 
 import numpy as np
 
-from sstruct._labels import ordered
-from sstruct._validation import check_weights
+from sstruct._input.labels import ordered
+from sstruct._input.ragged import check_weights
 
 
 class FlatLabels:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._tree_data import pack_states, pack_trees
-from sstruct._validation import check_weights
+from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._input.ragged import check_weights
 
 
 def mean_joint_distance(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sstruct.inference._map_result import MapResult
+from sstruct.inference._model.map_result import MapResult
 
 from ._matplotlib import draw_curves
 

@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._validation import check_weights, flat_labels, pack_nodes
+from sstruct._input.ragged import check_weights, flat_labels, pack_nodes
 from sstruct.sequences import Sequences
 
 __all__ = ["PerNode"]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from sstruct._problems.cluster import Cluster
-from sstruct._problems.cluster_parts import Part
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.dask_cluster import Cluster
+from sstruct._cluster.parts import Part
+from sstruct._cluster.processes import cloudpickle
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.same_bits import assert_same_bits

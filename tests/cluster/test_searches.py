@@ -8,7 +8,7 @@ import pytest
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, PathCV, StructuredSVM
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.processes import cloudpickle
 from sstruct.datasets import load_digit_dates
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])

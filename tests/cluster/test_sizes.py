@@ -5,7 +5,7 @@ import sys
 import joblib
 import pytest
 
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.processes import cloudpickle
 from tests.cluster.conftest import PRELOAD
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices

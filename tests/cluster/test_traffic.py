@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from sstruct._problems import cluster
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster import dask_cluster as cluster
+from sstruct._cluster.processes import cloudpickle
 from tests.estimators import choices
 from tests.estimators.choices import Choice
 from tests.estimators.same_bits import assert_same_bits

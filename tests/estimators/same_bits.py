@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from sstruct._solvers.checkpoint import Checkpoint
+from sstruct._solvers.core.checkpoint import Checkpoint
 
 
 def assert_same_bits(a, b):

@@ -15,8 +15,8 @@ from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct import ChainSSVM, GapMonitor
-from sstruct._solvers.history import COLUMNS
-from sstruct._solvers.status import Status
+from sstruct._solvers.core.history import COLUMNS
+from sstruct._solvers.core.status import Status
 from sstruct.metrics import flat_accuracy_score, make_flat_scorer
 from tests.reference import brute_force
 

@@ -21,7 +21,8 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from sstruct._solvers import frank_wolfe, solver
+from sstruct._solvers.core import solver
+from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
 from sstruct.chain import ChainSSVM
 from tests.reference import brute_force
 from tests.solvers.small import Small

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._problems._chain_sparse import decode_sparse, sparse_hinges, sparse_transitions
-from sstruct._problems._decode import decode
-from sstruct._validation import pack_nodes
+from sstruct._input.ragged import pack_nodes
+from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
+from sstruct._problems.core._decode import decode
 from sstruct.datasets import make_large_domain_sequences
 from sstruct.inference import viterbi
 

@@ -15,7 +15,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 from sstruct import PathCV, StructuredSVM
-from sstruct._oracle_adapters import CompiledOracleAdapter, OracleAdapter, PythonOracleAdapter
+from sstruct._estimators.custom.oracle_adapters import (
+    CompiledOracleAdapter,
+    OracleAdapter,
+    PythonOracleAdapter,
+)
 from sstruct.extending import CompiledOracle
 from tests.estimators.choices import Choice, make_choices, terms
 from tests.estimators.compiled_choices import (

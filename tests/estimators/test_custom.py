@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 
 from sstruct import PathCV, StructuredSVM, ssvm_path
-from sstruct._problems.oracle_calls import OracleCalls
+from sstruct._problems.custom.oracle_calls import OracleCalls
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices, terms
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.processes import cloudpickle
 from tests.estimators import choices as choices_module
 from tests.estimators.choices import (
     Choice,

@@ -11,9 +11,9 @@ import pytest
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from sstruct import StructuredSVM, ssvm_path
-from sstruct._problems import oracle_workers
-from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._problems.oracle_workers import Workers
+from sstruct._cluster import processes as oracle_workers
+from sstruct._cluster.processes import Workers
+from sstruct._problems.custom.oracle_calls import OracleCalls
 from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.same_bits import assert_same_bits

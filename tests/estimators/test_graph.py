@@ -11,7 +11,7 @@ from sklearn.model_selection import GridSearchCV
 
 import sstruct.graph
 from sstruct import GraphCRFSSVM
-from sstruct._oracles._graph_enumeration import graph_enumeration
+from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
 from tests.reference import brute_force, dual_qp, graphs
 
@@ -362,7 +362,7 @@ def test_labelings_in_place_of_planes(rng, enumerated, monkeypatch, pairwise):
 def test_contiguous_features_are_not_copied():
     x = np.random.default_rng(0).standard_normal((6, 2))
     model = GraphCRFSSVM().fit(x, [0, 1, 0, 1, 0, 1])
-    from sstruct._graph_input import pack_graphs
+    from sstruct._estimators.graph.samples import pack_graphs
 
     packed = pack_graphs(model, x, "potts", None, fitted=True)
     assert np.shares_memory(packed.nodes.flat, x)

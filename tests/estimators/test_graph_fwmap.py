@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
-from sstruct._tree_search import TreeSearch
-from sstruct.inference._tree_decoder import TreeDecoder
+from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct.inference._methods._tree_decoder import TreeDecoder
 from tests.estimators.test_graph import LAM, make, terms_of
 from tests.oracles.test_graph_decoder import random_costs
 from tests.reference import brute_force, graphs

@@ -7,8 +7,8 @@ from sklearn.model_selection import cross_val_predict
 
 import sstruct.graph
 from sstruct import GraphCRFSSVM, GridCRFSSVM
-from sstruct._oracles._graph_enumeration import graph_enumeration
-from sstruct._problems.grid_edges import grid_directions, grid_edges
+from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
+from sstruct._testing._graph_enumeration import graph_enumeration
 
 MODELS = ["potts", "contrast", "full", "directed", 0.2]
 SHAPES = [(3, 4), (1, 5), (4, 1), (1, 1), (3, 4), (2, 2)]
@@ -113,7 +113,7 @@ def test_forms_of_images(rng):
 
 
 def test_stacked_images_are_not_copied(rng):
-    from sstruct._graph_input import pack_grids
+    from sstruct._estimators.graph.samples import pack_grids
 
     X, y = make(rng, [(3, 4)] * 4)
     X = np.array(X)
@@ -123,7 +123,7 @@ def test_stacked_images_are_not_copied(rng):
 
 
 def test_images_of_one_size_share_their_edges(rng):
-    from sstruct._graph_input import pack_grids
+    from sstruct._estimators.graph.samples import pack_grids
 
     X, y = make(rng, [(3, 4), (2, 2), (3, 4)])
     model = GridCRFSSVM(lam=0.1).fit(X, y)

@@ -20,7 +20,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_sample_weight
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
-from sstruct._label_model import interactions, mutual_information
+from sstruct._estimators.label_set.interactions import interactions, mutual_information
 from sstruct.datasets import fetch_yeast
 from tests.problems.test_multilabel import half_codes, masses_of
 from tests.reference import brute_force, dual_qp, label_sets

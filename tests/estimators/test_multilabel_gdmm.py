@@ -14,9 +14,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
-from sstruct._solvers._gdmm_label_bounds import snapshot
-from sstruct._solvers.gdmm_labels import LabelGDMM
-from sstruct._solvers.solver import Options, Setup
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.gdmm._label_bounds import snapshot
+from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
 from sstruct.datasets import make_multilabel_pairwise
 from tests.reference.local_polytope import LocalPolytope
 

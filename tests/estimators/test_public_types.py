@@ -119,7 +119,7 @@ def assert_public(names):
 
 
 def test_the_reader_sees_private_types():
-    from sstruct._training import Quality
+    from sstruct._estimators.core.training import Quality
 
     names = globals_of(pickle.dumps(Quality.EXACT, protocol=2))
     assert names == globals_of(pickle.dumps(Quality.EXACT, protocol=4))[:1]

@@ -126,7 +126,7 @@ def test_pipelines(tiny_chains, rng):
 
 def test_another_format_is_refused(tiny_chains, monkeypatch):
     model = ChainSSVM(random_state=0).fit(*tiny_chains)
-    monkeypatch.setattr("sstruct.base.PICKLE_FORMAT", 99)
+    monkeypatch.setattr("sstruct._estimators.core.base.PICKLE_FORMAT", 99)
     data = io.dumps(model)
     monkeypatch.undo()
     with pytest.raises(ValueError, match="in format 99; this version"):

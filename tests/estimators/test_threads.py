@@ -7,8 +7,8 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct.datasets import make_sequences
 from tests.estimators.same_bits import assert_same_bits
 
@@ -68,7 +68,7 @@ def test_n_jobs_is_checked(chains):
 
 def test_an_oracle_that_raises_in_a_thread(rng):
     # An infeasible mask is found by the max-oracle, in whichever thread: the error is the same.
-    from sstruct._problems._decode import decode
+    from sstruct._problems.core._decode import decode
 
     n, K = 64, 2
     mask = np.array([[False, True], [False, False]])

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct.inference import MRF
-from sstruct.inference import _combination as combination
-from sstruct.inference._map_result import Record
+from sstruct.inference._methods import combination
+from sstruct.inference._model.map_result import Record
 from tests.reference import mrf as reference
 
 

@@ -80,7 +80,7 @@ def test_words_cross_blocks(tmp_path, monkeypatch):
     dd = write(tmp_path, fuzz_files.DD)
     problems = read_dd(dd)
     for size in (1, 7, 100):
-        monkeypatch.setattr("sstruct.inference._tokens._BLOCK", size + 30)
+        monkeypatch.setattr("sstruct.inference._files.tokens._BLOCK", size + 30)
         np.testing.assert_array_equal(read_uai(path).tables, expected.tables)
         assert read_dd(dd).keys() == problems.keys()
 

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._map import MapProblem
-from sstruct._problems._map_rounding import SequentialRounding
-from sstruct._solvers.solver import Options
+from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._rounding import SequentialRounding
+from sstruct._solvers.core.solver import Options
 from sstruct.inference import MRF, map_mrf
-from sstruct.inference._auxiliary import pairwise_model
-from sstruct.inference._fwmap import Proximal, formula_18
-from sstruct.inference._tree_cover import tree_cover
+from sstruct.inference._methods.fwmap import Proximal, formula_18
+from sstruct.inference._model.auxiliary import pairwise_model
+from sstruct.inference._model.tree_cover import tree_cover
 from tests.inference.test_map_mrf import ANY_MODEL, KINDS, check, grid
 from tests.problems.test_map import Terms
 from tests.reference import mrf as reference

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._message_passing import MessagePassing
-from sstruct._oracles._packed_mrf import PackedMRF
-from sstruct._problems._map import MapProblem
-from sstruct._problems._map_start import multipliers_of_messages
-from sstruct._problems.map_arguments import project
+from sstruct._oracles.mrf._message_passing import MessagePassing
+from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._start import multipliers_of_messages
+from sstruct._problems.map.arguments import project
 from sstruct.inference import MRF, graph_matching, map_mrf
-from sstruct.inference._map_result import energy_ceiling
-from sstruct.inference._tree_cover import tree_cover
+from sstruct.inference._model.map_result import energy_ceiling
+from sstruct.inference._model.tree_cover import tree_cover
 from tests.inference.test_map_mrf import ANY_MODEL, check, grid
 from tests.reference import mrf as reference
 

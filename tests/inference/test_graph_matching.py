@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from sstruct.inference import graph_matching, map_mrf
-from sstruct.inference._matching import matching_model
+from sstruct.inference._applications.matching_model import matching_model
 
 
 def random_problem(rng, n_left, n_right, density=0.5):

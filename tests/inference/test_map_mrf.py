@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._packed_mrf import PackedMRF
+from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct.inference import (
     MRF,
     alpha_expansion,
@@ -18,9 +18,9 @@ from sstruct.inference import (
     map_mrf,
     viterbi,
 )
-from sstruct.inference._auxiliary import pairwise_model
-from sstruct.inference._exact import _parents_first
-from sstruct.inference._message_passing import trivial_bound
+from sstruct.inference._methods.exact import _parents_first
+from sstruct.inference._methods.message_passing import trivial_bound
+from sstruct.inference._model.auxiliary import pairwise_model
 from tests.reference import mrf as reference
 
 KINDS = ("real", "integer", "forbidding")
@@ -197,7 +197,7 @@ def test_chains_do_not_copy_their_table(rng):
 
 
 def test_bounds_of_sweeps_do_not_fall(new_rng):
-    from sstruct._oracles._message_passing import MessagePassing
+    from sstruct._oracles.mrf._message_passing import MessagePassing
 
     for seed in range(30):
         plain = reference.random_model(new_rng(seed), 12, 0.4, KINDS[seed % 3])
@@ -312,7 +312,7 @@ def test_bad_parameters_are_named(arguments, message):
 
 
 def test_too_large_factors_are_refused(monkeypatch):
-    monkeypatch.setattr("sstruct.inference._auxiliary.MOST_ENTRIES", 100)
+    monkeypatch.setattr("sstruct.inference._model.auxiliary.MOST_ENTRIES", 100)
     table = np.random.default_rng(0).random((3, 3, 3))
     model = MRF(np.zeros((4, 3)), [], [], factors=[([0, 1, 2], table), ([1, 2, 3], table)])
     with pytest.raises(ValueError, match=r"factors\[0\] has 27 allowed tuples"):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct.inference import map_mrf
-from sstruct.inference._matching import matching_model
+from sstruct.inference._applications.matching_model import matching_model
 
 
 def cost_of(unary, pairwise, matching):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct.inference import MRF
-from sstruct.inference._table_forms import LINEAR, POTTS, QUADRATIC, TABLE
+from sstruct.inference._model.table_forms import LINEAR, POTTS, QUADRATIC, TABLE
 from tests.reference import mrf as reference
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstruct.inference import graph_matching, map_mrf, read_dd, read_uai
-from sstruct.inference._matching import matching_model
+from sstruct.inference._applications.matching_model import matching_model
 from tests.inference.test_real_models import FOLDER, TIGHT, parameters, reference_energy
 
 LARGE = ("segmentation_11", "segmentation_15")

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sstruct.inference import MRF, map_mrf, read_dd, read_uai
-from sstruct.inference._matching import matching_model
+from sstruct.inference._applications.matching_model import matching_model
 
 FOLDER = Path(os.environ.get("SSTRUCT_DATA", "")) / "mrf"
 ENTRIES = FOLDER / "reference.json"

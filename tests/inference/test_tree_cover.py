@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._tree_cover import ForestPartition, elimination, trees_of_forests
-from sstruct._problems.grid_edges import grid_edges
-from sstruct.inference._tree_cover import tree_cover
+from sstruct._oracles.mrf._forest_cover import ForestPartition, elimination, trees_of_forests
+from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct.inference._model.tree_cover import tree_cover
 
 
 def arboricity(n_nodes, edges):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
 from sstruct.inference import MRF, discrete_tomography, graph_matching, map_mrf, projection_rays
-from sstruct.inference._matching import matching_model
+from sstruct.inference._applications.matching_model import matching_model
 from tests.reference import mrf as reference
 
 

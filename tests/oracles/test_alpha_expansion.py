@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles.alpha_expansion import _cheaper_regions
+from sstruct._oracles.graph.alpha_expansion import _cheaper_regions
 from sstruct.inference import alpha_expansion, graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._error_table import error_table
-from sstruct._oracles._tree_error_table import py_tree_errors
+from sstruct._oracles.chain._error_table import error_table
+from sstruct._oracles.tree._subtree_error_table import py_tree_errors
 
 KEYS = st.integers(0, 2**32 - 1)
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from sstruct._oracles._binary_energy import BinaryEnergy
-from sstruct._oracles._edges import checked_simple_edges
+from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.cut._binary_energy import BinaryEnergy
 from sstruct.inference import graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._graph_decoder import GraphDecoder
+from sstruct._oracles.graph._decoder import GraphDecoder
 from tests.oracles.test_alpha_expansion import random_edges
 from tests.reference.energies import energy, feature_tables, minimum
 

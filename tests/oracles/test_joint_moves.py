@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._packed_mrf import JointMoves, PackedMRF
+from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct.inference import MRF
 from tests.reference import mrf as reference
 

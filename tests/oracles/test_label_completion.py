@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._oracles._label_completion import LabelCompletion
-from sstruct._oracles._relaxed_labels import RelaxedLabels
+from sstruct._oracles.label_set._completion import LabelCompletion
+from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 from tests.reference.local_polytope import random_scores, set_scores
 
 

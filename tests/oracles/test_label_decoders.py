@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._oracles._gray_enumeration import GrayEnumeration
-from sstruct._oracles._half_enumeration import HalfEnumeration
-from sstruct._oracles._label_cut import LabelCut
-from sstruct._oracles._label_forest import LabelForest
-from sstruct._oracles._label_relaxation import LabelRelaxation
+from sstruct._oracles.label_set._cut import LabelCut
+from sstruct._oracles.label_set._forest_decoder import LabelForest
+from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
+from sstruct._oracles.label_set._relaxation import LabelRelaxation
+from sstruct._testing._half_enumeration import HalfEnumeration
 from tests.reference import label_sets
 
 KINDS = ("enumeration", "forest", "hierarchy", "cut")

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
-from sstruct._oracles._maxflow import MaxFlow
+from sstruct._oracles.cut._maxflow import MaxFlow
 from sstruct.inference import maxflow
 from tests.oracles.test_graph_cut import grid_edges
 

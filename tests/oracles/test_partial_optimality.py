@@ -5,8 +5,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._graph_decoder import GraphDecoder
-from sstruct._oracles._partial_optimality import PartialOptimality
+from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._oracles.graph._partial_optimality import PartialOptimality
 from tests.oracles.test_alpha_expansion import SIZES, best_move, random_problem
 from tests.reference.energies import edge_tables, energies, energy, minimum
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from sstruct._oracles._ray_walk import RayWalk
+from sstruct._oracles.mrf._ray_walk import RayWalk
 from sstruct.inference import MRF, projection_rays
-from sstruct.inference._rays import checked_rays
+from sstruct.inference._applications.rays import checked_rays
 
 
 def make(rng, size, angles, n_levels):

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._oracles._relaxed_labels import RelaxedLabels
+from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 from sstruct.inference import graph_cut
 from tests.reference.local_polytope import (
     LocalPolytope,

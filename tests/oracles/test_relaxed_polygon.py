@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from sstruct._oracles._relaxed_labels import RelaxedLabels
-from sstruct._oracles._relaxed_polygon import RelaxedPolygon
+from sstruct._oracles.label_set._polygon import RelaxedPolygon
+from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 from tests.reference.local_polytope import (
     LocalPolytope,
     as_tables,

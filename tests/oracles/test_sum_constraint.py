@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles._sum_constraint import SumConstraint
+from sstruct._oracles.mrf._sum_constraint import SumConstraint
 
 
 def random_costs(rng, n, n_labels, kind):

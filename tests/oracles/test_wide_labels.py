@@ -1,14 +1,14 @@
 """The kernels over labels against NumPy, for numbers of labels that enumeration cannot reach.
 
-tests/test_instructions.py runs this file for every instruction set.
+tests/package/test_instructions.py runs this file for every instruction set.
 """
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct.inference import viterbi
 
 N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]

@@ -2,12 +2,12 @@
 
 from dataclasses import fields
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._graph import GraphProblem
-from sstruct._problems._tree import TreeProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.graph_arguments import GraphRanges
-from sstruct._problems.tree_arguments import TreeStates
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.graph._problem import GraphProblem
+from sstruct._problems.graph.arguments import GraphRanges
+from sstruct._problems.tree._problem import TreeProblem
+from sstruct._problems.tree.arguments import TreeStates
 
 
 def chain_problem(**arguments):

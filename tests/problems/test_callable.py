@@ -6,12 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems._plane_table import dense_difference, sparse_difference
-from sstruct._problems._slack import SlackProblem
-from sstruct._problems.oracle_calls import OracleCalls, digest
-from sstruct._solvers._full_pass import full_pass
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
+from sstruct._problems.custom.oracle_calls import OracleCalls, digest
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.core._full_pass import full_pass
 from tests.problems.test_contract import make_enumerated
 
 

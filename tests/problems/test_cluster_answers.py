@@ -5,9 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems._plane_table import plane_hash
-from sstruct._problems.cluster_answers import (
+from sstruct._cluster.answers import (
     DENSE,
     KNOWN,
     NOTHING,
@@ -16,8 +14,10 @@ from sstruct._problems.cluster_answers import (
     packed,
     unpacked,
 )
-from sstruct._problems.oracle_calls import Constraint, OracleCalls
-from sstruct._problems.oracle_workers import cloudpickle
+from sstruct._cluster.processes import cloudpickle
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom._plane_table import plane_hash
+from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 
 INDEX = st.lists(st.integers(0, 40), unique=True, max_size=5).map(sorted)

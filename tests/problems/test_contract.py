@@ -14,18 +14,18 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._oracles._graph_decoder import GraphDecoder
-from sstruct._oracles._graph_enumeration import graph_enumeration
-from sstruct._problems._chain import ChainProblem, max_marginals
-from sstruct._problems._costly import CostlyProblem
-from sstruct._problems._decode import decode
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems._graph import GraphProblem
-from sstruct._problems._pairwise import PairwiseModel
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.graph_arguments import PAIRWISE, GraphRanges
-from sstruct._problems.grid_edges import grid_edges
-from sstruct._problems.node_arguments import join_views
+from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.chain._problem import ChainProblem, max_marginals
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.graph._pairwise import PairwiseModel
+from sstruct._problems.graph._problem import GraphProblem
+from sstruct._problems.graph.arguments import PAIRWISE, GraphRanges
+from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct._testing._costly import CostlyProblem
+from sstruct._testing._enumerated import EnumeratedProblem
+from sstruct._testing._graph_enumeration import graph_enumeration
 from tests.problems.flat import chain_problem, graph_problem
 from tests.problems.trees import FORESTS, make_trees
 from tests.reference import brute_force, graphs

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from sstruct._problems import _costly
-from sstruct._problems._costly import CostlyProblem
-from sstruct._problems._decode import decode
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._clock import seconds
+from sstruct._kernels._clock import seconds
+from sstruct._problems.core._decode import decode
+from sstruct._testing import _costly
+from sstruct._testing._costly import CostlyProblem
+from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.test_contract import make_chains, make_enumerated
 
 GOOD = dict(

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._explicit import ExplicitProblem, explicit_where_cheaper
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import join_views
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
+from sstruct._problems.core.node_arguments import join_views
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstruct._problems._label_mixtures import MixtureProblem
-from sstruct._problems._slack import SlackProblem
+from sstruct._problems.label_set._mixtures import MixtureProblem
+from sstruct._problems.slack._problem import SlackProblem
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import half_codes, make
 from tests.reference.mixtures import best_of_polygon
@@ -214,8 +214,8 @@ def test_more_labels_agree_between_searches(new_rng):
 
 
 def make_many(rng, n=6, K=40):
-    from sstruct._oracles._label_relaxation import LabelRelaxation
-    from sstruct._problems._multilabel import MultilabelProblem
+    from sstruct._oracles.label_set._relaxation import LabelRelaxation
+    from sstruct._problems.label_set._multilabel import MultilabelProblem
 
     edges = np.column_stack(np.triu_indices(K, 1))
     Y = rng.random((n, K)) < 0.2

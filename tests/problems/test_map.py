@@ -9,11 +9,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sstruct._problems._map import MapProblem
-from sstruct._problems._rays import RayTerms
-from sstruct._problems.map_arguments import disagreement, project
+from sstruct._problems.map._problem import MapProblem
+from sstruct._problems.map._ray_sums import RayTerms
+from sstruct._problems.map.arguments import disagreement, project
 from sstruct.inference import MRF
-from sstruct.inference._tree_cover import TreeCover, tree_cover
+from sstruct.inference._model.tree_cover import TreeCover, tree_cover
 from tests.reference import mrf as reference
 
 

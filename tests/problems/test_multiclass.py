@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._problems._decode import decode
-from sstruct._problems._multiclass import MulticlassProblem
-from sstruct._problems.node_arguments import join_views
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.label_set._multiclass import MulticlassProblem
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._oracles._gray_enumeration import GrayEnumeration
-from sstruct._oracles._half_enumeration import HalfEnumeration
-from sstruct._oracles._label_cut import LabelCut
-from sstruct._oracles._label_forest import LabelForest
-from sstruct._oracles._label_relaxation import LabelRelaxation
-from sstruct._problems._decode import decode
-from sstruct._problems._multilabel import MultilabelProblem, label_marginals
-from sstruct._problems.node_arguments import join_views
+from sstruct._oracles.label_set._cut import LabelCut
+from sstruct._oracles.label_set._forest_decoder import LabelForest
+from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
+from sstruct._oracles.label_set._relaxation import LabelRelaxation
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.label_set._multilabel import MultilabelProblem, label_marginals
+from sstruct._testing._half_enumeration import HalfEnumeration
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 from tests.reference import label_sets
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems._multiclass import MulticlassProblem
-from sstruct._problems._slack import SlackProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import join_views
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.label_set._multiclass import MulticlassProblem
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.flat import chain_problem
 from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
 from tests.problems.trees import FORESTS, make_trees

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstruct._oracles._gray_enumeration import GrayEnumeration
-from sstruct._oracles._label_relaxation import LabelRelaxation
-from sstruct._problems._multilabel import MultilabelProblem
-from sstruct._problems._slack import SlackProblem
+from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
+from sstruct._oracles.label_set._relaxation import LabelRelaxation
+from sstruct._problems.label_set._multilabel import MultilabelProblem
+from sstruct._problems.slack._problem import SlackProblem
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
 from tests.problems.test_slack import points, rescaled

@@ -4,8 +4,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._problems.oracle_calls import frozen
-from sstruct._problems.weight_changes import CHANGED, WHOLE, ReceivedWeights, WeightChanges
+from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights, WeightChanges
+from sstruct._problems.custom.oracle_calls import frozen
 
 D = 6
 VALUES = st.sampled_from([0.0, -0.0, 1.0, -1.5, 1e-300, np.nextafter(1.0, 2.0)])

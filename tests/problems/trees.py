@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy import sparse
 
-from sstruct._problems.node_arguments import join_views
+from sstruct._problems.core.node_arguments import join_views
 from tests.problems.flat import tree_problem
 
 FORESTS = ([-1], [-1, 0, 0], [2, 2, -1, 2], [1, 2, -1], [-1, 0, -1, 2])

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import join_views
-from sstruct._solvers._state import DualState
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._solvers.core._state import DualState
 from tests.reference import boxed_qp, brute_force
 
 KINDS = ("chain", "multiclass")

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._crew import Crew
-from sstruct._solvers._approximate_pass import PassPlan, Sampling, approximate_pass
-from sstruct._solvers._average import PassAverage
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._steps import StepKind
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._average import PassAverage
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
 

@@ -12,20 +12,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import join_views, padded_bounds
-from sstruct._solvers import cutting_plane, solver
-from sstruct._solvers._batch_pass import Plane
-from sstruct._solvers._clock import seconds
-from sstruct._solvers._subgradient_pass import SubgradientState
-from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
-from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.progress import progress
-from sstruct._solvers.solver import Options, Setup
-from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct._kernels._clock import seconds
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core.node_arguments import join_views, padded_bounds
+from sstruct._solvers.baselines import cutting_plane
+from sstruct._solvers.baselines._batch_pass import Plane
+from sstruct._solvers.baselines._subgradient_pass import SubgradientState
+from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.baselines.cutting_plane import CuttingPlane
+from sstruct._solvers.baselines.subgradient import StochasticSubgradient
+from sstruct._solvers.core import solver
+from sstruct._solvers.core.progress import progress
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct.chain import ChainSSVM
 from tests.estimators.test_chain_fit import HISTORY, long_chains
 from tests.reference import brute_force, dual_qp

@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._full_pass import full_pass
-from sstruct._solvers._sampling import SumTree
-from sstruct._solvers._snapshot import snapshot
-from sstruct._solvers._state import DualState
-from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
-from sstruct._solvers.status import Status
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._sampling import SumTree
+from sstruct._solvers.core._snapshot import snapshot
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 from tests.reference import boxed_qp
 from tests.solvers.small import BOUNDS, KINDS, Small
 

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from sstruct import ChainSSVM, ssvm_path
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._solvers import gdmm
-from sstruct._solvers._gdmm_bounds import rebuild, relaxed_hinge, set_rho
-from sstruct._solvers._gdmm_chain import ChainFactors
-from sstruct._solvers._gdmm_dual import consistent_dual
-from sstruct._solvers.solver import Options, Setup
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.gdmm import on_chains as gdmm
+from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
+from sstruct._solvers.gdmm._chain_dual import consistent_dual
+from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 
 TOL = 3e-5

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._solvers._gdmm_chain import py_simplex_minimum
-from sstruct._solvers._gdmm_label_bounds import py_outcome_steps
+from sstruct._solvers.gdmm._chain_pass import py_simplex_minimum
+from sstruct._solvers.gdmm._label_bounds import py_outcome_steps
 
 
 def projected(c, Q, C):

@@ -5,17 +5,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct._oracles._label_relaxation import LabelRelaxation
-from sstruct._problems._crew import Crew
-from sstruct._problems._multilabel import MultilabelProblem
-from sstruct._solvers._gdmm_label_bounds import (
+from sstruct._oracles.label_set._relaxation import LabelRelaxation
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.label_set._multilabel import MultilabelProblem
+from sstruct._solvers.gdmm._label_bounds import (
     consistent_point,
     hinge_losses,
     measures,
     search,
     snapshot,
 )
-from sstruct._solvers._gdmm_labels import LabelFactors
+from sstruct._solvers.gdmm._label_pass import LabelFactors
 from tests.reference.local_polytope import LocalPolytope
 
 SEEDS = dict(key=st.integers(0, 2**32 - 1), n_parts=st.sampled_from([1, 2, 3]))

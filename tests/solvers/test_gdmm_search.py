@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._solvers._gdmm_pairs import BoundedPairs
+from sstruct._solvers.gdmm._pairs import BoundedPairs
 
 SIGNS = [(-1,), (0,), (1,), (-1, 0), (-1, 1), (0, 1), (-1, 0, 1)]
 

@@ -8,15 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._chain import ChainProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems.chain_arguments import ChainModel, Chains
-from sstruct._problems.node_arguments import join_views
-from sstruct._solvers import _approximate_pass, _exact_pass, _full_pass
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._clock import seconds
-from sstruct._solvers._state import DualState, squared_norm
-from sstruct._solvers.frank_wolfe import STEPS
+from sstruct._kernels._clock import seconds
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._solvers.core import _full_pass
+from sstruct._solvers.core._state import DualState, squared_norm
+from sstruct._solvers.frank_wolfe import _approximate_pass, _exact_pass
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
 from tests.reference import brute_force
 
 LATER = float("inf")

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct import StructuredSVM
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems._crew import Crew
-from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._state import DualState
-from sstruct._solvers._steps import StepKind
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.estimators.choices import Choice, Fails, Trouble, make_choices, terms
 from tests.estimators.test_custom_jobs import assert_same_bits, fit
 from tests.reference.dual_qp import optimum

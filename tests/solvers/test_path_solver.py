@@ -5,19 +5,19 @@ import math
 import numpy as np
 import pytest
 
-from sstruct._problems._crew import Crew
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._rescale import (
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._rescale import (
     direction,
     keep_dual_weights,
     rescale,
     start_at_largest_losses,
 )
-from sstruct._solvers._steps import StepKind
-from sstruct._solvers.path import PathSolver
-from sstruct._solvers.solver import Options, Setup
-from sstruct._solvers.status import Status
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.path.path_solver import PathSolver
 from tests.solvers.small import BOUNDS, KINDS, Small
 
 LATER = math.inf

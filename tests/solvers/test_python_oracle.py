@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from sstruct._problems._callable import CallableProblem
-from sstruct._problems._costly import CostlyProblem
-from sstruct._problems.oracle_calls import OracleCalls
-from sstruct._solvers._state import DualState
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
-from sstruct._solvers.status import Status
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import OracleCalls
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._testing._costly import CostlyProblem
 from tests.reference.dual_qp import optimum
 from tests.solvers.small import Small
 

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._problems._crew import Crew
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._state import DualState
-from sstruct._solvers._steps import StepKind
-from sstruct._solvers.warm_start import rescaled
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.warm_start import rescaled
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
 from tests.reference import boxed_qp, brute_force
 from tests.solvers.small import BOUNDS, KINDS, Small
 

@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._problems._slack import SlackProblem
-from sstruct._solvers._snapshot import resume, snapshot
-from sstruct._solvers._state import DualState
-from sstruct._solvers.batch_frank_wolfe import BatchFrankWolfe
-from sstruct._solvers.cutting_plane import CuttingPlane
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
-from sstruct._solvers.status import Status
-from sstruct._solvers.subgradient import StochasticSubgradient
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
+from sstruct._solvers.baselines.cutting_plane import CuttingPlane
+from sstruct._solvers.baselines.subgradient import StochasticSubgradient
+from sstruct._solvers.core._snapshot import resume, snapshot
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force
 from tests.solvers.small import BOUNDS, Small
 

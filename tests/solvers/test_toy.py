@@ -6,14 +6,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstruct._problems._crew import Crew
-from sstruct._problems._enumerated import EnumeratedProblem
-from sstruct._solvers._approximate_pass import PassPlan, Sampling
-from sstruct._solvers._exact_pass import exact_pass
-from sstruct._solvers._state import DualState, squared_norm
-from sstruct._solvers._steps import StepKind
-from sstruct._solvers.frank_wolfe import FrankWolfe
-from sstruct._solvers.solver import Options, Setup
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._state import DualState, squared_norm
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._testing._enumerated import EnumeratedProblem
 from tests.reference import brute_force, dual_qp
 from tests.reference.toy import toy
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._solvers.warm_start import rescaled
+from sstruct._solvers.core.warm_start import rescaled
 from sstruct.datasets import make_sequences
 
 

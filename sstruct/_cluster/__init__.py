@@ -1,0 +1,1 @@
+"""Transport of oracle calls: threads, processes, Dask."""

@@ -1,0 +1,150 @@
+"""A worker's side of oracle calls on a cluster: parts of the data, and answers about them."""
+
+import traceback
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from sstruct._cluster.processes import cloudpickle
+from sstruct._cluster.weight_changes import ReceivedWeights
+from sstruct._problems.custom._plane_table import plane_hash
+from sstruct._problems.custom.oracle_calls import OracleCalls
+
+# Kinds of an answer: its plane's hash alone, a plane as index and value, a dense one, none.
+KNOWN, SPARSE, DENSE, NOTHING = range(4)
+
+
+class Answerer:
+    """Oracle calls about some parts of the data, on the worker that has them.
+
+    A Dask actor: one method runs at a time. An exception of the oracle's is returned and not
+    raised, so that whatever is raised is the cluster's.
+
+    Parameters
+    ----------
+    oracle : bytes
+        Pickled.
+    samples : list of (list, list)
+        Samples and true labelings of each part.
+    places : list of (int, list, list)
+        Of each part the number of the first block, the places of the samples wanted in the part,
+        and in what the user gave.
+    """
+
+    def __init__(self, oracle, samples, places):
+        self.oracle = cloudpickle.loads(oracle)
+        self.samples, self.places = samples, places
+        self.calls, self.weights = {}, ReceivedWeights()
+        self.starts = np.array([start for start, _, _ in places])
+        self.pool = None
+
+    def begin(self, k, form, n_threads):
+        """Look at part k; return True, the form of its features, and digests."""
+        if n_threads > 1 and self.pool is None:
+            self.pool = ThreadPoolExecutor(n_threads)
+        (X, y), (_, chosen, rows) = self.samples[k], self.places[k]
+        try:
+            calls = OracleCalls(
+                self.oracle, [X[i] for i in chosen], [y[i] for i in chosen], rows, form
+            )
+        except Exception as error:
+            return False, 0, sendable(error)
+        self.samples[k], self.calls[k] = None, calls
+        digests = b"".join(calls.digests), b"".join(calls.truth_digests)
+        return True, (calls.n_weights, calls.sparse), digests
+
+    def check_unchanged(self, k):
+        """Return True, or False and the error, where a sample of part k is not what it was."""
+        try:
+            self.calls[k].check_all_unchanged()
+        except Exception as error:
+            return False, 0, sendable(error)
+        return True, None, None
+
+    def ask(self, weights, loss_weight, blocks, known, constraint):
+        """Return True, None and the packed answers, or False, the place of an error, and that.
+
+        None in place of answers: the weights must come whole.
+        """
+        if not self.weights.update(*weights):
+            return True, None, None
+        w, ends = self.weights.w, np.cumsum(known[0])
+        failed = []
+
+        def answer(place):
+            if failed:
+                return None
+            try:
+                k = int(np.searchsorted(self.starts, blocks[place], side="right")) - 1
+                calls, i = self.calls[k], int(blocks[place]) - int(self.starts[k])
+                plane = calls.ask(i, w, loss_weight, constraint)
+                if plane is None:
+                    return None
+                index, value, loss = plane
+                hashed = plane_hash(loss, index, value)
+                there = hashed in known[1][ends[place] - known[0][place] : ends[place]]
+                return hashed if there else plane
+            except Exception as error:
+                failed.append((place, sendable(error)))
+
+        run = map if self.pool is None else self.pool.map
+        answers = list(run(answer, range(len(blocks))))
+        if failed:
+            return False, *min(failed, key=lambda pair: pair[0])
+        return True, None, packed(answers)
+
+
+def sendable(error):
+    """Return an exception that pickles, with a note of where it was raised."""
+    where = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    if where:
+        error.add_note(f"on a worker:\n{where}")
+    try:
+        copy = cloudpickle.loads(cloudpickle.dumps(error))
+        return copy.with_traceback(None)
+    except Exception:
+        stand_in = RuntimeError(f"{type(error).__name__}: {error}")
+        stand_in.__notes__ = list(error.__notes__)
+        return stand_in
+
+
+def packed(answers):
+    """Put answers into few arrays."""
+    kinds, sizes, hashes, losses, indices, values = [], [], [], [], [], []
+    for answer in answers:
+        if answer is None or isinstance(answer, int):
+            kinds.append(NOTHING if answer is None else KNOWN)
+            hashes.append(answer or 0)
+            continue
+        index, value, loss = answer
+        kinds.append(DENSE if index is None else SPARSE)
+        sizes.append(len(value))
+        losses.append(loss)
+        indices += [] if index is None else [index]
+        values.append(value)
+    return (
+        np.array(kinds, dtype=np.int8),
+        np.array(sizes, dtype=np.int32),
+        np.array(hashes, dtype=np.uint64),
+        np.array(losses),
+        np.concatenate([np.empty(0, dtype=np.int32), *indices]),
+        np.concatenate([np.empty(0), *values]),
+    )
+
+
+def unpacked(kinds, sizes, hashes, losses, index, value):
+    """Undo `packed`."""
+    answers, a, h, at, entry = [], 0, 0, 0, 0
+    for kind in kinds.tolist():
+        if kind in (KNOWN, NOTHING):
+            answers.append(int(hashes[h]) if kind == KNOWN else None)
+            h += 1
+            continue
+        size, where = int(sizes[a]), None
+        if kind == SPARSE:
+            where = index[at : at + size]
+            at += size
+        answers.append((where, value[entry : entry + size], float(losses[a])))
+        entry += size
+        a += 1
+    return answers

@@ -1,0 +1,365 @@
+"""Oracle calls on a Dask cluster: data stay there, changes of w go there, planes come back."""
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from sstruct._cluster.answers import Answerer, unpacked
+from sstruct._cluster.processes import AT_ONCE, cloudpickle
+from sstruct._cluster.weight_changes import WeightChanges
+from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
+
+# Seconds: for a worker to come at all; for another one in the place of one that is gone, before
+# those that are left take its parts; and between two looks whether a worker is still there.
+FIRST, REPLACEMENT, LOOK = 60, 5, 1
+# Times that workers may be lost before one round of calls is through.
+MOST_LOSSES = 5
+
+
+class Lost(Exception):
+    """A worker is gone, and with it what it had."""
+
+
+class Round(NamedTuple):
+    """What is asked about some blocks: the version of w, and what goes with it.
+
+    known(block): hashes of the planes that the caller has.
+    """
+
+    version: int
+    loss_weight: float
+    known: Callable
+    constraint: Constraint | None
+
+
+class Group:
+    """Parts that one worker answers for."""
+
+    def __init__(self, parts, future, address):
+        self.parts, self.future, self.address = parts, future, address
+        self.actor, self.version, self.lost = None, 0, False
+
+    def wait(self, client):
+        """Wait for the actor; it takes its time where Dask must first make the parts again."""
+        while self.actor is None:
+            try:
+                self.actor = self.future.result(timeout=LOOK)
+            except TimeoutError:
+                if self.address not in client.nthreads():
+                    raise Lost from None
+            except Exception:
+                if self.future.status == "error" and self.address in client.nthreads():
+                    raise
+                raise Lost from None
+
+    def call(self, name, *args):
+        """Begin to call a method of the actor; return what `result` takes."""
+        try:
+            return getattr(self.actor, name)(*args)
+        except Exception:
+            return None
+
+    def result(self, call):
+        """Wait for the end of a call."""
+        while call is not None and not self.lost:
+            try:
+                return call.result(timeout=LOOK)
+            except TimeoutError:
+                if self.future.status != "finished":
+                    break
+            except Exception:
+                # Methods raise nothing.
+                break
+        raise Lost
+
+
+class Cluster:
+    """Workers of a Dask cluster that answer oracle calls about parts of the data.
+
+    Each worker has its parts in an actor. With a call goes what has changed in w since the worker
+    was last asked, or all of w where that is less; back come the planes that are not known here,
+    and of the others a hash. Where a worker is lost, its parts go to others, and what it was asked
+    is asked again: from the futures, of which Dask makes anew what it can, or from the lists here.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    oracle : object
+    parts : list of Part
+
+    Attributes
+    ----------
+    form : tuple of (int, bool)
+        Number of weights, and whether features are sparse.
+    n_workers : int
+        Threads of all workers.
+    at_once : int
+        Blocks to ask about at the same time.
+    sent, received : int
+        Bytes of weights and block numbers, and of answers, so far.
+    """
+
+    def __init__(self, client, oracle, parts):
+        self.client, self.parts, self.form = client, parts, None
+        self.oracle = client.submit(_same, cloudpickle.dumps(oracle), pure=False)
+        self.groups, self.lock = [], threading.RLock()
+        self.sent = self.received = self.losses = 0
+        self.starts = np.array([part.start for part in parts])
+        self.n_workers = sum(self._threads().values())
+        self._place(parts)
+        self.at_once = AT_ONCE * self.n_workers
+        self.weights = WeightChanges(self.form[0])
+
+    def _threads(self):
+        """Threads of each worker; waits until there is one."""
+        self.client.wait_for_workers(1, timeout=FIRST)
+        return self.client.nthreads()
+
+    def _addresses(self, parts):
+        """Choose workers for parts: where they are, or else with the fewest samples a thread."""
+        threads = self._threads()
+        load = dict.fromkeys(sorted(threads), 0.0)
+        for group in self.groups:
+            if group.address in load:
+                for part in group.parts:
+                    load[group.address] += len(part.rows) / threads[group.address]
+        there = [part.source for part in parts if part.source is not None]
+        try:
+            homes = self.client.who_has(there) if there else {}
+        except CancelledError:
+            self._check_sources(parts)
+            raise
+        chosen = []
+        for part in parts:
+            at = [] if part.source is None else homes.get(part.source.key, ())
+            least = min([a for a in at if a in load] or load, key=load.get)
+            load[least] += len(part.rows) / threads[least]
+            chosen.append(least)
+        return chosen, threads
+
+    def _place(self, parts):
+        """Have workers take parts, look at their samples and say what they are."""
+        while parts:
+            by_address = {}
+            chosen, threads = self._addresses(parts)
+            for part, address in zip(parts, chosen):
+                by_address.setdefault(address, []).append(part)
+            new, parts = [], []
+            for address, some in by_address.items():
+                try:
+                    new.append(self._group(some, address))
+                except Exception:  # of scattering
+                    self._check_sources(some)
+                    if address in self.client.nthreads():
+                        raise
+                    self._count_loss()
+                    parts += some
+            for group in new:
+                try:
+                    group.wait(self.client)
+                    self.groups.append(group)
+                except Lost:
+                    self._count_loss()
+                    self._check_sources(group.parts)
+                    parts += group.parts
+            parts += self._begin([g for g in new if g in self.groups], threads)
+
+    def _group(self, parts, address):
+        samples = [part.sent(self.client, address) for part in parts]
+        places = [(part.start, part.chosen, part.rows) for part in parts]
+        future = self.client.submit(
+            Answerer, self.oracle, samples, places, actor=True, workers=[address], pure=False
+        )
+        return Group(parts, future, address)
+
+    def _begin(self, groups, threads):
+        """Have parts looked at, the first one first; return those that were lost."""
+        asked = sorted(
+            ((part, group, k) for group in groups for k, part in enumerate(group.parts)),
+            key=lambda asked: asked[0].number,
+        )
+        lost = set()
+        while asked:
+            now, asked = (asked[:1], asked[1:]) if self.form is None else (asked, [])
+            form = self.form or (None, False)
+            calls = [group.call("begin", k, form, threads[group.address]) for _, group, k in now]
+            for (part, group, _), call in zip(now, calls):
+                try:
+                    fine, form, found = group.result(call)
+                except Lost:
+                    if group not in lost:
+                        self._count_loss()
+                    lost.add(group)
+                    continue
+                if not fine:
+                    raise found
+                self.form = form
+                if part.digests not in (None, found):
+                    raise ValueError(
+                        f"partition {part.number}: its samples are others than before its worker "
+                        "was lost"
+                    )
+                part.digests = found
+            if self.form is None:  # all over again
+                lost, asked = set(groups), []
+        self.groups = [group for group in self.groups if group not in lost]
+        return [part for group in lost for part in group.parts]
+
+    def _check_sources(self, parts):
+        """Raise where partitions are gone for good."""
+        for part in parts:
+            if part.source is not None and part.source.status in ("cancelled", "error"):
+                raise RuntimeError(
+                    f"partition {part.number} was lost with its worker, and Dask cannot make it "
+                    "again: give futures of tasks, delayed objects or a bag"
+                )
+
+    def _count_loss(self):
+        self.losses += 1
+        if self.losses > MOST_LOSSES:
+            raise RuntimeError(
+                f"workers were lost {self.losses} times in one round of oracle calls: is it the "
+                "oracle that ends them?"
+            )
+
+    def _replace(self):
+        """Give the parts of lost workers to others."""
+        with self.lock:
+            gone = [group for group in self.groups if group.lost]
+            if not gone:
+                return
+            self.groups = [group for group in self.groups if not group.lost]
+            busy, end = {group.address for group in self.groups}, time.monotonic() + REPLACEMENT
+            dead = {group.address for group in gone}
+            while time.monotonic() < end and not set(self.client.nthreads()) - busy - dead:
+                time.sleep(LOOK / 10)
+            parts = [part for group in gone for part in group.parts]
+            self._check_sources(parts)
+            self._place(sorted(parts, key=lambda part: part.number))
+
+    def _send(self, asking, blocks):
+        """Ask the workers of some blocks; return groups, their blocks and calls."""
+        part_of = {part.number: group for group in self.groups for part in group.parts}
+        of_group = {}
+        places = np.searchsorted(self.starts, blocks, side="right") - 1
+        for i, place in zip(blocks, places.tolist()):
+            of_group.setdefault(part_of[self.parts[place].number], []).append(i)
+        asked, changes = [], {}
+        for group, some in of_group.items():
+            since = group.version
+            if since not in changes:
+                changes[since] = self.weights.since(since)
+            hashes = [asking.known(i) for i in some]
+            sizes = np.array([len(of_block) for of_block in hashes], dtype=np.int32)
+            hashes = np.concatenate(hashes)
+            index, values = changes[since]
+            self.sent += values.nbytes + (0 if index is None else index.nbytes)
+            self.sent += 4 * len(some) + sizes.nbytes + hashes.nbytes
+            call = group.call(
+                "ask", (asking.version, since, index, values), asking.loss_weight,
+                np.array(some, dtype=np.int32), (sizes, hashes), asking.constraint,
+            )  # fmt: skip
+            asked.append((group, some, call))
+        return asked
+
+    def start(self, blocks, w, loss_weight, known, constraint=None):
+        """Ask; return a function that waits and returns an answer for each of the blocks.
+
+        What `OracleCalls.ask` returns; of a plane its hash, where that is among those that
+        known(block) returns.
+        """
+        with self.lock:
+            asking = Round(self.weights.update(w), loss_weight, known, constraint)
+            asked = self._send(asking, blocks)
+        return partial(self._collect, asked, asking, blocks)
+
+    def _collect(self, asked, asking, blocks):
+        answers, errors = {}, []
+        while asked:
+            again = []
+            for group, some, call in asked:
+                try:
+                    fine, place, found = group.result(call)
+                except Lost:
+                    with self.lock:
+                        if not group.lost:
+                            group.lost = True
+                            self._count_loss()
+                    again += some
+                    continue
+                if not fine:
+                    errors.append((blocks.index(some[place]), found))
+                    group.version = 0
+                elif found is None:
+                    group.version = 0
+                    again += some
+                else:
+                    group.version = asking.version
+                    self.received += sum(part.nbytes for part in found)
+                    answers.update(zip(some, unpacked(*found)))
+            if errors:
+                raise min(errors, key=lambda pair: pair[0])[1]
+            self._replace()
+            with self.lock:
+                asked = self._send(asking, again) if again else []
+        self.losses = 0
+        return [answers[i] for i in blocks]
+
+    def check_unchanged(self):
+        """Raise where an oracle has changed a sample."""
+        asked = [
+            (group, group.call("check_unchanged", k))
+            for group in self.groups
+            for k in range(len(group.parts))
+        ]
+        for group, call in asked:
+            try:
+                fine, _, error = group.result(call)
+            except Lost:
+                group.lost = True  # and its samples with it
+                continue
+            if not fine:
+                raise error
+
+
+class ClusterCalls(OracleCalls):
+    """What `OracleCalls` is to samples at hand, for those on a cluster."""
+
+    def __init__(self, cluster, oracle):
+        self.cluster, self.oracle = cluster, oracle
+        self.rows = [row for part in cluster.parts for row in part.rows]
+        self.n_weights, self.sparse = cluster.form
+
+    def __len__(self):
+        return len(self.rows)
+
+    @property
+    def digests(self):
+        return self._digests(0)
+
+    @property
+    def truth_digests(self):
+        return self._digests(1)
+
+    def _digests(self, which):
+        joined = b"".join(part.digests[which] for part in self.cluster.parts)
+        return [joined[k : k + 8] for k in range(0, len(joined), 8)]
+
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.cluster.start([i], w, loss_weight, _nothing, constraint)()[0]
+
+    def check_all_unchanged(self):
+        self.cluster.check_unchanged()
+
+
+def _nothing(i):
+    return np.empty(0, dtype=np.uint64)
+
+
+def _same(value):
+    return value

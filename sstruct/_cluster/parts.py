@@ -1,0 +1,139 @@
+"""Training data in parts on a Dask cluster: sent there from lists, or there already."""
+
+import sys
+from itertools import pairwise
+
+import numpy as np
+
+from sstruct._problems.custom.oracle_calls import samples_of
+
+# Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
+PARTS = 4
+
+
+def is_partitioned(values):
+    """Whether samples are a bag, or a list of futures or delayed objects."""
+    dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
+    if dask is None:
+        return False
+    first = values[0] if isinstance(values, list | tuple) and values else None
+    return (
+        dask.is_dask_collection(values)
+        or dask.is_dask_collection(first)
+        or (distributed is not None and isinstance(first, distributed.Future))
+    )
+
+
+class Part:
+    """Some of the samples.
+
+    Parameters
+    ----------
+    number : int
+    source : Future or None
+        Lists of samples and labelings, on the cluster; None: they are here, in `samples`.
+    samples : tuple of (list, list), optional
+
+    Attributes
+    ----------
+    start : int
+        Number of its first block.
+    chosen, rows : list of int
+        Places of its samples of positive weight, in it and in what the user gave.
+    digests : tuple or None
+        Of samples and features of truths, once they are known.
+    """
+
+    def __init__(self, number, source, samples=None):
+        self.number, self.source, self.samples = number, source, samples
+        self.start, self.chosen, self.rows = 0, [], []
+        self.digests = None
+
+    def sent(self, client, address):
+        """Return a future of the samples for a worker."""
+        if self.source is not None:
+            return self.source
+        return client.scatter([self.samples], workers=[address], hash=False)[0]
+
+
+def sent_parts(samples, truths, n_parts):
+    """Cut lists into parts; return them and their lengths."""
+    ends = np.linspace(0, len(samples), min(n_parts, len(samples)) + 1).round().astype(int)
+    parts = [
+        Part(k, None, (samples[a:b], truths[a:b]))
+        for k, (a, b) in enumerate(pairwise(ends.tolist()))
+    ]
+    return parts, np.diff(ends).tolist()
+
+
+def parts_there(client, X, y):
+    """Take partitions as they are; return them and their lengths.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where X and y are not partitions of the same samples.
+    """
+    X = _futures(client, X, "X")
+    y = None if y is None else _futures(client, y, "y")
+    if y is not None and len(X) != len(y):
+        raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
+    sources = [
+        client.submit(_pair, X[k], None if y is None else y[k], k, pure=False)
+        for k in range(len(X))
+    ]
+    lengths = client.gather(client.map(_length, sources, pure=False))
+    return [Part(k, source) for k, source in enumerate(sources)], lengths
+
+
+def choose(parts, lengths, weights):
+    """Number the blocks: samples of positive weight, in order; return the parts that have some."""
+    first, start = 0, 0
+    for part, length in zip(parts, lengths, strict=True):
+        part.chosen = np.flatnonzero(weights[first : first + length] > 0).tolist()
+        part.rows = [first + i for i in part.chosen]
+        part.start = start
+        start += len(part.chosen)
+        first += length
+    return [part for part in parts if part.chosen]
+
+
+def _futures(client, values, name):
+    from distributed import Future
+
+    if hasattr(values, "to_delayed"):
+        values = values.to_delayed()
+    if not isinstance(values, list | tuple):
+        raise TypeError(
+            f"{name} must be a dask.bag or a list of delayed objects or futures, found "
+            f"{type(values).__name__}"
+        )
+    for k, value in enumerate(values):
+        if not isinstance(value, Future) and not hasattr(value, "dask"):
+            raise TypeError(
+                f"{name}[{k}] must be a partition, a delayed object or a future, as {name}[0] is; "
+                f"found {type(value).__name__}"
+            )
+    return [v if isinstance(v, Future) else client.compute(v) for v in values]
+
+
+def _pair(X, y, number):
+    """Task: a partition as two lists."""
+    if y is not None:
+        X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
+        if len(X) != len(y):
+            raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
+        return X, y
+    pairs = samples_of(X, f"partition {number}")
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"partition {number}: item {i} must be a pair of a sample and its labeling, where "
+                f"y is None; found {type(pair).__name__}"
+            )
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def _length(pair):
+    """Task."""
+    return len(pair[0])

@@ -1,0 +1,230 @@
+"""Oracle calls in joblib's workers: data sent once, answers in the order of the questions."""
+
+import copy
+import os
+import tempfile
+import weakref
+from collections import OrderedDict
+from functools import partial
+from itertools import pairwise
+from uuid import uuid4
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from joblib.parallel import LokyBackend, get_active_backend
+
+from sstruct._problems.custom.oracle_calls import OracleCalls
+
+try:
+    import cloudpickle
+except ImportError:  # joblib before 1.6 brings its own
+    from joblib.externals import cloudpickle
+
+# A task is this share of what is left for a worker: the last ones are single calls, so that workers
+# end together, also with oracles, and cores, of unequal speed.
+SHARE = 0.5
+# Blocks of a certificate that are asked at the same time, for each worker; and of a pass, at most,
+# the batch.
+AT_ONCE = 64
+# Fits whose data a worker keeps.
+KEPT = 4
+
+# By token: the data of fits of this process, as long as they live, and those read from files.
+_own = weakref.WeakValueDictionary()
+_read = OrderedDict()
+
+
+class Workers:
+    """Answer oracle calls through joblib, with whichever backend is active when this is made.
+
+    Threads get the data themselves; processes read them once from a file, arrays as memory maps,
+    and keep them for the fits of their last few tokens. What travels with each call is w and the
+    numbers of the samples, and back come planes.
+
+    Parameters
+    ----------
+    calls : OracleCalls
+    n_jobs : int or None
+        As joblib takes it.
+    overlap : bool
+        Whether ``start`` is to return before the answers are there, where the backend can.
+    """
+
+    def __init__(self, calls, n_jobs, overlap=False):
+        self.n_workers = effective_n_jobs(n_jobs)
+        self.at_once = AT_ONCE * self.n_workers
+        self.calls, self.token, self.path = calls, uuid4().hex, None
+        _own[self.token] = calls
+        backend, _ = get_active_backend()
+        if not getattr(backend, "supports_sharedmem", False):
+            self.path = _write(calls, self.token)
+            weakref.finalize(self, _remove, self.path)
+        self.processes = self.parallel = self.under_way = None
+        if isinstance(backend, LokyBackend):
+            self.processes = Processes(self.n_workers, self.token, self.path)
+        else:
+            waits = not (overlap and getattr(backend, "supports_return_generator", False))
+            self.parallel = Parallel(
+                n_jobs=n_jobs,
+                batch_size=1,
+                pre_dispatch="all",
+                return_as="list" if waits else "generator",
+            )
+
+    def start(self, blocks, w, loss_weight, known=None):
+        """Ask, and return a function that returns what ``OracleCalls.ask`` does for each block."""
+        ends = pairwise(_ends(len(blocks), self.n_workers))
+        if self.processes is not None:
+            return self.processes.start([blocks[a:b] for a, b in ends], w, loss_weight)
+        if hasattr(self.under_way, "close"):
+            self.under_way.close()  # what an interruption has left behind
+        w = w.tobytes()
+        found = self.parallel(
+            delayed(_ask)(self.token, self.path, blocks[a:b], w, loss_weight) for a, b in ends
+        )
+        self.under_way = found
+        return lambda: [answer for answers in found for answer in answers]
+
+
+class Processes:
+    """joblib's worker processes, without its ``Parallel``: loky's.
+
+    ``Parallel`` takes 11 ms a call, against 1, as it sleeps while it waits; and in searches, whose
+    next question is the last answer's, threads would wait for one another.
+
+    Parameters
+    ----------
+    n_workers : int
+    token, path : str
+        Of the data.
+    """
+
+    def __init__(self, n_workers, token, path):
+        self.n_workers, self.data, self.under_way = n_workers, (token, path), []
+        self.parallel = Parallel(n_jobs=n_workers)
+        # A copy: `Parallel` takes its pool from a backend where it ends.
+        self.backend = copy.copy(get_active_backend()[0])
+        self.renew()
+
+    def renew(self):
+        """Have all worker processes, also where some have ended."""
+        # With other arguments than those of `Parallel` joblib would start other processes.
+        arguments = getattr(self.parallel, "_backend_kwargs", {})
+        self.backend.configure(n_jobs=self.n_workers, parallel=self.parallel, **arguments)
+        # Before joblib 1.5 under another name.
+        self.submit = getattr(self.backend, "submit", None) or self.backend.apply_async
+
+    def start(self, tasks, w, loss_weight):
+        """Ask about the blocks of each task; as `Workers.start`."""
+        self.cancel()  # what an interruption has left behind
+        self.renew()
+        # Bytes: an array of a megabyte would go through a file.
+        given = w.tobytes(), loss_weight
+        self.under_way = [
+            self.submit(partial(_ask, *self.data, blocks, *given)) for blocks in tasks
+        ]
+        return self._answers
+
+    def _answers(self):
+        try:
+            return [answer for future in self.under_way for answer in future.result()]
+        finally:
+            self.cancel()
+
+    def cancel(self):
+        """Withdraw what no worker has begun."""
+        for future in self.under_way:
+            future.cancel()
+        self.under_way = []
+
+    def ask(self, i, w, loss_weight, constraint):
+        """Return what `OracleCalls.ask` returns, for a thread that waits."""
+        task = partial(_ask, *self.data, [i], w.tobytes(), loss_weight, constraint)
+        return self.submit(task).result()[0]
+
+
+class CallsInProcesses(OracleCalls):
+    """`OracleCalls` whose answers come from worker processes, for several threads at a time."""
+
+    def __init__(self, calls, workers):
+        vars(self).update(vars(calls))
+        # The data's file lives as long as `workers`.
+        self.workers, self.n_threads = workers, workers.n_workers
+
+    def ask(self, i, w, loss_weight, constraint=None):
+        return self.workers.processes.ask(i, w, loss_weight, constraint)
+
+
+def for_searches(calls, n_jobs):
+    """Return calls that as many threads ask as there are workers, where the backend is for that.
+
+    Threads then make the calls themselves; processes are waited for, each by a thread.
+    """
+    backend, _ = get_active_backend()
+    if getattr(backend, "supports_sharedmem", False):
+        calls.n_threads = effective_n_jobs(n_jobs)
+    elif isinstance(backend, LokyBackend):
+        calls = CallsInProcesses(calls, Workers(calls, n_jobs))
+    return calls
+
+
+def _ends(count, n_workers):
+    """Where tasks of so many calls begin and end."""
+    ends = [0]
+    while ends[-1] < count:
+        ends.append(ends[-1] + max(1, int(SHARE * (count - ends[-1]) / n_workers)))
+    return ends
+
+
+def _ask(token, path, blocks, w, loss_weight, constraint=None):
+    """Task of a worker."""
+    calls = _calls(token, path)
+    w = np.frombuffer(w)  # one that the oracle cannot write to
+    return [calls.ask(i, w, loss_weight, constraint) for i in blocks]
+
+
+def _calls(token, path):
+    """The data of a fit: at hand, or read from its file."""
+    calls = _own.get(token)
+    if calls is None:
+        calls = _read.get(token)
+    if calls is None:
+        calls = _read[token] = _load(path)
+        while len(_read) > KEPT:
+            _read.popitem(last=False)
+    return calls
+
+
+def _write(value, token):
+    """Pickle to a file of its own, buffers apart so that they can be mapped; return its path."""
+    buffers = []
+    pickled = cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    raw = [buffer.raw() for buffer in buffers]
+    handle, path = tempfile.mkstemp(prefix="sstruct-", suffix=f"-{token}")
+    with os.fdopen(handle, "wb") as file:
+        np.save(file, np.array([len(pickled), *(view.nbytes for view in raw)], dtype=np.int64))
+        for part in (pickled, *raw):
+            file.write(b"\0" * (-file.tell() % 64))
+            file.write(part)
+    return path
+
+
+def _load(path):
+    """Undo `_write`; buffers are read-only views of the file."""
+    with open(path, "rb") as file:
+        sizes = np.load(file).tolist()
+        at = file.tell()
+    memory = memoryview(np.memmap(path, dtype=np.uint8, mode="r"))
+    parts = []
+    for size in sizes:
+        at += -at % 64
+        parts.append(memory[at : at + size])
+        at += size
+    return cloudpickle.loads(parts[0], buffers=parts[1:])
+
+
+def _remove(path):
+    try:
+        os.unlink(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,65 @@
+"""Weights for several readers, each sent only what has changed since it last looked."""
+
+import numpy as np
+
+from sstruct._problems.custom.oracle_calls import frozen
+
+# Bytes of a changed weight, with its index; and of one among all.
+CHANGED, WHOLE = 12, 8
+
+
+class WeightChanges:
+    """The sender's side: versions of w, and in which of them each weight changed last.
+
+    Parameters
+    ----------
+    n_weights : int
+    """
+
+    def __init__(self, n_weights):
+        self.w, self.version = np.empty(0), 0
+        self.changed = np.ones(n_weights, dtype=np.int64)
+
+    def update(self, w):
+        """Take the weights of now; return their version, the last one's where no bit is new."""
+        if w is self.w:
+            return self.version
+        if self.version == 0:
+            self.version = 1
+        else:
+            new = w.view(np.int64) != self.w.view(np.int64)
+            if new.any():
+                self.version += 1
+                self.changed[new] = self.version
+        self.w = w
+        return self.version
+
+    def since(self, version):
+        """Return index and value of what has changed since; index None: all weights, less to send.
+
+        Version 0: all.
+        """
+        index = np.flatnonzero(self.changed > version)
+        if version == 0 or CHANGED * len(index) >= WHOLE * len(self.w):
+            return None, self.w
+        return index.astype(np.int32), self.w[index]
+
+
+class ReceivedWeights:
+    """The reader's side."""
+
+    def __init__(self):
+        self.w, self.version = None, 0
+
+    def update(self, version, since, index, values):
+        """Take what `WeightChanges.since` gave; return whether that was enough."""
+        if index is None:
+            self.w = frozen(values)
+        elif since <= self.version < version:
+            w = self.w.copy()
+            w[index] = values
+            self.w = frozen(w)
+        elif self.version != version:
+            return False
+        self.version = version
+        return True

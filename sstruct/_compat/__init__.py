@@ -1,0 +1,32 @@
+"""Every private name of scikit-learn, and what differs between its versions, in one place.
+
+``validate_data`` is public since scikit-learn 1.6. Callbacks came with 1.9; before it they have a
+stand-in of this package, with the same names.
+"""
+
+from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils.validation import validate_data
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:
+    from sstruct._compat.callback_support import CallbackSupportMixin, with_callbacks
+
+__all__ = [
+    "CallbackSupportMixin",
+    "callbacks_of",
+    "open_context",
+    "safe_indexing",
+    "validate_data",
+    "with_callbacks",
+]
+
+
+def callbacks_of(estimator):
+    """Return the callbacks that an estimator has been given."""
+    return getattr(estimator, "_skl_callbacks", [])
+
+
+def open_context(estimator, max_subtasks):
+    """Begin a fit: return the context of its task, the callbacks set up."""
+    return estimator._init_callback_context(max_subtasks=max_subtasks)

@@ -1,0 +1,1 @@
+"""What the public estimators are made of: one folder a structure."""

@@ -1,0 +1,102 @@
+"""Labelled sequences as the arrays that a ChainProblem trains on."""
+
+import numpy as np
+
+from sstruct._input.labels import encode, is_label, training_classes
+from sstruct._input.ragged import check_weights, feature_arrays, flat_labels, pack_nodes
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._rows import compressed
+from sstruct.losses import node_costs
+from sstruct.masks import allowed_transitions, check_labellings
+
+
+class LabelledChains:
+    """Validated training data of a chain model.
+
+    Parameters
+    ----------
+    estimator : ChainSSVM
+        Its parameters are read; it is not changed.
+    X, y, sample_weight : as in ``ChainSSVM.fit``
+
+    Attributes
+    ----------
+    nodes : Nodes
+    classes : ndarray of shape (K,)
+    codes : ndarray of int32 of shape (n_nodes,)
+        Index of each node's label, -1 where the node does not train.
+    start, length : ndarray of shape (n_blocks,)
+        The labelled pieces of the sequences, which are the blocks of the problem.
+    block_weight : ndarray of shape (n_blocks,)
+        Weight of each piece's sample, divided by `total_weight`.
+    total_weight : float
+        Sum of the weights of the samples that have a labelled node.
+    masks : tuple of ndarray or None
+        Allowed transitions (K, K); labels allowed at the start and the end (2, K).
+    """
+
+    def __init__(self, estimator, X, y, sample_weight):
+        self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
+        labels = flat_labels(y, nodes, type(estimator).__name__)
+        weights = check_weights(sample_weight, len(nodes))
+        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
+        used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
+        if not used.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
+        self.codes = encode(labels, self.classes)
+        self.codes[~used] = -1
+        self.masks = allowed_transitions(estimator.transition_mask, self.classes)
+        check_labellings(self.codes, nodes.offsets, *self.masks, self.classes)
+        self._cost, divided = node_costs(
+            estimator.loss, self.codes[used], weights[sample[used]], len(self.classes)
+        )
+        self.start, self.length = _labelled_runs(used, nodes.offsets)
+        self._sample = sample[self.start]
+        n_labelled = np.bincount(sample[used], minlength=len(nodes))
+        self._loss_scale = 1 / n_labelled[self._sample] if divided else None
+        self.total_weight = float(weights[n_labelled > 0].sum())
+        self.block_weight = weights[self._sample] / self.total_weight
+
+    def problem(self, estimator):
+        """Return the ChainProblem; dense features that are mostly zeros are stored as CSR."""
+        offsets = self.nodes.offsets
+        return ChainProblem(
+            compressed(self.nodes.flat),
+            Chains(
+                self.start,
+                self.length,
+                self.start == offsets[self._sample],
+                self.start + self.length == offsets[self._sample + 1],
+            ),
+            ChainModel(
+                len(self.classes),
+                estimator.fit_intercept,
+                estimator.boundaries,
+                estimator.transitions,
+                *self.masks,
+            ),
+            self.codes,
+            cost=self._cost,
+            loss_scale=self._loss_scale,
+        )
+
+    def arrays(self):
+        """Return what tells these data, and the meaning of a labelling, from others."""
+        features = feature_arrays(self.nodes.flat)
+        masks = [mask for mask in self.masks if mask is not None]
+        return [*features, self.start, self.length, self.codes, self.classes, *masks]
+
+
+def _labelled_runs(used, offsets):
+    """Cut sequences at nodes not used; return first row and length of each piece."""
+    begins = used.copy()
+    begins[1:] &= ~used[:-1]
+    ends = used.copy()
+    ends[:-1] &= ~used[1:]
+    inner = offsets[1:-1]
+    begins[inner] = used[inner]
+    ends[inner - 1] = used[inner - 1]
+    start = np.flatnonzero(begins)
+    return start, np.flatnonzero(ends) + 1 - start

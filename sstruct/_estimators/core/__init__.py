@@ -1,0 +1,1 @@
+"""The fit, parameters, weights and callbacks that all estimators share."""

@@ -1,0 +1,409 @@
+"""What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
+
+import numbers
+import os
+import warnings
+from dataclasses import asdict
+from hashlib import blake2b
+from typing import Any, ClassVar
+
+import numpy as np
+import sklearn
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._compat import with_callbacks
+from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
+from sstruct._estimators.core.solvers_by_name import SOLVERS
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Quality
+from sstruct._input.labels import encode, is_label
+from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
+from sstruct._problems.core.node_arguments import join_views, padded_bounds
+from sstruct._problems.slack._problem import SlackProblem
+from sstruct._solvers.core.checkpoint import Checkpoint
+from sstruct._solvers.core.progress import progress
+from sstruct._solvers.core.solver import Options, Setup, relative
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.warm_start import rescaled
+from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
+from sstruct.losses import check_loss
+
+PICKLE_FORMAT = 1
+
+# Work of an oracle call from which on "auto" spares calls before all else: gap sampling, caching
+# and corrective steps. Graph cuts of 200 superpixels: half the time to a gap of 0.01. CoNLL-2000,
+# a thousand units of work: no difference.
+COSTLY_ORACLE = 20_000
+
+
+class BaseSSVM(CallbackSupport, BaseEstimator):
+    """Fit, certificate, warm start and state of a structured SVM.
+
+    A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
+    under "hooks" below: ``training`` and ``_views`` in any case, the others where it differs.
+    """
+
+    # Parameters of all estimators, and attributes of fitted ones.
+    lam: float | str
+    solver: str
+    step: str
+    sampling: str
+    cache: bool | str
+    schedule: str
+    average: bool | str
+    bounds: ArrayLike | None
+    tol: float
+    certificate_every: int
+    max_iter: int
+    max_time: float | None
+    warm_start: bool | str
+    checkpoint: str | os.PathLike | None
+    n_jobs: int | None
+    random_state: int | np.random.RandomState | None
+    verbose: int
+    lam_: float
+    solver_: str
+    n_iter_: int
+    n_oracle_calls_: int
+    objective_: float
+    dual_objective_: float
+    dual_gap_: float
+    status_: str
+    converged_: bool
+    inference_: str
+    history_: dict[str, np.ndarray]
+
+    # Hooks ----------------------------------------------------------------------------------------
+
+    # The solvers that the estimator accepts, by name.
+    _solvers: ClassVar[dict] = SOLVERS
+    # The values of `search` that its oracle can serve, for estimators with slack rescaling.
+    _searches: ClassVar[tuple] = SEARCHES
+
+    def _training(self, X, y, sample_weight):
+        """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
+
+        Parameters are checked before. Returns a Training.
+        """
+        raise NotImplementedError
+
+    def _views(self):
+        """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
+        raise NotImplementedError
+
+    def _check_parameters(self):
+        """Refuse parameters out of range; the data are not looked at. Extend it."""
+        parameters = self.get_params(deep=False)
+        if isinstance(self.lam, str):
+            if self.lam != "auto":
+                raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
+        else:
+            check_number("lam", self.lam, above=0)
+        if "loss" in parameters:
+            self._check_loss()
+        if "rescaling" in parameters:
+            check_rescaling(self)
+        check_choice("solver", self.solver, ("auto", *self._solvers))
+        if "gdmm_rho" in parameters:
+            check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
+            if isinstance(self.gdmm_rho, str):
+                check_choice("gdmm_rho", self.gdmm_rho, ("auto",))
+            else:
+                check_number("gdmm_rho", self.gdmm_rho, above=0)
+        check_choice("step", self.step, ("auto", *STEPS))
+        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
+        check_choice("cache", self.cache, ("auto", True, False))
+        check_choice("schedule", self.schedule, ("work", "clock"))
+        check_choice("average", self.average, ("auto", True, False))
+        if "fit_intercept" in parameters:
+            check_choice("fit_intercept", self.fit_intercept, (True, False))
+        check_number("tol", self.tol, least=0)
+        check_number("certificate_every", self.certificate_every, least=1, whole=True)
+        check_number("max_iter", self.max_iter, least=1, whole=True)
+        if self.max_time is not None:
+            check_number("max_time", self.max_time, above=0)
+        check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
+        if self.n_jobs is not None:
+            check_number("n_jobs", self.n_jobs, whole=True)
+            if self.n_jobs == 0:
+                raise ValueError("n_jobs must not be 0")
+        if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
+            raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+        if self.solver != "auto":
+            self._solvers[self.solver].check_installed()
+            for name, values in self._solvers[self.solver].refused(parameters):
+                raise ValueError(
+                    f"{name}={parameters[name]!r} does not go with solver={self.solver!r}: leave "
+                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                )
+        if self.verbose is not True:
+            check_number("verbose", self.verbose, least=0, whole=True)
+
+    def _check_loss(self):
+        """Refuse values of `loss` that are none, whatever the data."""
+        check_loss(self.loss)
+
+    def _auto_solver(self, problem):
+        """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""
+        return "mp-bcfw"
+
+    def _options(self, solver, problem):
+        """Return the Options of a solver, by its name; "auto" is settled here."""
+        costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
+        step, sampling, cache = self.step, self.sampling, self.cache
+        if step == "auto":
+            step = "corrective" if costly else "pairwise"
+        if sampling == "auto":
+            sampling = _auto_sampling(problem, costly)
+        if cache == "auto":
+            cache = costly
+        parameters = self.get_params(deep=False)
+        return Options(
+            multi_plane=solver == "mp-bcfw",
+            step=step,
+            sampling=sampling,
+            cache=bool(cache),
+            schedule=self.schedule,
+            average=self.average is True,
+            pass_average=self.average == "auto",
+            n_jobs=n_threads(self.n_jobs),
+            tol=self.tol,
+            certificate_every=self.certificate_every,
+            max_iter=self.max_iter,
+            max_time=self.max_time,
+            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            rho=parameters.get("gdmm_rho", "auto"),
+            parts=parameters.get("gdmm_parts", 1),
+        )
+
+    def _bounds(self, problem):
+        """Return bounds of the weights in the problem's layout, (2, n_weights), or None."""
+        return None if self.bounds is None else padded_bounds(problem, self.bounds)
+
+    def _after_solve(self, problem, solution, inference):
+        """Return the Solution and the Inference, adjusted to what the solver found out."""
+        return solution, inference
+
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        """Return all fitted attributes; `attributes` are those of the Training. Extend it."""
+        return {
+            **attributes,
+            # In the problem's layout: what decoding wants, and no second copy of it.
+            "_w": solution.w,
+            "lam_": lam,
+            "solver_": solver,
+            "n_iter_": solution.n_passes,
+            "n_oracle_calls_": solution.n_oracle_calls,
+            "objective_": solution.primal,
+            "dual_objective_": solution.dual,
+            "dual_gap_": solution.gap,
+            "status_": solution.status.value,
+            "converged_": solution.status is Status.CONVERGED,
+            "history_": solution.history,
+        }
+
+    def _predict_codes(self, X):
+        """Return the packed nodes and the index of each one's label; ``score`` uses it."""
+        raise NotImplementedError
+
+    def _labels(self, y, nodes):
+        """Return all labels as one array with an entry a node; ``score`` uses it."""
+        return flat_labels(y, nodes, type(self).__name__)
+
+    # ----------------------------------------------------------------------------------------------
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # No estimator type: cv=5 must not look into structured targets.
+        tags.estimator_type = None
+        tags.target_tags.required = True
+        tags.input_tags.sparse = True
+        return tags
+
+    def _keep_parameters(self, given):
+        """Make attributes of the arguments of ``__init__``, whose ``locals()`` are given."""
+        del given["self"]
+        vars(self).update(given)
+
+    def _lam(self, total_weight):
+        """Return lambda, for samples of a total weight."""
+        return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
+
+    def _prepare(self, X, y, sample_weight):
+        """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+        self._check_parameters()
+        training = self._training(X, y, sample_weight)
+        if self.get_params(deep=False).get("rescaling") == "slack":
+            training = slack_rescaled(training, self)
+        return training
+
+    @with_callbacks
+    def _fit(self, X, y, sample_weight):
+        """Solve and set every fitted attribute; what a subclass's ``fit`` calls."""
+        training = self._prepare(X, y, sample_weight)
+        problem, lam = training.problem, training.lam
+        solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
+        options, bounds = self._options(solver, problem), self._bounds(problem)
+        setup = Setup(problem, lam, training.block_weight, options, bounds)
+        setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
+        setup.checkpoint = self._checkpoint(training, options)
+        fingerprint = _fingerprint(training.data) if self.warm_start else None
+        setup.warm = self._warm(training, fingerprint)
+
+        def as_fitted(solution):
+            return self._fitted_attributes(solution, lam, solver, training.known)
+
+        # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
+        most = None if options.cache else self.max_iter
+        task = FitTask(self, (X, y, sample_weight), most, as_fitted)
+        setup.callback = task.callback
+        run = self._solvers[solver](setup)
+        solution = run.solve()
+        warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None
+        solution, training.inference = self._after_solve(problem, solution, training.inference)
+        attributes = {**as_fitted(solution), "_warm_state": warm}
+        return self._finish(task, solution, training.inference, attributes)
+
+    def _finish(self, task, solution, inference, attributes):
+        """Set the fitted attributes; then raise or warn of what ended the fit."""
+        # At once, so that an interruption leaves the attributes of one fit.
+        self.__dict__.update(attributes)
+        for name, value in attributes.items():
+            if value is None:
+                del self.__dict__[name]
+        error = solution.interruption or task.error
+        if error is not None:
+            raise error
+        task.end(solution)
+        for remark in solution.remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
+        name = type(self).__name__
+        if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
+            warnings.warn(
+                f"{name} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}, before "
+                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
+                "lies between dual_objective_ and objective_.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        # A solver without a dual has no other end.
+        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
+            # A certificate is as good as the decoder that it rests on.
+            approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
+            warnings.warn(
+                f"{name} stopped at relative duality gap "
+                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
+                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
+                "max_time, or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return self
+
+    def _warm(self, training, fingerprint):
+        """Return what the last fit left to go on from, or None."""
+        warm = self.__dict__.get("_warm_state") if self.warm_start else None
+        if warm is None:
+            return None
+        if warm["fingerprint"] != fingerprint:
+            raise ValueError(
+                "warm_start goes on from the last fit and needs its data; this X, y, set "
+                "of classes or transition_mask (for graphs also the loss; with slack "
+                "rescaling that, or the rescaling) is another one. Set warm_start=False, "
+                "or clone."
+            )
+        if self.warm_start == "primal":
+            warm = rescaled(warm, training.lam, training.block_weight)
+        return warm
+
+    def _checkpoint(self, training, options):
+        """Return the fit's Checkpoint, or None; its fingerprint is of all that changes a step.
+
+        Not of the warm start: the file has the whole state, whatever that began from.
+        """
+        if self.checkpoint is None:
+            return None
+        problem = training.problem
+        free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts")
+        policy = {k: v for k, v in asdict(options).items() if k not in free}
+        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        terms = list(problem.weight_views(np.empty(problem.n_weights)))
+        searches = [problem.search] if isinstance(problem, SlackProblem) else []
+        names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
+        loss = np.asarray(self.get_params(deep=False).get("loss", ""))
+        parts = [*training.data, training.block_weight, np.array(training.lam), loss, names]
+        parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        return Checkpoint(self.checkpoint, _fingerprint(parts))
+
+    @property
+    def w_(self) -> np.ndarray:
+        """All weights one after another, assembled when asked for."""
+        check_is_fitted(self)
+        return join_views(self._views())
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the accuracy over all nodes.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sequence's nodes.
+
+        Returns
+        -------
+        float
+            Share of labels that are right.
+        """
+        nodes, codes = self._predict_codes(X)
+        labels = self._labels(y, nodes)
+        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
+        weights[is_label(labels, self.get_params(deep=False).get("ignore_label"))] = 0
+        if not weights.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
+
+    def __getstate__(self):
+        state = super().__getstate__().copy()
+        if not self.warm_start:
+            state.pop("_warm_state", None)
+        state["_sstruct_format"] = PICKLE_FORMAT
+        return state
+
+    def __setstate__(self, state):
+        state = dict(state)
+        version = state.pop("_sstruct_format", None)
+        if version != PICKLE_FORMAT:
+            raise ValueError(
+                f"this {type(self).__name__} was pickled in format {version}; this version of "
+                f"sstruct reads format {PICKLE_FORMAT}"
+            )
+        super().__setstate__(state)
+
+
+def _auto_sampling(problem, costly):
+    """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
+    mapped = getattr(getattr(problem, "features", None), "mapped_bytes", 0)
+    if mapped > sklearn.get_config()["working_memory"] * 2**20:
+        return "sequential"
+    return "gap" if costly else "permutation"
+
+
+def _fingerprint(arrays):
+    """A digest of arrays: their bytes, shapes and dtypes."""
+    digest = blake2b(digest_size=16)
+    for array in arrays:
+        array = np.ascontiguousarray(array)
+        digest.update(repr((array.shape, array.dtype.str)).encode())
+        if array.dtype == object:
+            digest.update(repr(array.tolist()).encode())
+        else:
+            digest.update(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
+    return digest.hexdigest()

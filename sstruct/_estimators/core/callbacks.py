@@ -1,0 +1,258 @@
+"""Callbacks of a fit: plain functions, objects of scikit-learn's protocol, and GapMonitor."""
+
+import math
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
+from sstruct._input.ragged import check_number
+
+PASS = "pass"  # the name of the task of a pass; that of the whole fit is "fit"
+CERTIFICATE = ("primal", "dual", "gap", "status")
+HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
+
+
+class Callback:
+    """The hooks of scikit-learn's protocol, none of which does anything."""
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Before the fit."""
+
+    def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
+        """Before the fit and before each pass."""
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
+        """After each pass and after the fit; True stops the fit."""
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """After the fit, however it has ended."""
+
+
+class FunctionCallback(Callback):
+    """A function ``callback(info) -> bool`` as an object of scikit-learn's protocol."""
+
+    __module__ = "sstruct"  # where pickles look for it
+
+    def __init__(self, function):
+        self.function = function
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
+        """Call the function after a pass."""
+        return context.task_name == PASS and self.function(context.info)
+
+
+class GapMonitor(Callback):
+    """Record the certificates of fits, and stop a fit at a gap.
+
+    A callback: ``estimator.set_callbacks(GapMonitor())``. Certificates are made every
+    ``certificate_every`` passes and at the end. One monitor may serve the fits of a whole search,
+    also in threads; copies of it in other processes stop fits there, but record for themselves.
+
+    Parameters
+    ----------
+    stop_at : float or None, default=None
+        Stop at a certified relative gap, (primal - dual) / primal, of at most `stop_at`. None: only
+        record.
+
+    Attributes
+    ----------
+    histories : list of dicts of ndarrays
+        For each fit, in the order in which they began, one row a certificate: passes,
+        oracle_calls (int64), seconds, primal, dual, gap.
+
+    See Also
+    --------
+    sstruct.plotting.ConvergenceDisplay : Draws the history of every pass, certified or not.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM, GapMonitor
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=40, random_state=0)
+    >>> monitor = GapMonitor(stop_at=0.1)
+    >>> model = ChainSSVM(lam=0.01, tol=1e-4, certificate_every=1, random_state=0)
+    >>> model.set_callbacks(monitor).fit(X, y).status_
+    'STOPPED_BY_CALLBACK'
+    >>> history = monitor.history
+    >>> bool(history["gap"][-1] <= 0.1 * history["primal"][-1])
+    True
+    >>> bool((history["gap"][:-1] > 0.1 * history["primal"][:-1]).all())
+    True
+    """
+
+    __module__ = "sstruct"
+    COLUMNS = ("passes", "oracle_calls", "seconds", "primal", "dual", "gap")
+
+    def __init__(self, stop_at: float | None = None) -> None:
+        if stop_at is not None:
+            check_number("stop_at", stop_at, least=0)
+        self.stop_at = stop_at
+        self._fits = []  # of lists of rows
+        self._open = {}  # id of an estimator in its fit: the fit's rows
+
+    def setup(self, estimator: Any, context: Any) -> None:
+        """Begin the record of a fit."""
+        self._open[id(estimator)] = rows = []
+        self._fits.append(rows)
+
+    def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
+        """Record a certificate; True at a gap of `stop_at`."""
+        info = getattr(context, "info", None)
+        if info is None or not math.isfinite(info["primal"]):
+            return False
+        rows = self._open[id(estimator)]
+        row = tuple(info[name] for name in self.COLUMNS)
+        # The certificate that ends a fit may belong to a pass that has one.
+        rows[:] = [other for other in rows if other[0] != row[0]] + [row]
+        return self.stop_at is not None and info["gap"] <= self.stop_at * info["primal"]
+
+    def teardown(self, estimator: Any, context: Any) -> None:
+        """End the record of a fit."""
+        del self._open[id(estimator)]
+
+    @property
+    def histories(self) -> list[dict[str, np.ndarray]]:
+        """The record of every fit."""
+        columns = [zip(*rows) if rows else [()] * len(self.COLUMNS) for rows in list(self._fits)]
+        return [
+            {
+                name: np.array(column, np.int64 if k < 2 else np.float64)
+                for k, (name, column) in enumerate(zip(self.COLUMNS, fit))
+            }
+            for fit in columns
+        ]
+
+    @property
+    def history(self) -> dict[str, np.ndarray]:
+        """The record of the fit that began last.
+
+        Raises
+        ------
+        ValueError
+            Where there has been none.
+        """
+        if not self._fits:
+            raise ValueError("this GapMonitor has seen no fit")
+        return self.histories[-1]
+
+    def __repr__(self):
+        return f"GapMonitor(stop_at={self.stop_at})"
+
+
+class CallbackSupport(CallbackSupportMixin):
+    """``set_callbacks`` for functions too."""
+
+    def set_callbacks(self, *callbacks: Any) -> Self:
+        """Set what is called after each pass of a fit; without arguments, nothing is.
+
+        Parameters
+        ----------
+        *callbacks : callables, or objects of scikit-learn's callback protocol
+            A function is called as ``callback(info)``. Of an object (such as
+            :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``) the hooks
+            ``on_fit_task_begin`` and ``on_fit_task_end`` are called for the fit and for each
+            pass, where the context has the attribute ``info``; in the fit's end hook it is that
+            of the last pass. True from any of them after a pass stops the fit, which then has a
+            certificate and ``status_`` STOPPED_BY_CALLBACK. An exception stops it alike, and is
+            raised once the model is set.
+
+            ``info`` is a dict: the pass's row of ``history_`` (``primal`` and ``gap`` are NaN
+            where the pass had no certificate), ``relative_gap_estimate`` (from block gaps met on
+            the way: no certificate; inf at first) and ``status``, None where the fit goes on.
+
+        Returns
+        -------
+        self
+            The estimator.
+
+        Raises
+        ------
+        TypeError
+            Where an argument is neither.
+
+        Notes
+        -----
+        Clones share the callbacks, and so do the fits of a search; they are part of a pickle.
+        Callbacks set on a meta-estimator reach its sub-estimators with scikit-learn 1.9 or later.
+        """
+        return super().set_callbacks(*map(_with_hooks, callbacks))
+
+
+def _with_hooks(callback):
+    """Return an object of scikit-learn's protocol."""
+    if not isinstance(callback, type):
+        if all(callable(getattr(callback, name, None)) for name in HOOKS):
+            return callback
+        if callable(callback):
+            return FunctionCallback(callback)
+    raise TypeError(
+        "callbacks must be functions of one argument or instances with the methods "
+        f"{', '.join(HOOKS)}, found {callback!r}"
+    )
+
+
+class FitTask:
+    """The task of a fit, with a subtask for each pass.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+    training : tuple of (X, y, sample_weight)
+        As given to ``fit``.
+    max_passes : int or None
+        Most passes that the fit may make, for progress bars; None: not known.
+    attributes : callable
+        Turns a Solution into a dict of fitted attributes.
+    """
+
+    def __init__(self, estimator, training, max_passes, attributes):
+        X, y, sample_weight = training
+        metadata = None if sample_weight is None else {"sample_weight": sample_weight}
+        self.given = {"estimator": estimator, "X": X, "y": y, "metadata": metadata}
+        self.attributes = attributes
+        self.error = None
+        # Made without callbacks too: a meta-estimator may have some.
+        self.context = open_context(estimator, max_passes)
+        self.context.call_on_fit_task_begin(**self.given)
+        self.active = bool(callbacks_of(estimator))
+        if self.active:
+            self._begin_pass(None)
+
+    @property
+    def callback(self):
+        """What a solver is to call after each pass; None: nobody wants to know."""
+        return self.after_pass if self.active else None
+
+    def _begin_pass(self, attributes):
+        self.subtask = self.context.subcontext(task_name=PASS)
+        self.subtask.call_on_fit_task_begin(**self.given, reconstruction_attributes=attributes)
+
+    def after_pass(self, info, solution):
+        """Tell the callbacks of a pass; return whether the fit is to stop.
+
+        An exception is kept in `error`. A KeyboardInterrupt goes on to the solver.
+        """
+
+        def attributes():
+            now = solution()
+            return self.attributes(replace(now, w=now.w.copy()))
+
+        self.subtask.info = info
+        try:
+            stop = self.subtask.call_on_fit_task_end(
+                **self.given, reconstruction_attributes=attributes
+            )
+            if not stop and info["status"] is None:
+                self._begin_pass(attributes)
+        except Exception as error:
+            self.error, stop = error, True
+        return stop
+
+    def end(self, solution):
+        """Tell the callbacks that the estimator has its attributes."""
+        if self.active:
+            certificate = {name: getattr(solution, name) for name in CERTIFICATE}
+            self.context.info = {**self.subtask.info, **certificate}
+        self.context.call_on_fit_task_end(**self.given, reconstruction_attributes={})

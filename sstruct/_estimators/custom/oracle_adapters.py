@@ -1,0 +1,189 @@
+"""What StructuredSVM asks of an oracle, whether it is in Python or in compiled code."""
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from sstruct._cluster.parts import is_partitioned
+from sstruct._estimators.core.threads import n_workers
+from sstruct._estimators.custom.samples import Partitions, Samples
+from sstruct._input.ragged import check_number
+from sstruct._problems.core._block_problem import BlockProblem
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import (
+    FORMS,
+    METHODS,
+    best_labelings,
+    digest,
+    encoded,
+    public,
+)
+
+# What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
+WORK = 1e6
+# Blocks that are asked about before a fit, to know a compiled oracle again.
+PROBES = 4
+
+
+def adapter_of(oracle):
+    """Return the adapter of an oracle: compiled ones bring a problem of their own."""
+    if callable(getattr(oracle, "problem", None)) and not hasattr(oracle, "argmax"):
+        return CompiledOracleAdapter(oracle)
+    return PythonOracleAdapter(oracle)
+
+
+class OracleAdapter:
+    """What StructuredSVM asks of an oracle; made anew for each method of the estimator.
+
+    A subclass has, beside what stands here:
+
+    ``methods``, ``overlaps``
+        Names that the oracle must have; whether its calls may be under way while a solver makes
+        steps.
+    ``samples(X, y)``
+        What ``fit`` is given, as an object with a length.
+    ``problem(samples, weights, options)``
+        The problem of a fit, with a block for each weight above 0, and a list of arrays that tells
+        its data from others. Raises TypeError or ValueError where the oracle refuses a true
+        labeling, or gives it a loss. options: CallOptions.
+    ``n_threads(problem, n_jobs)``
+        How many threads of its own the solver is to use, where `n_jobs` are allowed.
+    ``check_unchanged(problem)``
+        Raises ValueError where the oracle has changed a sample in the fit.
+    ``predict(samples, w, n_jobs)``
+        The labelings of largest score at w, a list, not decoded.
+    ``losses(samples, truths, found)``
+        Of labelings that ``predict`` has found; truths are as users give them.
+
+    Parameters
+    ----------
+    oracle : object
+    """
+
+    def __init__(self, oracle):
+        self.oracle = oracle
+
+    def check(self):
+        """Refuse an object that cannot be an oracle."""
+        oracle = self.oracle
+        if isinstance(oracle, type):
+            raise TypeError(f"oracle must be an instance, found the class {oracle.__name__}")
+        for name in self.methods:
+            if not callable(getattr(oracle, name, None)):
+                raise TypeError(f"oracle has no method {name!r}: {type(oracle).__name__}")
+        if len({callable(getattr(oracle, name, None)) for name in FORMS}) == 2:
+            raise TypeError("oracle must have both encode and decode, or neither of them")
+        check_number("work of the oracle", getattr(oracle, "work", WORK), above=0)
+
+    def _names(self):
+        """What tells this oracle from others: its type and public attributes."""
+        return np.array([type(self.oracle).__qualname__, digest(public(self.oracle)).hex()])
+
+
+class PythonOracleAdapter(OracleAdapter):
+    """An oracle whose methods are Python's, called one sample at a time."""
+
+    methods = METHODS
+    overlaps = True
+
+    def samples(self, X, y):
+        return Partitions(X, y) if is_partitioned(X) else Samples(X, y)
+
+    def problem(self, samples, weights, options):
+        calls, workers = samples.calls(self.oracle, weights, options)
+        problem = CallableProblem(
+            calls,
+            oracle_work=float(getattr(self.oracle, "work", WORK)),
+            batch_size=options.batch_size,
+            workers=workers,
+        )
+        return problem, [np.array(calls.digests), np.array(calls.truth_digests), self._names()]
+
+    def n_threads(self, problem, n_jobs):
+        # One: calls are made in workers. But searches take a thread each, which makes their calls
+        # or waits for the worker that does.
+        return problem.calls.n_threads
+
+    def check_unchanged(self, problem):
+        problem.calls.check_all_unchanged()
+
+    def predict(self, samples, w, n_jobs):
+        n_tasks = min(n_workers(n_jobs), len(samples))
+        if n_tasks == 1:
+            return best_labelings(self.oracle, samples, w)
+        found = Parallel(n_jobs=n_jobs)(
+            delayed(best_labelings)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
+        )
+        return [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
+
+    def losses(self, samples, truths, found):
+        truths = [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
+        return [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+
+
+class CompiledOracleAdapter(OracleAdapter):
+    """An oracle that brings a problem of its own: see doc/extending.rst."""
+
+    methods = ("problem", "predict", "losses")
+    overlaps = False
+
+    def samples(self, X, y):
+        if is_partitioned(X):
+            raise TypeError("partitions on a cluster are for oracles in Python")
+        return Samples(X, y)
+
+    def problem(self, samples, weights, options):
+        X, y, rows = samples.chosen(weights)
+        problem, name = self.oracle.problem(X, y, rows), type(self.oracle).__name__
+        if not isinstance(problem, BlockProblem):
+            raise TypeError(
+                f"{name}.problem returned {type(problem).__name__}, expected a BlockProblem"
+            )
+        if problem.n_blocks != len(X):
+            raise ValueError(f"{name}.problem has {problem.n_blocks} blocks for {len(X)} samples")
+        for size in ("n_weights", "max_code_size", "batch_size"):
+            if getattr(problem, size) < 1:
+                raise ValueError(
+                    f"{name}.problem has {size} {getattr(problem, size)}, expected >= 1"
+                )
+        for i, row in enumerate(rows):
+            loss = problem.code_loss(i, problem.true_code(i))
+            if loss != 0:
+                raise ValueError(
+                    f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
+                )
+        digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
+        data = [digests, self._names(), self._answers(problem)]
+        if options.batch_size is not None:
+            problem.batch_size = options.batch_size
+        return problem, data
+
+    def _answers(self, problem):
+        """What tells an oracle from one of other functions: answers of some blocks at two w."""
+        blocks = np.linspace(0, problem.n_blocks - 1, min(PROBES, problem.n_blocks)).astype(int)
+        weights = np.zeros(problem.n_weights), 1 / np.arange(1.0, problem.n_weights + 1)
+        problem.remember(False)
+        try:
+            return np.array([problem.best_code(i, w)[1] for w in weights for i in blocks])
+        except Exception:
+            # It will fail in the fit, which keeps what it has by then.
+            return np.array([])
+        finally:
+            problem.remember(True)
+
+    def n_threads(self, problem, n_jobs):
+        return n_jobs
+
+    def check_unchanged(self, problem):
+        pass  # compiled code is trusted with its data
+
+    def predict(self, samples, w, n_jobs):
+        found = self.oracle.predict(samples, w)
+        if len(found) != len(samples):
+            raise ValueError(
+                f"{type(self.oracle).__name__}.predict returned {len(found)} labelings for "
+                f"{len(samples)} samples"
+            )
+        return found
+
+    def losses(self, samples, truths, found):
+        return self.oracle.losses(samples, truths, found)

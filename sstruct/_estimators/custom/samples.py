@@ -1,0 +1,111 @@
+"""Samples of StructuredSVM: in lists here, or in partitions on a cluster."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._cluster.dask_cluster import Cluster, ClusterCalls
+from sstruct._cluster.parts import PARTS, choose, parts_there, sent_parts
+from sstruct._cluster.processes import Workers, for_searches
+from sstruct._estimators.core.threads import active_client, in_task, n_workers
+from sstruct._problems.custom.oracle_calls import OracleCalls, samples_of
+
+
+@dataclass(frozen=True)
+class CallOptions:
+    """How a fit makes its oracle calls; parameters of StructuredSVM.
+
+    batch_size: None: "auto"; searches: whether each call of a block depends on the one before it.
+    """
+
+    n_jobs: int | None
+    batch_size: int | None
+    overlap: bool
+    searches: bool
+
+
+class Samples:
+    """Samples and their true labelings, as lists.
+
+    Parameters
+    ----------
+    X, y : list, or an array or a table, of which rows are taken
+    """
+
+    def __init__(self, X, y):
+        if y is None:
+            raise ValueError(
+                "StructuredSVM requires y to be passed, but the target y is None: only partitions "
+                "may be of pairs (x, y)"
+            )
+        self.X, self.y = some_samples(X, "X"), some_samples(y, "y")
+        if len(self.X) != len(self.y):
+            raise ValueError(f"X has {len(self.X)} samples and y has {len(self.y)}")
+
+    def __len__(self):
+        return len(self.X)
+
+    def chosen(self, weights):
+        """Return X, y and places of the samples of positive weight."""
+        rows = np.flatnonzero(weights > 0).tolist()
+        return [self.X[i] for i in rows], [self.y[i] for i in rows], rows
+
+    def calls(self, oracle, weights, options):
+        """Return calls of an oracle in Python, and who answers those of a batch at once, or None.
+
+        On the cluster of joblib's active backend where it is one; else here, or in workers.
+        """
+        client = active_client()
+        if client is not None and not in_task():
+            client.wait_for_workers(1)
+            parts, lengths = sent_parts(self.X, self.y, PARTS * len(client.nthreads()))
+            return _calls_on_cluster(client, oracle, choose(parts, lengths, weights), options)
+        calls = OracleCalls(oracle, *self.chosen(weights))
+        if n_workers(options.n_jobs) == 1:
+            return calls, None
+        if options.searches:
+            return for_searches(calls, options.n_jobs), None
+        return calls, Workers(calls, options.n_jobs, options.overlap)
+
+
+class Partitions:
+    """Samples that are on a cluster: see `StructuredSVM.fit`."""
+
+    def __init__(self, X, y):
+        if in_task():
+            raise ValueError(
+                "a fit in a task of a cluster has no partitions: it would wait for itself"
+            )
+        self.client = active_client()
+        if self.client is None:
+            from distributed import default_client
+
+            self.client = default_client()
+        self.parts, self.lengths = parts_there(self.client, X, y)
+        if len(self) == 0:
+            raise ValueError("X has 0 samples, expected at least 1")
+
+    def __len__(self):
+        return sum(self.lengths)
+
+    def calls(self, oracle, weights, options):
+        """As of `Samples`."""
+        parts = choose(self.parts, self.lengths, weights)
+        return _calls_on_cluster(self.client, oracle, parts, options)
+
+
+def some_samples(values, name):
+    """Return samples as a list, without a look at them; at least one."""
+    found = samples_of(values, name)
+    if not found:
+        raise ValueError(f"{name} has 0 samples, expected at least 1")
+    return found
+
+
+def _calls_on_cluster(client, oracle, parts, options):
+    cluster = Cluster(client, oracle, parts)
+    calls = ClusterCalls(cluster, oracle)
+    if options.searches:
+        # A thread of the caller for each of the workers: it waits for it.
+        calls.n_threads = cluster.n_workers
+    return calls, cluster

@@ -1,0 +1,1 @@
+"""Graphs and grids: training data, decoding."""

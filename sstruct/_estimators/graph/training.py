@@ -1,0 +1,221 @@
+"""Graphs and images as the arrays that a GraphProblem trains on."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from sstruct._input.labels import encode, is_label, training_classes
+from sstruct._input.ragged import Nodes, check_weights, feature_arrays
+from sstruct._problems.core._rows import compressed
+from sstruct._problems.graph._pairwise import PairwiseModel
+from sstruct._problems.graph._problem import GraphProblem
+from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
+from sstruct.losses import node_costs
+
+
+@dataclass
+class Graphs:
+    """All graphs, one after another.
+
+    Attributes
+    ----------
+    nodes : Nodes
+    start, length : ndarray of shape (n,)
+        First row of ``nodes.flat`` and number of rows of each graph.
+    edges : ndarray of int32 of shape (E, 2)
+        Ends numbered within their graph. Graphs may share rows.
+    edge_start, n_edges : ndarray of shape (n,)
+        First row and number of each graph's edges.
+    edge_features : ndarray of shape (rows, G) or None
+    feature_start : ndarray of shape (n,)
+        First row of the features of each graph's edges.
+    sizes : ndarray of shape (n_nodes,) or None
+        Weight of each node in the loss.
+    grids : ndarray of shape (n, 3) or None
+        Height, width and connectivity of graphs that are grids.
+    """
+
+    nodes: Nodes
+    start: np.ndarray
+    length: np.ndarray
+    edges: np.ndarray
+    edge_start: np.ndarray
+    n_edges: np.ndarray
+    edge_features: np.ndarray | None
+    feature_start: np.ndarray
+    sizes: np.ndarray | None = None
+    grids: np.ndarray | None = None
+
+    def problem(self, pairwise, n_labels, decoder, *, bias, **training):
+        """Return the GraphProblem; pairwise: name of the model and its fixed cost.
+
+        Dense features that are mostly zeros are stored as CSR if the problem is for training.
+        """
+        return GraphProblem(
+            compressed(self.nodes.flat) if training else self.nodes.flat,
+            GraphRanges(
+                self.start,
+                self.length,
+                self.edges,
+                self.edge_start,
+                self.n_edges,
+                self.feature_start,
+                self.grids,
+            ),
+            PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
+            decoder,
+            bias=bias,
+            **training,
+        )
+
+    def with_cycles(self):
+        """Indices of the graphs that have a cycle."""
+        n_nodes, n_edges = self.length, self.n_edges
+        cyclic = n_edges >= n_nodes
+        # A graph is a forest if it has as many components as nodes beyond its edges.
+        few = np.flatnonzero(~cyclic)
+        first = np.cumsum(n_nodes[few]) - n_nodes[few]
+        count = n_edges[few]
+        graph = np.repeat(np.arange(len(few)), count)
+        row = np.arange(count.sum()) + np.repeat(
+            self.edge_start[few] - np.cumsum(count) + count, count
+        )
+        u, v = (self.edges[row] + first[graph][:, np.newaxis]).T
+        size = n_nodes[few].sum()
+        joined = sparse.coo_matrix((np.ones(len(u), dtype=bool), (u, v)), (size, size))
+        _, component = connected_components(joined, directed=False)
+        _, at = np.unique(component, return_index=True)
+        n_components = np.bincount(np.searchsorted(first, at, side="right") - 1, minlength=len(few))
+        cyclic[few] = n_components > n_nodes[few] - count
+        return np.flatnonzero(cyclic)
+
+    def selected(self, which):
+        """Take some of the graphs, their nodes and edges where they are."""
+        return replace(
+            self,
+            start=self.start[which],
+            length=self.length[which],
+            edge_start=self.edge_start[which],
+            n_edges=self.n_edges[which],
+            feature_start=self.feature_start[which],
+            grids=None if self.grids is None else self.grids[which],
+        )
+
+
+class LabelledGraphs:
+    """Validated training data of a graph model.
+
+    Parameters
+    ----------
+    estimator : GraphCRFSSVM or GridCRFSSVM
+        Its parameters are read; it is not changed.
+    graphs : Graphs
+    labels : ndarray of shape (n_nodes,)
+    sample_weight : as in ``fit``
+
+    Attributes
+    ----------
+    graphs : Graphs
+        Those that train, without the nodes that do not, nor their edges.
+    classes : ndarray of shape (K,)
+    block_weight : ndarray of shape (n_blocks,)
+        Weight of each graph, divided by `total_weight`.
+    total_weight : float
+        Sum of the weights of the samples that have a labelled node.
+    """
+
+    def __init__(self, estimator, graphs, labels, sample_weight):
+        nodes = graphs.nodes
+        weights = check_weights(sample_weight, len(nodes))
+        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
+        used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
+        if not used.any():
+            raise ValueError("y has no labelled node in a sample of positive weight")
+        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
+        codes = encode(labels, self.classes)
+        sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
+        self._cost, divided = node_costs(
+            estimator.loss, codes[used], (weights[sample] * sizes)[used], len(self.classes)
+        )
+        size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))
+        kept = np.flatnonzero(size > 0)
+        node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
+        self.total_weight = float(weights[kept].sum())
+        self.block_weight = weights[kept] / self.total_weight
+        self.graphs = graphs.selected(kept)
+        n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
+        partial = np.flatnonzero(n_used < self.graphs.length)
+        if len(partial):
+            self.graphs = _without_nodes(self.graphs, used, n_used, partial)
+            codes, node_weight = codes[used], node_weight[used]
+        self._codes, self._node_weight = codes, node_weight
+
+    def problem(self, pairwise, decoder, bias):
+        return self.graphs.problem(
+            pairwise,
+            len(self.classes),
+            decoder,
+            bias=bias,
+            labels=self._codes,
+            cost=self._cost,
+            node_weight=self._node_weight,
+        )
+
+    def arrays(self):
+        """Return what tells these data, and the meaning of a labelling, from others."""
+        graphs = self.graphs
+        features = feature_arrays(graphs.nodes.flat)
+        if graphs.edge_features is not None:
+            features += [graphs.edge_features, graphs.feature_start]
+        if graphs.sizes is not None:
+            features.append(graphs.sizes)
+        where = [graphs.start, graphs.length, graphs.edge_start, graphs.n_edges]
+        return [*features, *where, graphs.edges, self._codes, self.classes]
+
+
+def _without_nodes(graphs, used, n_used, partial):
+    """Drop the rows that are not used, and from the graphs `partial` the edges at them."""
+    start, length = graphs.start, graphs.length
+    edges, features = [graphs.edges], [graphs.edge_features]
+    edge_start, n_edges = graphs.edge_start.copy(), graphs.n_edges.copy()
+    feature_start = graphs.feature_start.copy()
+    grids = None if graphs.grids is None else graphs.grids.copy()
+    edge_rows = len(graphs.edges)
+    feature_rows = 0 if graphs.edge_features is None else len(graphs.edge_features)
+    for i in partial:
+        own = graphs.edges[edge_start[i] : edge_start[i] + n_edges[i]]
+        here = used[start[i] : start[i] + length[i]]
+        keep = np.flatnonzero(here[own].all(axis=1))
+        edges.append((np.cumsum(here) - 1)[own[keep]])
+        if graphs.edge_features is not None:
+            features.append(graphs.edge_features[feature_start[i] + keep])
+            feature_start[i], feature_rows = feature_rows, feature_rows + len(keep)
+        edge_start[i], n_edges[i] = edge_rows, len(keep)
+        edge_rows += len(keep)
+        if grids is not None:
+            grids[i] = 0
+    nodes = graphs.nodes
+    return replace(
+        graphs,
+        nodes=replace(nodes, flat=nodes.flat[used]),
+        start=np.cumsum(n_used) - n_used,
+        length=n_used,
+        edges=np.concatenate(edges, dtype=np.int32),
+        edge_start=edge_start,
+        n_edges=n_edges,
+        edge_features=None if graphs.edge_features is None else np.concatenate(features),
+        feature_start=feature_start,
+        sizes=None if graphs.sizes is None else graphs.sizes[used],
+        grids=grids,
+    )
+
+
+def check_feature_need(pairwise, n_features):
+    """Raise where a pairwise model has no edge features to learn from."""
+    if pairwise in WITH_FEATURES and n_features is None:
+        raise ValueError(
+            f'pairwise="{pairwise}" needs edge features: each sample is (node features, edges, '
+            "edge features)"
+        )

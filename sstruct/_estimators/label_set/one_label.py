@@ -1,0 +1,90 @@
+"""Rows with one label each: what a fit over them needs, and the scores of their classes."""
+
+import numpy as np
+from sklearn.utils.extmath import safe_sparse_dot
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted
+
+from sstruct._estimators.core.training import Inference, Training
+from sstruct._input.labels import encode, training_classes
+from sstruct._input.ragged import check_weights, feature_arrays, flat_labels, pack_rows
+from sstruct._problems.core._rows import AT_ONCE, compressed
+from sstruct._problems.label_set._multiclass import MulticlassProblem
+from sstruct.losses import class_weights
+
+
+def _flat_labels(y, rows, name):
+    """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
+    if isinstance(y, list | tuple):
+        for i, label in enumerate(y):
+            if isinstance(label, list | np.ndarray) and np.size(label) != 1:
+                raise ValueError(f"y[{i}] is {label}, expected one label: y should be a 1d array")
+    return flat_labels(y, rows, name)
+
+
+def one_label_training(estimator, rows, y, sample_weight, cost_of):
+    """Return the Training.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+        With `class_weight`.
+    rows : Nodes
+    y, sample_weight : as given to ``fit``
+    cost_of : callable
+        From codes, weights and the number of classes to a (K, K) table of costs.
+    """
+    labels = _flat_labels(y, rows, type(estimator).__name__)
+    if labels.dtype != object:  # scikit-learn knows numbers and strings alone
+        check_classification_targets(labels)
+    weights = check_weights(sample_weight, len(rows))
+    used = weights > 0
+    classes = training_classes(estimator.classes, labels, used, int)
+    if len(classes) < 2:
+        raise ValueError("y has one class in samples of positive weight, expected two or more")
+    codes, weights = encode(labels[used], classes), weights[used]
+    cost = cost_of(codes, weights, len(classes))
+    total = float(weights.sum())
+    factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
+    block_weight = weights / total * factor
+    # A class of weight 0 takes part in no hinge loss, and the engine wants positive weights.
+    kept = block_weight > 0
+    if not kept.any():
+        raise ValueError(f"class_weight gives every sample weight 0: {estimator.class_weight!r}")
+    used[used] = kept
+    flat = rows.flat if used.all() else rows.flat[used]
+    bias = estimator.fit_intercept
+    problem = MulticlassProblem(compressed(flat), codes[kept], len(classes), cost=cost, bias=bias)
+    return Training(
+        problem,
+        block_weight[kept],
+        estimator._lam(total),
+        [*feature_arrays(flat), codes[kept], classes],
+        Inference("enumeration"),
+        {
+            "n_features_in_": rows.n_features,
+            "feature_names_in_": rows.feature_names,
+            "classes_": classes,
+            # What w_ means must not change when a parameter is set after the fit.
+            "_terms": (bias, False, False),
+        },
+    )
+
+
+def class_scores(estimator, X):
+    """Return the packed rows and the score of each class, (n, K)."""
+    check_is_fitted(estimator)
+    rows = pack_rows(estimator, X, fitted=True)
+    # Some at a time: the product makes float64 copies of float32.
+    step = max(1, AT_ONCE // rows.n_features)
+    parts = [rows.flat]
+    if len(rows) > step:
+        parts = [rows.flat[a : a + step] for a in range(0, len(rows), step)]
+    scores = [safe_sparse_dot(part, estimator.coef_.T) + estimator.intercept_ for part in parts]
+    return rows, scores[0] if len(scores) == 1 else np.concatenate(scores)
+
+
+def one_label_decisions(estimator, X):
+    """Return the scores of the classes, for two the second's minus the first's, (n,)."""
+    _, scores = class_scores(estimator, X)
+    return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores

@@ -1,0 +1,145 @@
+"""Sets of labels and rows to the blocks of a MultilabelProblem."""
+
+import numpy as np
+
+from sstruct._estimators.core.training import Training
+from sstruct._estimators.label_set.interactions import (
+    DECODERS,
+    check_closed,
+    decoding_method,
+    interactions,
+    label_decoder,
+)
+from sstruct._input.indicator import label_matrix, output_kind
+from sstruct._input.labels import training_classes
+from sstruct._input.ragged import check_weights, feature_arrays
+from sstruct._problems.core._rows import compressed
+from sstruct._problems.label_set._mixtures import MixtureProblem
+from sstruct._problems.label_set._multilabel import MultilabelProblem
+from sstruct.losses import label_costs, label_set_weights
+
+
+class MultilabelTraining:
+    """Checked training data of a MultilabelSSVM.
+
+    Parameters
+    ----------
+    estimator : MultilabelSSVM
+    rows : Nodes
+    y, sample_weight : as given to ``fit``
+    """
+
+    def __init__(self, estimator, rows, y, sample_weight):
+        self.estimator, self.rows, self.output = estimator, rows, output_kind(y)
+        Y = label_matrix(y, len(rows))
+        K = Y.shape[1]
+        self.classes = _column_names(estimator.classes, K)
+        weights = check_weights(sample_weight, len(rows))
+        used = weights > 0
+        Y, weights = Y[used], weights[used]
+        self.edges, self.parents = interactions(estimator.edges, Y, weights)
+        self.method = decoding_method(
+            estimator.inference,
+            K,
+            self.edges,
+            self.parents,
+            self._is_attractive(),
+            relaxes=estimator.solver == "gdmm",
+        )
+        self.decoder = label_decoder(self.method, K, self.edges, self.parents)
+        if self.parents is not None:
+            check_closed(Y, self.parents, np.flatnonzero(used))
+        self.total = float(weights.sum())
+        on = np.asarray(Y.T @ weights).ravel()
+        self.cost = label_costs(estimator.loss, on, self.total)
+        factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
+        block_weight = weights / self.total * factor
+        # A sample of weight 0 has no hinge loss, and the engine wants positive weights.
+        kept = block_weight > 0
+        if not kept.any():
+            raise ValueError(
+                f"class_weight gives every sample weight 0: {estimator.class_weight!r}"
+            )
+        used[used] = kept
+        self.Y, self.block_weight = Y[kept], block_weight[kept]
+        self.flat = rows.flat if used.all() else rows.flat[used]
+
+    def _is_attractive(self):
+        """Whether bounds keep every edge's weight from being negative."""
+        bounds, E = self.estimator.bounds, len(self.edges)
+        if self.estimator.pairwise == "full" or bounds is None:
+            return False
+        if isinstance(bounds, str):
+            return True
+        bounds = np.asarray(bounds)
+        return bounds.ndim == 2 and bool((bounds[0, bounds.shape[1] - E :] >= 0).all())
+
+    def training(self):
+        """Return the Training."""
+        estimator, full = self.estimator, self.estimator.pairwise == "full"
+        lists = self.Y.indptr, self.Y.indices
+        problem = MultilabelProblem(
+            compressed(self.flat),
+            lists,
+            self.decoder,
+            full=full,
+            cost=self.cost,
+            bias=estimator.fit_intercept,
+        )
+        if estimator.rescaling == "slack" and self.decoder.relaxed:
+            # The worst is then a mixture of two.
+            problem = MixtureProblem(problem)
+        model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
+        parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
+        # What a working set's codes and planes are of, beside the data.
+        codes = np.array([full, self.decoder.relaxed])
+        return Training(
+            problem,
+            self.block_weight,
+            estimator._lam(self.total),
+            [*feature_arrays(self.flat), *lists, self.edges, parents, codes],
+            DECODERS[self.method],
+            {
+                "n_features_in_": self.rows.n_features,
+                "feature_names_in_": self.rows.feature_names,
+                "classes_": self.classes,
+                "edges_": self.edges,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_terms": (estimator.fit_intercept, False, False),
+                "_edge_shape": problem.edge_shape,
+                "_model": model | {"parents": self.parents},
+            },
+        )
+
+
+def _column_names(classes, n_labels):
+    if classes is None:
+        return np.arange(n_labels)
+    # Duplicates, and what is no list, are refused there.
+    names = training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
+    if len(names) != n_labels:
+        raise ValueError(f"classes names {len(names)} labels, but y has {n_labels} columns")
+    return names
+
+
+def one_label_cost(loss, codes, weights, n_labels):
+    """Return the (K, K) costs of one label for another: sets of one label that differ in two."""
+    on = np.bincount(codes, weights=weights, minlength=n_labels)
+    off_cost, on_cost = label_costs(loss, on, weights.sum())
+    return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
+
+
+def prediction_problem(rows, model, edges, bias):
+    """Return a fitted model's problem on packed rows, without labels."""
+    decoder = label_decoder(model["method"], model["K"], edges, model["parents"], whole=True)
+    return MultilabelProblem(compressed(rows.flat), None, decoder, full=model["full"], bias=bias)
+
+
+def attractive_bounds(problem):
+    """Return bounds that keep edge weights from being negative; None where there are no edges."""
+    bounds = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+    edge = problem.weight_views(bounds[0]).get("edge")
+    if edge is None or edge.size == 0:
+        return None
+    edge[...] = 0
+    return bounds

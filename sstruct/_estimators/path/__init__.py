@@ -1,0 +1,1 @@
+"""Many values of lambda in one sweep."""

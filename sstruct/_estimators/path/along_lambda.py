@@ -1,0 +1,284 @@
+"""What an estimator's data give at many values of lambda, solved in one sweep."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.training import Quality
+from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._input.ragged import check_number
+from sstruct._problems.core.node_arguments import fill_views, join_views
+from sstruct._solvers.core.solver import Setup, Solution
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.path.path_solver import PathSolver
+
+FORMAT = 1
+
+
+class Sweep:
+    """An estimator's packed data, and solvers over them.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+    X, y, sample_weight : as in its ``fit``
+    """
+
+    def __init__(self, estimator, X, y, sample_weight):
+        if not isinstance(estimator, BaseSSVM):
+            raise TypeError(f"expected an estimator of this package, found {estimator!r}")
+        solver = estimator._solvers.get(estimator.solver)
+        if solver is not None and not solver.has_dual_weights:
+            raise ValueError(
+                f"solver={estimator.solver!r} has no dual weights to go on from: take "
+                "solver='mp-bcfw' or 'bcfw'"
+            )
+        if estimator.checkpoint is not None:
+            raise ValueError("a path keeps no checkpoint: leave checkpoint=None")
+        self.estimator = clone(estimator)
+        # Of a clone of its own, for a random_state that drawing changes.
+        training = clone(estimator)._prepare(X, y, sample_weight)
+        self.problem, self.block_weight = training.problem, training.block_weight
+        self.attributes = training.known
+        # Passes that certify and step at once go by what oracles found, not by bounds.
+        self.exact = training.inference.quality is Quality.EXACT
+        self.solver_name = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
+        self.options = self.estimator._options(self.solver_name, self.problem)
+        # Gap and breakpoints are those of one point, the last iterate.
+        self.options.average = self.options.pass_average = False
+        self.bounds = self.estimator._bounds(self.problem)
+
+    def check_zero(self):
+        """Raise where w = 0, the solution for lambda to infinity, is out of bounds."""
+        if self.bounds is None:
+            return
+        lower, upper = (join_views(self.problem.weight_views(bound)) for bound in self.bounds)
+        wrong = np.flatnonzero((lower > 0) | (upper < 0))
+        if len(wrong):
+            at = wrong[0]
+            raise ValueError(
+                f"bounds of weight {at} are {lower[at]:g} and {upper[at]:g}: a path begins at w = "
+                "0, so 0 must be within all bounds"
+            )
+
+    def solver(self, lam):
+        """Return a PathSolver over a new state."""
+        setup = Setup(self.problem, lam, self.block_weight, self.options, self.bounds)
+        return PathSolver(setup)
+
+    def public(self, w):
+        """Return weights in the order of ``w_``."""
+        return join_views(self.problem.weight_views(w))
+
+
+class AlongLambda:
+    """Weights at falling values of lambda, with certificates; the base of a path and of a grid.
+
+    A subclass has ``_at(lam)``, which returns a row and the factor for its weights, and
+    ``_certificate(lam)``: primal, dual.
+    """
+
+    eps: float
+    lams_: np.ndarray
+    ws_: CompactRows
+    gaps_: np.ndarray
+    status_: str
+    history_: dict[str, np.ndarray]
+
+    def __init__(self, sweep, eps):
+        self.eps = eps
+        self._template, self._attributes = sweep.estimator, sweep.attributes
+        self._solver_name, self._n_weights = sweep.solver_name, sweep.problem.n_weights
+        self._n_blocks = sweep.problem.n_blocks
+        self.ws_ = CompactRows()
+        self._rows, self._exact = [], sweep.exact
+
+    def _take(self, points, sweep):
+        """Take the points of a solver in."""
+        for point in points:
+            self.ws_.append(sweep.public(point.w))
+            self._exact = self._exact and point.exact
+            self._rows.append(
+                {
+                    "lam": point.lam,
+                    "seconds": point.seconds,
+                    "passes": point.oracle_calls / self._n_blocks,
+                    "oracle_calls": point.oracle_calls,
+                    "approximate_passes": point.n_approximate,
+                    "primal": point.primal,
+                    "dual": point.dual,
+                    "gap": point.gap,
+                    "hinge": point.hinge,
+                    "linear": point.linear,
+                    "square": point.square,
+                    "working_set_size": point.working_set_size,
+                }
+            )
+
+    def _finish(self, status, what):
+        """Turn rows into arrays; warn of what ended the sweep."""
+        self.status_ = status.value
+        names = self._rows[0] if self._rows else ()
+        self.history_ = {name: np.array([row[name] for row in self._rows]) for name in names}
+        del self._rows
+        self.lams_ = self.history_.get("lam", np.empty(0))
+        self.gaps_ = self.history_.get("gap", np.empty(0))
+        if status is not Status.CONVERGED:
+            warnings.warn(
+                f"{what} ended early ({status.value}). Increase max_iter or max_time of the "
+                "estimator, or eps.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def w(self, lam: float) -> np.ndarray:
+        """Return the weights at one lambda.
+
+        Parameters
+        ----------
+        lam : float
+            The value of lambda.
+
+        Returns
+        -------
+        ndarray of shape (n_weights,)
+            In the order of the estimator's ``w_``.
+
+        Raises
+        ------
+        ValueError
+            Where nothing is known of that lambda.
+        """
+        row, factor = self._at(lam)
+        w = self.ws_[row]
+        return w if factor == 1 else factor * w
+
+    def estimator(self, lam: float) -> BaseSSVM:
+        """Return a fitted estimator, ready to predict.
+
+        Parameters
+        ----------
+        lam : float
+            The value of lambda.
+
+        Returns
+        -------
+        estimator
+            A clone with `lam` set, as after a fit that has converged; ``history_`` has a row for
+            each lambda on the way, passes are those of the sweep so far.
+        """
+        row, _ = self._at(lam)
+        primal, dual = self._certificate(lam)
+        history = {name: column[: row + 1] for name, column in self.history_.items()}
+        history["certificate_seconds"] = np.zeros(row + 1)
+        solution = Solution(
+            w=np.zeros(self._n_weights),
+            primal=primal,
+            dual=dual,
+            status=Status.CONVERGED,
+            exact=self._exact,
+            n_passes=max(round(history["passes"][-1]), 1),
+            n_oracle_calls=int(history["oracle_calls"][-1]),
+            history=history,
+        )
+        model = clone(self._template).set_params(lam=float(lam))
+        attributes = {k: v for k, v in self._attributes.items() if v is not None}
+        vars(model).update(
+            model._fitted_attributes(solution, float(lam), self._solver_name, attributes)
+        )
+        fill_views(model._views(), self.w(lam))
+        return model
+
+    def predict(self, X: Any, lam: float) -> Any:
+        """Predict with the weights at one lambda, as ``estimator(lam).predict(X)``.
+
+        Parameters
+        ----------
+        X : as in the estimator's ``fit``
+            Samples.
+        lam : float
+            The value of lambda.
+
+        Returns
+        -------
+        As the estimator's ``predict``.
+            The predictions.
+        """
+        return self.estimator(lam).predict(X)
+
+    def __getstate__(self):
+        return {**self.__dict__, "_sstruct_format": FORMAT}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        version = state.pop("_sstruct_format", None)
+        if version != FORMAT:
+            raise ValueError(
+                f"this {type(self).__name__} was saved in format {version}; this version of "
+                f"sstruct reads format {FORMAT}"
+            )
+        self.__dict__.update(state)
+
+
+class LambdaGrid(AlongLambda):
+    """Fits at given values of lambda, each to a duality gap of at most eps, largest first.
+
+    Parameters
+    ----------
+    sweep : Sweep
+    lams : array-like
+        Positive.
+    eps : float
+    warm_start : {"primal", "dual", False}
+        What is kept from one lambda to the next: w, the dual weights, or nothing.
+    """
+
+    def __init__(self, sweep, lams, eps, warm_start="primal"):
+        super().__init__(sweep, eps)
+        lams = np.unique(np.asarray(lams, dtype=np.float64))[::-1]
+        if warm_start is False:
+            status = Status.CONVERGED
+            for lam in lams:
+                solver = sweep.solver(lam)
+                self._continue(solver, sweep, [lam], eps, "primal")
+                if solver.status is not Status.CONVERGED:
+                    status = solver.status
+        else:
+            solver = sweep.solver(lams[0])
+            self._continue(solver, sweep, lams, eps, warm_start)
+            status = solver.status
+        self.certified_ = self._exact
+        self._finish(status, "the grid")
+
+    def _continue(self, solver, sweep, lams, eps, keep):
+        before = self._rows[-1] if self._rows else None
+        at = len(self._rows)
+        self._take(solver.grid(lams, eps, keep), sweep)
+        if before is not None:
+            for row in self._rows[at:]:
+                for name in ("seconds", "passes", "oracle_calls", "approximate_passes"):
+                    row[name] += before[name]
+
+    def _at(self, lam):
+        found = np.flatnonzero(self.lams_ == lam)
+        if len(found) == 0:
+            raise ValueError(f"lam={lam!r} is not one of those solved: {self.lams_}")
+        return int(found[0]), 1.0
+
+    def _certificate(self, lam):
+        row, _ = self._at(lam)
+        return float(self.history_["primal"][row]), float(self.history_["dual"][row])
+
+
+def check_sweep(eps, kappa, lam_min):
+    """Refuse parameters of a path or a grid out of range."""
+    check_number("eps", eps, above=0)
+    check_number("kappa", kappa, above=0)
+    if not kappa <= 0.999:
+        raise ValueError(f"kappa must be at most 0.999, found {kappa!r}")
+    if lam_min is not None:
+        check_number("lam_min", lam_min, above=0)

@@ -1,0 +1,291 @@
+"""Samples of TreeSSVM to flat arrays; what is wrong, and where."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._problems.core._rows import compressed
+from sstruct._problems.tree._problem import TreeProblem
+from sstruct._problems.tree.arguments import TreeStates
+
+KEYS = ("features", "positions", "scale", "pair_scores")
+
+
+@dataclass
+class Trees:
+    """Candidates of all parts of all samples, one after another.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_rows, n_features)
+    start : ndarray of int64 of shape (n, P + 1)
+        First row of each part of each sample, and the end of its last.
+    shape : ndarray of int64 of shape (n, 2) or None
+        Height and width of score maps.
+    positions : ndarray of shape (n_rows, 2) or None
+        (x, y) of each row; None where rows are the places of maps.
+    n_types : int
+    scale : ndarray of shape (n,)
+    pair_scores : ndarray of shape (n_pairs,) or None
+    pair_start : ndarray of int64 of shape (n, P) or None
+    """
+
+    rows: np.ndarray
+    start: np.ndarray
+    shape: np.ndarray | None
+    positions: np.ndarray | None
+    n_types: int
+    scale: np.ndarray
+    pair_scores: np.ndarray | None
+    pair_start: np.ndarray | None
+
+    def __len__(self):
+        return len(self.start)
+
+    def problem(self, parents, fit_intercept, labels=None, used=slice(None), **loss):
+        """Return the TreeProblem of some samples; rows that are mostly zeros are stored as CSR."""
+        listed = self.positions is not None
+        pairs = self.pair_scores is not None
+        return TreeProblem(
+            compressed(self.rows),
+            TreeStates(
+                self.start[used],
+                None if listed else self.shape[used],
+                self.positions,
+                self.n_types,
+                self.pair_scores,
+                self.pair_start[used] if pairs else None,
+                self.scale[used],
+            ),
+            parents,
+            labels,
+            bias=fit_intercept,
+            **loss,
+        )
+
+    def places(self, states):
+        """Return (x, y) of states (n, P), as (n, P, 2); NaN where a state is negative."""
+        rows = self.start[:, :-1] + states
+        if self.positions is not None:
+            out = self.positions[np.where(states < 0, 0, rows)]
+        else:
+            height, width = self.shape.T[:, :, np.newaxis]
+            place = states % (height * width)
+            out = np.stack([place % width, place // width], axis=-1).astype(np.float64)
+        out[states < 0] = np.nan
+        return out
+
+    def arrays(self):
+        """Return what tells these data from others."""
+        parts = (self.rows, self.start, self.shape, self.positions, self.scale, self.pair_scores)
+        return [part for part in parts if part is not None]
+
+
+def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
+    """Validate X and return its Trees.
+
+    Parameters
+    ----------
+    X : list of dicts
+    parents : ndarray of int of shape (P,), or None
+        None: P is that of the first sample, and there are no edges.
+    n_features, n_types, pairs : what the fit had, for samples that must be like its
+    """
+    if not isinstance(X, list | tuple | np.ndarray):
+        raise TypeError(f"X must be a list of dicts, one a sample, found {type(X).__name__}")
+    if len(X) == 0:
+        raise ValueError("X is empty, expected at least one sample")
+    rows, begins, shapes, positions, tables, table_sizes, scales = [], [], [], [], [], [], []
+    at = 0
+    for i, sample in enumerate(X):
+        _check_keys(i, sample)
+        features, maps, types = _features(i, sample["features"])
+        if parents is None:
+            parents = np.full(len(features), -1)
+        if len(features) != len(parents):
+            raise ValueError(f"X[{i}] has {len(features)} parts, expected {len(parents)}")
+        n_features = features[0].shape[1] if n_features is None else n_features
+        n_types = types if n_types is None else n_types
+        pairs = sample.get("pair_scores") is not None if pairs is None else pairs
+        for p, part in enumerate(features):
+            if part.shape[1] != n_features:
+                raise ValueError(
+                    f"part {p} of X[{i}] has {part.shape[1]} features, expected {n_features}"
+                )
+        if types != n_types:
+            raise ValueError(f"X[{i}] has {types} types, expected {n_types}")
+        if i > 0 and (maps is None) != (shapes[0] is None):
+            raise ValueError(f"X[{i}] and X[0] are not alike: score maps, or lists of candidates")
+        if (sample.get("pair_scores") is not None) != pairs:
+            raise ValueError(f"X[{i}] has {'no' if pairs else 'unexpected'} pair_scores")
+        sizes = [len(part) for part in features]
+        places = _positions(i, sample, sizes, maps, n_types)
+        if maps is None or pairs:
+            positions += places
+        if pairs:
+            mine = _pair_scores(i, sample["pair_scores"], sizes, parents)
+            table_sizes.append([len(table) for table in mine])
+            tables += mine
+        shapes.append(maps)
+        scales.append(_scale(i, sample.get("scale", 1.0)))
+        rows += features
+        begins.append(at + np.r_[0, np.cumsum(sizes)])
+        at = begins[-1][-1]
+    pair_scores = pair_start = None
+    if pairs:
+        pair_scores, table_sizes = np.concatenate(tables), np.array(table_sizes)
+        pair_start = (np.cumsum(table_sizes) - table_sizes.ravel()).reshape(table_sizes.shape)
+    trees = Trees(
+        np.ascontiguousarray(np.concatenate(rows)),
+        np.array(begins, dtype=np.int64),
+        None if shapes[0] is None else np.array(shapes, dtype=np.int64),
+        np.concatenate(positions) if positions else None,
+        n_types,
+        np.array(scales),
+        pair_scores,
+        pair_start,
+    )
+    _check_finite(trees)
+    return trees
+
+
+def _check_keys(i, sample):
+    if not isinstance(sample, Mapping):
+        raise TypeError(f"X[{i}] must be a dict, found {type(sample).__name__}")
+    if "features" not in sample:
+        raise ValueError(f"X[{i}] has no 'features'")
+    unknown = [key for key in sample if key not in KEYS]
+    if unknown:
+        raise ValueError(f"X[{i}] has unknown keys {unknown}, expected some of {KEYS}")
+
+
+def _numbers(value, what):
+    """Return a float array, float32 kept."""
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise ValueError(f"{what} is ragged, expected one array") from None
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{what} has dtype {array.dtype}, expected real numbers")
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
+
+
+def _features(i, value):
+    """Return P arrays (S_p, F), height and width of maps or None, and the number of types."""
+    if isinstance(value, np.ndarray) and value.dtype != object and value.ndim in (4, 5):
+        maps = _numbers(value, f"'features' of X[{i}]")
+        if 0 in maps.shape:
+            raise ValueError(f"'features' of X[{i}] has shape {maps.shape}: nothing in it")
+        types = maps.shape[1] if maps.ndim == 5 else 1
+        size = types * maps.shape[-3] * maps.shape[-2]
+        return list(maps.reshape(len(maps), size, -1)), maps.shape[-3:-1], types
+    if not isinstance(value, list | tuple | np.ndarray) or len(value) == 0:
+        raise ValueError(
+            f"'features' of X[{i}] must be P arrays (S_p, F), or one array (P, H, W, F) or "
+            "(P, T, H, W, F)"
+        )
+    parts = [_numbers(part, f"part {p} of X[{i}]") for p, part in enumerate(value)]
+    for p, part in enumerate(parts):
+        if part.ndim != 2 or 0 in part.shape:
+            raise ValueError(
+                f"part {p} of X[{i}] has features of shape {part.shape}, expected (candidates, "
+                "features), neither 0; score maps are one array (P, H, W, F)"
+            )
+    return parts, None, 1
+
+
+def _positions(i, sample, sizes, maps, n_types):
+    """Return P arrays (S_p, 2) of (x, y)."""
+    given = sample.get("positions")
+    if maps is not None:
+        if given is not None:
+            raise ValueError(f"X[{i}] has positions, but those of score maps are implied")
+        y, x = np.indices(maps).reshape(2, -1)
+        return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
+    if given is None:
+        raise ValueError(f"X[{i}] has no 'positions', which candidates need")
+    if len(given) != len(sizes):
+        raise ValueError(f"X[{i}] has positions of {len(given)} parts, expected {len(sizes)}")
+    out = []
+    for p, (part, size) in enumerate(zip(given, sizes)):
+        array = _numbers(part, f"positions of part {p} of X[{i}]").astype(np.float64)
+        if array.shape != (size, 2):
+            raise ValueError(
+                f"positions of part {p} of X[{i}] have shape {array.shape}, expected {(size, 2)}"
+            )
+        _all_finite(array, f"positions of part {p} of X[{i}]")
+        out.append(array)
+    return out
+
+
+def _pair_scores(i, given, sizes, parents):
+    """Return P flat tables (S_parent, S_p), empty at a root."""
+    if len(given) != len(sizes):
+        raise ValueError(f"X[{i}] has pair_scores of {len(given)} parts, expected {len(sizes)}")
+    out = []
+    for p, parent in enumerate(parents):
+        if parent < 0:
+            out.append(np.empty(0))
+            continue
+        table = _numbers(given[p], f"pair_scores of part {p} of X[{i}]").astype(np.float64)
+        if table.shape != (sizes[parent], sizes[p]):
+            raise ValueError(
+                f"pair_scores of part {p} of X[{i}] have shape {table.shape}, expected "
+                f"{(sizes[parent], sizes[p])}, states of its parent and of it"
+            )
+        _all_finite(table, f"pair_scores of part {p} of X[{i}]")
+        out.append(table.ravel())
+    return out
+
+
+def _scale(i, value):
+    scale = _numbers(value, f"'scale' of X[{i}]")
+    if scale.shape != () or not (np.isfinite(scale) and scale > 0):
+        raise ValueError(f"'scale' of X[{i}] must be a positive number, found {value!r}")
+    return float(scale)
+
+
+def _all_finite(array, what):
+    if not np.isfinite(array).all():
+        raise ValueError(f"{what} contain NaN or infinity")
+
+
+def _check_finite(trees):
+    if np.isfinite(trees.rows.sum()):  # of finite numbers only that
+        return
+    wrong = np.flatnonzero(~np.isfinite(trees.rows).all(axis=1))
+    if len(wrong):
+        i = int(np.searchsorted(trees.start[:, 0], wrong[0], side="right")) - 1
+        p = int(np.searchsorted(trees.start[i], wrong[0], side="right")) - 1
+        raise ValueError(f"part {p} of X[{i}] contains NaN or infinity")
+
+
+def pack_states(y, trees, ignore_label):
+    """Return true states (n, P) as int32, -1 where a part is not annotated."""
+    if y is None:
+        raise ValueError("requires y to be passed, but the target y is None")
+    if not isinstance(y, list | tuple | np.ndarray):
+        raise TypeError(f"y must be a list of state arrays, found {type(y).__name__}")
+    if len(y) != len(trees):
+        raise ValueError(f"X has {len(trees)} samples but y has {len(y)}")
+    sizes = np.diff(trees.start, axis=1)
+    out = np.empty(sizes.shape, dtype=np.int32)
+    for i, item in enumerate(y):
+        states = np.asarray(item)
+        if states.shape != sizes[i].shape:
+            raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
+        if states.dtype.kind not in "iu":
+            raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
+        ignored = (
+            np.zeros(len(states), dtype=bool) if ignore_label is None else (states == ignore_label)
+        )
+        wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
+        if len(wrong):
+            p = wrong[0]
+            raise ValueError(
+                f"y[{i}] has state {states[p]} of part {p}, expected 0 to {sizes[i, p] - 1}"
+                + ("" if ignore_label is None else f", or {ignore_label} where not annotated")
+            )
+        out[i] = np.where(ignored, -1, states)
+    return out

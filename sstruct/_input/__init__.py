@@ -1,0 +1,1 @@
+"""Checks of users' input, and labels to integers and back."""

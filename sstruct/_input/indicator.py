@@ -1,0 +1,75 @@
+"""Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._input.labels import plain
+
+
+def is_indicator(y):
+    """Whether y is a matrix with a column for each label; a single column must be binary."""
+    if sparse.issparse(y):
+        return True
+    try:
+        array = np.asarray(y)
+    except ValueError:  # rows of different lengths
+        return False
+    if array.ndim != 2 or array.shape[1] == 0:
+        return False
+    return array.shape[1] > 1 or (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all())
+
+
+def output_kind(y):
+    """Name the kind of matrix that predictions are to be."""
+    return type(y).__name__ if isinstance(y, sparse.sparray | sparse.spmatrix) else "dense"
+
+
+def as_output(codes, kind):
+    """Return zeros and ones, int64, as an array, CSR matrix or CSR array."""
+    codes = codes.astype(np.int64)
+    if kind == "dense":
+        return codes
+    return sparse.csr_array(codes) if kind.endswith("array") else sparse.csr_matrix(codes)
+
+
+def label_matrix(y, n_rows, n_labels=None):
+    """Return an indicator as CSR of ones, sorted.
+
+    Raises
+    ------
+    ValueError
+        If the number of rows or, where given, of labels is another, or an entry is not 0 or 1.
+    """
+    if sparse.issparse(y):
+        # Entries given twice are one; zeros that are stored are none.
+        Y = sparse.csr_matrix(y, copy=True)
+        Y.sum_duplicates()
+        wrong = ~np.isin(Y.data, (0, 1))
+        if wrong.any():
+            at = np.flatnonzero(wrong)[0]
+            row = int(np.searchsorted(Y.indptr, at, side="right")) - 1
+            _refuse(row, Y.indices[at], Y.data[at])
+        Y.eliminate_zeros()
+    else:
+        array = np.asarray(y)
+        wrong = ~np.isin(array, (0, 1))
+        if wrong.any():
+            row, k = np.argwhere(wrong)[0]
+            _refuse(row, k, array[row, k])
+        Y = sparse.csr_matrix(array.astype(bool))
+    if Y.shape[0] != n_rows:
+        raise ValueError(
+            f"Found input variables with inconsistent numbers of samples: {[n_rows, Y.shape[0]]}"
+        )
+    if n_labels is not None and Y.shape[1] != n_labels:
+        raise ValueError(f"y has {Y.shape[1]} columns, expected {n_labels} labels")
+    Y.data = np.ones(Y.nnz)
+    Y.sort_indices()
+    return Y
+
+
+def _refuse(row, label, value):
+    raise ValueError(
+        f"Unknown label type: y[{row}, {label}] is {plain(value)!r}, expected 0 or 1, whether the "
+        "row has the label"
+    )

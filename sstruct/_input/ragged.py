@@ -1,0 +1,397 @@
+"""Ragged input to flat arrays, labels to integers and back; what is wrong, and where.
+
+Everything here runs before any work and leaves the estimator as it was.
+"""
+
+import math
+import numbers
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import assert_all_finite, column_or_1d
+
+from sstruct._compat import validate_data
+from sstruct._input.labels import as_labels, join_labels, plain
+from sstruct.sequences import Sequences
+
+
+@dataclass
+class Nodes:
+    """Feature rows of all structures, one after another.
+
+    ``form`` remembers what came in, so that predictions go out alike: ``"ragged"`` (lists,
+    object arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures
+    of one node).
+    """
+
+    flat: object
+    offsets: np.ndarray
+    form: str
+    n_features: int
+    feature_names: np.ndarray | None = None
+
+    @property
+    def lengths(self):
+        return np.diff(self.offsets)
+
+    def __len__(self):
+        return len(self.offsets) - 1
+
+    def sample_of(self, row):
+        """Index of the sample that holds a row."""
+        return int(np.searchsorted(self.offsets, row, side="right")) - 1
+
+    def like_input(self, values):
+        """Cut an array with an entry a node into what the caller expects."""
+        if self.form == "rows":
+            return values
+        if self.form == "stacked":
+            return values.reshape(len(self), -1, *values.shape[1:])
+        out = np.empty(len(self), dtype=object)
+        bounds = self.offsets.tolist()
+        for i in range(len(self)):
+            out[i] = values[bounds[i] : bounds[i + 1]]
+        return out
+
+
+def pack_nodes(estimator, X, *, fitted, numeric=True):
+    """Validate X and return its Nodes.
+
+    With `fitted`, the number of features (and names) must be those of the fit; otherwise the
+    estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
+    is left to the caller: the answer is then None.
+    """
+    convert = _numeric if numeric else _as_it_is
+    expected = estimator.n_features_in_ if fitted else None
+    if isinstance(X, Sequences):
+        nodes = Nodes(X.flat, X.offsets, "ragged", 0)
+        if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
+            raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
+        nodes.flat = convert(X.flat, "X.flat")
+        _check_width(0, nodes.flat.shape[1], expected)
+    elif _is_ragged(X):
+        nodes = _concatenated(X, expected, numeric)
+    elif getattr(X, "ndim", 0) == 3:
+        X = np.asarray(X)
+        X = convert(X.astype(np.float64) if numeric and X.dtype == object else X, "X")
+        if 0 in X.shape[:2]:
+            raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
+        _check_width(0, X.shape[2], expected)
+        nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
+    else:
+        _refuse_unreadable(X, numeric)
+        return pack_rows(estimator, X, fitted) if numeric else None
+    nodes.n_features = nodes.flat.shape[1]
+    if nodes.n_features == 0:
+        raise ValueError("X has 0 features, expected at least 1")
+    _check_offsets(nodes)
+    if numeric:
+        _check_finite(nodes)
+    known = getattr(estimator, "feature_names_in_", None) if fitted else None
+    if known is not None and nodes.feature_names is not None:
+        if not np.array_equal(known, nodes.feature_names):
+            raise ValueError(
+                f"the columns of X[0] are {list(nodes.feature_names)}, expected those of the fit: "
+                f"{list(known)}"
+            )
+    return nodes
+
+
+def _is_ragged(X):
+    """Tell sequences of 2-D items from anything that is to be read as one 2-D array."""
+    if isinstance(X, np.ndarray):
+        return X.ndim == 1 and X.dtype == object and len(X) > 0 and _is_item(X[0])
+    if isinstance(X, list | tuple):
+        return len(X) == 0 or _is_item(X[0])
+    return False
+
+
+def _is_item(item):
+    if sparse.issparse(item):
+        return True
+    if isinstance(item, list | tuple):
+        return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
+    return getattr(item, "ndim", 0) == 2
+
+
+def _refuse_unreadable(X, numeric):
+    """Say what is wrong with input that scikit-learn's validation would only call ragged."""
+    if sparse.issparse(X):
+        return
+    if isinstance(X, dict | set | Iterator):
+        raise TypeError(
+            "X must be a list of arrays of shape (L_i, n_features), or one array, found "
+            f"{type(X).__name__}"
+        )
+    if getattr(X, "ndim", 0) > 3:
+        raise ValueError(f"X has {X.ndim} dimensions, expected 2 or 3")
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) != 1:
+        return
+    lengths = {}
+    for i, item in enumerate(X):
+        if not isinstance(item, list | tuple | np.ndarray | dict):
+            return
+        first = item[0] if len(item) and not isinstance(item, dict) else item
+        if isinstance(first, dict):
+            raise TypeError(
+                f"X[{i}] holds feature dicts, expected numbers; "
+                "sstruct.preprocessing.SequenceVectorizer turns dicts into rows"
+            )
+        if numeric and isinstance(first, str):
+            raise TypeError(f"X[{i}] holds strings, expected numbers; are X and y swapped?")
+        lengths.setdefault(len(item), i)
+    if len(lengths) > 1:
+        raise ValueError(
+            f"X[0] is 1-D with {len(X[0])} entries, expected 2-D (nodes, features); a sequence "
+            "with one feature a node has shape (L_i, 1)"
+        )
+
+
+def _concatenated(X, expected, numeric):
+    if len(X) == 0:
+        raise ValueError("X is empty, expected at least one sequence")
+    items, names = [], _column_names(X[0])
+    n_sparse = 0
+    for i, item in enumerate(X):
+        if sparse.issparse(item):
+            n_sparse += 1
+        elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
+            found = _column_names(item)
+            if names is not None and found is not None and not np.array_equal(found, names):
+                raise ValueError(
+                    f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
+                    f"{list(names)}"
+                )
+            item = _item_array(item, i, numeric)
+        shape = item.shape
+        if shape[:1] == (0,):
+            raise ValueError(f"X[{i}] has length 0, expected at least one node")
+        if len(shape) != 2:
+            raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
+        if expected is None:
+            expected = shape[1]
+        _check_width(i, shape[1], expected)
+        items.append(item)
+    if n_sparse not in (0, len(items)):
+        raise TypeError("X mixes sparse and dense items, expected one kind")
+    offsets = np.zeros(len(items) + 1, dtype=np.int64)
+    np.cumsum([item.shape[0] for item in items], out=offsets[1:])
+    flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
+    return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
+
+
+def _column_names(item):
+    """Names of a data frame's columns if all are strings, else None."""
+    names = np.asarray(getattr(item, "columns", ()), dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
+
+
+def _item_array(item, i, numeric):
+    try:
+        array = np.asarray(item)
+        if not numeric:  # strings among numbers must not make strings of the numbers
+            mixed = array.dtype.kind in "US" and not hasattr(item, "dtype")
+            return np.asarray(item, dtype=object) if mixed else array
+        if array.dtype.kind not in "fiubO":
+            raise TypeError(f"dtype {array.dtype}, expected real numbers")
+        return array.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"X[{i}] is not a numeric 2-D array: {error}") from None
+
+
+def _check_width(i, found, expected):
+    if expected is not None and found != expected:
+        raise ValueError(f"X[{i}] has {found} features, expected {expected}")
+
+
+def _numeric(array, name):
+    """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else."""
+    if sparse.issparse(array):
+        if array.dtype.kind not in "fiub":
+            raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
+        array = array.tocsr()
+        if array.dtype not in (np.float32, np.float64):
+            array = array.astype(np.float64)
+        if not array.has_canonical_format:
+            array = array.copy()
+            array.sum_duplicates()
+        return array
+    if array.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float64)
+    return np.ascontiguousarray(array)
+
+
+def _as_it_is(array, name):
+    """Return any dense array, or canonical CSR."""
+    return _numeric(array, name) if sparse.issparse(array) else np.asarray(array)
+
+
+def pack_rows(estimator, X, fitted):
+    """2-D input by scikit-learn's own validation: every row is a structure of one node."""
+    # A stand-in takes the attributes, so that a refused fit leaves no trace.
+    target = estimator if fitted else type(estimator)()
+    flat = validate_data(
+        target,
+        X,
+        reset=not fitted,
+        accept_sparse="csr",
+        dtype=[np.float64, np.float32],
+        order="C",
+    )
+    return Nodes(
+        _numeric(flat, "X"),
+        np.arange(flat.shape[0] + 1),
+        "rows",
+        flat.shape[1],
+        getattr(target, "feature_names_in_", None),
+    )
+
+
+def _check_offsets(nodes):
+    if len(nodes) == 0:
+        raise ValueError("X is empty, expected at least one sequence")
+    empty = np.flatnonzero(nodes.lengths == 0)
+    if len(empty):
+        raise ValueError(f"X[{empty[0]}] has length 0, expected at least one node")
+
+
+def _check_finite(nodes):
+    values = nodes.flat.data if sparse.issparse(nodes.flat) else nodes.flat
+    try:
+        assert_all_finite(values)
+    except ValueError:
+        if sparse.issparse(nodes.flat):
+            row = np.searchsorted(nodes.flat.indptr, _first_bad(values), side="right") - 1
+        else:
+            row = _first_bad(values)
+        i = nodes.sample_of(row)
+        raise ValueError(
+            f"X[{i}] contains NaN or infinity at node {row - nodes.offsets[i]}"
+        ) from None
+
+
+def _first_bad(values, at_once=2**16):
+    """Index, along the first axis, of the first value that is not finite, or of its row."""
+    for first in range(0, len(values), at_once):
+        finite = np.isfinite(values[first : first + at_once])
+        bad = ~finite if finite.ndim == 1 else ~finite.all(axis=1)
+        if bad.any():
+            return first + int(np.argmax(bad))
+    raise AssertionError("all values are finite")
+
+
+def flat_labels(y, nodes, name):
+    """Return all labels as one array with an entry a node, of any dtype."""
+    if y is None:
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+    if nodes.form == "rows":
+        return _labels_of_rows(y, nodes)
+    if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not hasattr(y, "__len__"):
+        raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
+    if len(y) != len(nodes):
+        raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
+    if isinstance(y, Sequences):
+        lengths, flat = y.lengths, y.flat
+    elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
+        lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
+    else:
+        for i, item in enumerate(y):
+            if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
+                raise TypeError(
+                    f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
+                    f"{plain(item)!r}"
+                )
+        lengths, flat = [len(item) for item in y], None
+    wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
+    return join_labels(y) if flat is None else as_labels(flat)
+
+
+def _labels_of_rows(y, nodes):
+    if isinstance(y, Sequences):
+        long = np.flatnonzero(y.lengths != 1)
+        if len(long):
+            i = long[0]
+            raise ValueError(
+                f"y[{i}] has {y.lengths[i]} labels, but X is 2-D: each row is a sequence of one "
+                "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
+            )
+        y = y.flat
+    if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
+        labels = as_labels(list(y))
+    else:
+        if isinstance(y, list | tuple) and any(np.size(labels) != 1 for labels in y):
+            raise ValueError(
+                "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
+                "for sequences X is a list of 2-D arrays"
+            )
+        labels = as_labels(column_or_1d(np.asarray(y), warn=True))
+    if len(labels) != len(nodes):
+        raise ValueError(
+            "Found input variables with inconsistent numbers of samples: "
+            f"{[len(nodes), len(labels)]}"
+        )
+    return labels
+
+
+def feature_arrays(flat):
+    """Return the arrays of dense or CSR rows: what a warm start must find unchanged."""
+    return [flat.data, flat.indices, flat.indptr] if sparse.issparse(flat) else [flat]
+
+
+def check_weights(sample_weight, n_samples):
+    """Return float64 sample weights: finite, none negative, not all zero."""
+    if sample_weight is None:
+        return np.ones(n_samples)
+    try:
+        weights = np.asarray(sample_weight)
+    except ValueError:
+        raise ValueError("sample_weight must be one number a sample, found sequences") from None
+    if weights.dtype.kind not in "fiub":
+        raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
+    weights = weights.astype(np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_samples, float(weights))
+    if weights.shape != (n_samples,):
+        raise ValueError(f"sample_weight has shape {weights.shape}, expected {(n_samples,)}")
+    if not np.isfinite(weights).all():
+        i = np.flatnonzero(~np.isfinite(weights))[0]
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected a finite number")
+    if (weights < 0).any():
+        i = np.flatnonzero(weights < 0)[0]
+        raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected no negative weight")
+    if not weights.any():
+        raise ValueError("sample_weight is zero for every sample")
+    return weights
+
+
+def check_choice(name, value, choices):
+    """Raise unless a parameter has one of its values; 1 is not True, but NumPy's is."""
+    for kind in (str, bool | np.bool_):
+        if isinstance(value, kind):
+            if any(isinstance(choice, kind) and choice == value for choice in choices):
+                return
+    raise ValueError(f"{name} must be one of {choices}, found {value!r}")
+
+
+def check_number(name, value, *, above=None, least=None, whole=False):
+    """Raise unless a parameter is a finite number in its range."""
+    kind = numbers.Integral if whole else numbers.Real
+    if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
+        expected = "an integer" if whole else "a number"
+        raise TypeError(f"{name} must be {expected}, found {value!r}")
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:  # an integer beyond the floats
+        finite = False
+    if not finite or (above is not None and value <= above):
+        bound = "" if above is None else f" and above {above}"
+        raise ValueError(f"{name} must be finite{bound}, found {value!r}")
+    if least is not None and value < least:
+        raise ValueError(f"{name} must be at least {least}, found {value!r}")

@@ -1,0 +1,1 @@
+"""C headers, clock, random numbers and constants."""

@@ -1,0 +1,376 @@
+/* The kernels whose best code depends on the instruction set. kernels.h includes this file for
+ * each set, with SSTRUCT_OF(name) for the names of its functions, SSTRUCT_LANES for the doubles of
+ * its vectors, SSTRUCT_HIGHER(v, m, a, b) for "a where v > m, else b" on vectors, and
+ * SSTRUCT_MAXIMUM(v, m) for SSTRUCT_HIGHER(v, m, v, m).
+ */
+#if defined(__GNUC__)
+typedef double SSTRUCT_OF(sstruct_vector)
+    __attribute__((vector_size(8 * SSTRUCT_LANES), aligned(8), may_alias));
+#define SSTRUCT_VECTOR SSTRUCT_OF(sstruct_vector)
+#define SSTRUCT_LOAD(p) (*(const SSTRUCT_VECTOR *)(p))
+#define SSTRUCT_STORE(p, v) (*(SSTRUCT_VECTOR *)(p) = (v))
+#endif
+
+/* out[0:W] += sum_f x[f] w[f, 0:W]   (W consecutive labels: N vectors; w has KP a feature)
+ * U partial sums a label, over the features of each residue modulo U: a chain of additions waits
+ * for every one of them, so eight vectors are in flight whatever N is. */
+#if defined(__GNUC__)
+#define SSTRUCT_ACCUMULATE(TYPE, N, U)                                                       \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_accumulate_##TYPE##_##N)(                         \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        double *out)                                                                         \
+    {                                                                                        \
+        SSTRUCT_VECTOR sum[U][N];                                                            \
+        int64_t f = 0;                                                                       \
+        for (int u = 0; u < U; u++)                                                          \
+            for (int q = 0; q < N; q++)                                                      \
+                sum[u][q] = u ? (SSTRUCT_VECTOR){0} : SSTRUCT_LOAD(out + q * SSTRUCT_LANES); \
+        for (; f + U <= size; f += U)                                                        \
+            for (int u = 0; u < U; u++) {                                                    \
+                const double *row = w + (index ? (int64_t)index[f + u] : f + u) * KP;        \
+                const double value = SSTRUCT_VALUE_##TYPE(x, f + u);                         \
+                for (int q = 0; q < N; q++)                                                  \
+                    sum[u][q] += value * SSTRUCT_LOAD(row + q * SSTRUCT_LANES);              \
+            }                                                                                \
+        for (; f < size; f++) {                                                              \
+            const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                 \
+            for (int q = 0; q < N; q++)                                                      \
+                sum[0][q] += value * SSTRUCT_LOAD(row + q * SSTRUCT_LANES);                  \
+        }                                                                                    \
+        for (int u = 1; u < U; u++)                                                          \
+            for (int q = 0; q < N; q++) sum[0][q] += sum[u][q];                              \
+        for (int q = 0; q < N; q++) SSTRUCT_STORE(out + q * SSTRUCT_LANES, sum[0][q]);       \
+    }
+#else
+#define SSTRUCT_ACCUMULATE(TYPE, N, U)                                                       \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_accumulate_##TYPE##_##N)(                         \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        double *out)                                                                         \
+    {                                                                                        \
+        double sum[N * SSTRUCT_LANES];                                                       \
+        for (int k = 0; k < N * SSTRUCT_LANES; k++) sum[k] = out[k];                         \
+        for (int64_t f = 0; f < size; f++) {                                                 \
+            const double *row = w + (index ? (int64_t)index[f] : f) * KP;                    \
+            const double value = SSTRUCT_VALUE_##TYPE(x, f);                                 \
+            for (int k = 0; k < N * SSTRUCT_LANES; k++) sum[k] += value * row[k];            \
+        }                                                                                    \
+        for (int k = 0; k < N * SSTRUCT_LANES; k++) out[k] = sum[k];                         \
+    }
+#endif
+
+#define SSTRUCT_ROW_POTENTIALS(TYPE)                                                         \
+    SSTRUCT_ACCUMULATE(TYPE, 8, 1)                                                           \
+    SSTRUCT_ACCUMULATE(TYPE, 4, 2)                                                           \
+    SSTRUCT_ACCUMULATE(TYPE, 2, 4)                                                           \
+    SSTRUCT_ACCUMULATE(TYPE, 1, 8)                                                           \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_row_potentials_##TYPE)(                           \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        int64_t n, double *out)                                                              \
+    {                                                                                        \
+        int64_t k = 0;                                                                       \
+        for (; n - k >= 8 * SSTRUCT_LANES; k += 8 * SSTRUCT_LANES)                           \
+            SSTRUCT_OF(sstruct_accumulate_##TYPE##_8)(x, index, size, w + k, KP, out + k);   \
+        if (n - k >= 4 * SSTRUCT_LANES) {                                                    \
+            SSTRUCT_OF(sstruct_accumulate_##TYPE##_4)(x, index, size, w + k, KP, out + k);   \
+            k += 4 * SSTRUCT_LANES;                                                          \
+        }                                                                                    \
+        if (n - k >= 2 * SSTRUCT_LANES) {                                                    \
+            SSTRUCT_OF(sstruct_accumulate_##TYPE##_2)(x, index, size, w + k, KP, out + k);   \
+            k += 2 * SSTRUCT_LANES;                                                          \
+        }                                                                                    \
+        if (n - k >= SSTRUCT_LANES)                                                          \
+            SSTRUCT_OF(sstruct_accumulate_##TYPE##_1)(x, index, size, w + k, KP, out + k);   \
+    }
+
+SSTRUCT_ROW_POTENTIALS(float)
+SSTRUCT_ROW_POTENTIALS(double)
+SSTRUCT_ROW_POTENTIALS(sstruct_ones)
+
+/* out[0:n] += X[r] @ w[:, 0:n]; n a multiple of the vectors' lanes, at most KP. One loop each:
+ * whether there are indices is not asked again for every feature. */
+SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
+{
+    const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
+    const int32_t *index = rows->indices ? rows->indices + start : NULL;
+    if (rows->kind == SSTRUCT_ONES)
+        SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, n, out);
+    else if (index && rows->kind == SSTRUCT_SINGLE)
+        SSTRUCT_OF(sstruct_row_potentials_float)(
+            (const float *)rows->values + start, index, size, w, KP, n, out);
+    else if (index)
+        SSTRUCT_OF(sstruct_row_potentials_double)(
+            (const double *)rows->values + start, index, size, w, KP, n, out);
+    else if (rows->kind == SSTRUCT_SINGLE)
+        SSTRUCT_OF(sstruct_row_potentials_float)(
+            (const float *)rows->values + start, NULL, size, w, KP, n, out);
+    else
+        SSTRUCT_OF(sstruct_row_potentials_double)(
+            (const double *)rows->values + start, NULL, size, w, KP, n, out);
+}
+
+/* theta[0:count, :] = bias + X[first:first + count] @ W + scale * cost[truth]
+ * bias (KP) or NULL; cost (K x KP) or NULL: then without the last term. */
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_potentials)(
+    const sstruct_rows *rows, int64_t first, int64_t count, const double *w, int64_t KP,
+    const double *bias, const double *cost, const int32_t *truth, double scale, double *theta)
+{
+    for (int64_t l = 0; l < count; l++) {
+        double *out = theta + l * KP;
+        const double *row = cost ? cost + (int64_t)truth[l] * KP : NULL;
+        for (int64_t k = 0; k < KP; k++) out[k] = bias ? bias[k] : 0;
+        if (row)
+            for (int64_t k = 0; k < KP; k++) out[k] += scale * row[k];
+        SSTRUCT_OF(sstruct_add_row_potentials)(rows, first + l, w, KP, KP, out);
+    }
+}
+
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_add_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, int64_t n, double *out)
+{
+    SSTRUCT_OF(sstruct_add_row_potentials)(rows, r, w, KP, n, out);
+}
+
+/* out[q] = X[r] @ w[:, label[q]]: the potentials of M labels. Every label has two partial sums, and
+ * all share what is read of the row. */
+#define SSTRUCT_LABEL_POTENTIALS(TYPE, M)                                                    \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_label_potentials_##TYPE##_##M)(                   \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        const int32_t *label, double *out)                                                   \
+    {                                                                                        \
+        const double *column[M];                                                             \
+        double even[M], odd[M];                                                              \
+        int64_t f = 0;                                                                       \
+        for (int q = 0; q < M; q++) {                                                        \
+            column[q] = w + label[q];                                                        \
+            even[q] = odd[q] = 0;                                                            \
+        }                                                                                    \
+        for (; f + 1 < size; f += 2) {                                                       \
+            const int64_t at = (index ? (int64_t)index[f] : f) * KP;                         \
+            const int64_t next = (index ? (int64_t)index[f + 1] : f + 1) * KP;               \
+            for (int q = 0; q < M; q++) {                                                    \
+                even[q] += SSTRUCT_VALUE_##TYPE(x, f) * column[q][at];                       \
+                odd[q] += SSTRUCT_VALUE_##TYPE(x, f + 1) * column[q][next];                  \
+            }                                                                                \
+        }                                                                                    \
+        if (f < size) {                                                                      \
+            const int64_t at = (index ? (int64_t)index[f] : f) * KP;                         \
+            for (int q = 0; q < M; q++) even[q] += SSTRUCT_VALUE_##TYPE(x, f) * column[q][at]; \
+        }                                                                                    \
+        for (int q = 0; q < M; q++) out[q] = even[q] + odd[q];                               \
+    }
+
+#define SSTRUCT_SOME_POTENTIALS(TYPE)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 1)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 2)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 3)                                                        \
+    SSTRUCT_LABEL_POTENTIALS(TYPE, 4)                                                        \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_some_potentials_##TYPE)(                          \
+        const TYPE *x, const int32_t *index, int64_t size, const double *w, int64_t KP,      \
+        const int32_t *label, int64_t count, double *out)                                    \
+    {                                                                                        \
+        for (; count > 4; count -= 4, label += 4, out += 4)                                  \
+            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_4)(x, index, size, w, KP, label, out); \
+        if (count == 4)                                                                      \
+            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_4)(x, index, size, w, KP, label, out);\
+        if (count == 3)                                                                      \
+            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_3)(x, index, size, w, KP, label, out);\
+        if (count == 2)                                                                      \
+            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_2)(x, index, size, w, KP, label, out);\
+        if (count == 1)                                                                      \
+            SSTRUCT_OF(sstruct_label_potentials_##TYPE##_1)(x, index, size, w, KP, label, out);\
+    }
+
+SSTRUCT_SOME_POTENTIALS(float)
+SSTRUCT_SOME_POTENTIALS(double)
+SSTRUCT_SOME_POTENTIALS(sstruct_ones)
+
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
+    const sstruct_rows *rows, int64_t r, const double *w, int64_t KP, const int32_t *label,
+    int64_t count, double *out)
+{
+    const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
+    const int32_t *index = rows->indices ? rows->indices + start : NULL;
+    if (rows->kind == SSTRUCT_ONES)
+        SSTRUCT_OF(sstruct_some_potentials_sstruct_ones)(NULL, index, size, w, KP, label, count, out);
+    else if (rows->kind == SSTRUCT_SINGLE)
+        SSTRUCT_OF(sstruct_some_potentials_float)(
+            (const float *)rows->values + start, index, size, w, KP, label, count, out);
+    else
+        SSTRUCT_OF(sstruct_some_potentials_double)(
+            (const double *)rows->values + start, index, size, w, KP, label, count, out);
+}
+
+/* X[r] @ X[s]; column indices of a CSR row increase. Eight partial sums: they vectorize. */
+#define SSTRUCT_ROW_PRODUCT(TYPE)                                                            \
+    SSTRUCT_INLINE double SSTRUCT_OF(sstruct_sparse_product_##TYPE)(                         \
+        const TYPE *x, const int32_t *i, int64_t n, const TYPE *z, const int32_t *j, int64_t m) \
+    {                                                                                        \
+        double sum = 0;                                                                      \
+        int64_t p = 0, q = 0;                                                                \
+        if (x == z && n == m)   /* an empty row starts where the next one does */            \
+            for (; p < n; p++) sum += (double)x[p] * (double)x[p];                           \
+        while (p < n && q < m) {                                                             \
+            const int32_t a = i[p], b = j[q];                                                \
+            if (a == b) sum += (double)x[p] * (double)z[q];                                  \
+            p += a <= b;                                                                     \
+            q += b <= a;                                                                     \
+        }                                                                                    \
+        return sum;                                                                          \
+    }                                                                                        \
+    SSTRUCT_INLINE double SSTRUCT_OF(sstruct_dense_product_##TYPE)(const TYPE *x, const TYPE *z, int64_t n) \
+    {                                                                                        \
+        double sum[8] = {0, 0, 0, 0, 0, 0, 0, 0};                                            \
+        int64_t f = 0;                                                                       \
+        for (; f + 8 <= n; f += 8)                                                           \
+            for (int k = 0; k < 8; k++) sum[k] += (double)x[f + k] * (double)z[f + k];       \
+        for (; f < n; f++) sum[0] += (double)x[f] * (double)z[f];                            \
+        return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7])); \
+    }                                                                                        \
+    SSTRUCT_INLINE double SSTRUCT_OF(sstruct_row_product_##TYPE)(                            \
+        const sstruct_rows *rows, int64_t r, int64_t s)                                      \
+    {                                                                                        \
+        const TYPE *values = (const TYPE *)rows->values;                                     \
+        const int64_t a = sstruct_row_start(rows, r), b = sstruct_row_start(rows, s);        \
+        if (!rows->indices)                                                                  \
+            return SSTRUCT_OF(sstruct_dense_product_##TYPE)(values + a, values + b, rows->n_features); \
+        return SSTRUCT_OF(sstruct_sparse_product_##TYPE)(                                    \
+            values + a, rows->indices + a, sstruct_row_size(rows, r),                        \
+            values + b, rows->indices + b, sstruct_row_size(rows, s));                       \
+    }
+
+SSTRUCT_ROW_PRODUCT(float)
+SSTRUCT_ROW_PRODUCT(double)
+
+/* Rows of ones: the number of columns they share. */
+SSTRUCT_INLINE double SSTRUCT_OF(sstruct_row_product_ones)(
+    const sstruct_rows *rows, int64_t r, int64_t s)
+{
+    const int32_t *i = rows->indices + rows->indptr[r], *j = rows->indices + rows->indptr[s];
+    const int64_t n = sstruct_row_size(rows, r), m = sstruct_row_size(rows, s);
+    int64_t p = 0, q = 0, shared = 0;
+    if (r == s) return (double)n;
+    while (p < n && q < m) {
+        const int32_t a = i[p], b = j[q];
+        shared += a == b;
+        p += a <= b;
+        q += b <= a;
+    }
+    return (double)shared;
+}
+
+SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_row_product)(const sstruct_rows *rows, int64_t r, int64_t s)
+{
+    return rows->kind == SSTRUCT_ONES ? SSTRUCT_OF(sstruct_row_product_ones)(rows, r, s)
+        : rows->kind == SSTRUCT_SINGLE ? SSTRUCT_OF(sstruct_row_product_float)(rows, r, s)
+        : SSTRUCT_OF(sstruct_row_product_double)(rows, r, s);
+}
+
+/* out = rows @ w, for dense rows one after another */
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_products)(
+    const double *rows, int64_t count, int64_t n, const double *w, double *out)
+{
+    for (int64_t r = 0; r < count; r++) out[r] = SSTRUCT_OF(sstruct_dense_product_double)(rows + r * n, w, n);
+}
+
+/* best[k] = max_j previous[j] + edge[j, k], from[k] the lowest such j, for N vectors of labels k.
+ * Labels travel as doubles. No branches: which label wins is hard to predict. */
+#if defined(__GNUC__)
+#define SSTRUCT_MAX_PLUS(N)                                                                  \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_max_plus_##N)(                                    \
+        const double *previous, int64_t K, const double *edge, int64_t KP, double *best,     \
+        int32_t *from)                                                                       \
+    {                                                                                        \
+        SSTRUCT_VECTOR m[N], g[N];                                                           \
+        for (int q = 0; q < N; q++) {                                                        \
+            m[q] = previous[0] + SSTRUCT_LOAD(edge + q * SSTRUCT_LANES);                     \
+            g[q] = (SSTRUCT_VECTOR){0};                                                      \
+        }                                                                                    \
+        for (int64_t j = 1; j < K; j++) {                                                    \
+            const double score = previous[j];                                                \
+            const double *row = edge + j * KP;                                               \
+            const SSTRUCT_VECTOR label = (SSTRUCT_VECTOR){0} + (double)j;                    \
+            for (int q = 0; q < N; q++) {                                                    \
+                const SSTRUCT_VECTOR value = score + SSTRUCT_LOAD(row + q * SSTRUCT_LANES);  \
+                g[q] = SSTRUCT_HIGHER(value, m[q], label, g[q]);                             \
+                m[q] = SSTRUCT_MAXIMUM(value, m[q]);                                         \
+            }                                                                                \
+        }                                                                                    \
+        for (int q = 0; q < N; q++) {                                                        \
+            SSTRUCT_STORE(best + q * SSTRUCT_LANES, m[q]);                                   \
+            for (int k = 0; k < SSTRUCT_LANES; k++)                                          \
+                from[q * SSTRUCT_LANES + k] = (int32_t)g[q][k];                              \
+        }                                                                                    \
+    }
+#else
+#define SSTRUCT_MAX_PLUS(N)                                                                  \
+    SSTRUCT_INLINE void SSTRUCT_OF(sstruct_max_plus_##N)(                                    \
+        const double *previous, int64_t K, const double *edge, int64_t KP, double *best,     \
+        int32_t *from)                                                                       \
+    {                                                                                        \
+        double m[N * SSTRUCT_LANES], g[N * SSTRUCT_LANES];                                   \
+        for (int k = 0; k < N * SSTRUCT_LANES; k++) { m[k] = previous[0] + edge[k]; g[k] = 0; } \
+        for (int64_t j = 1; j < K; j++) {                                                    \
+            const double score = previous[j], label = (double)j;                             \
+            const double *row = edge + j * KP;                                               \
+            for (int k = 0; k < N * SSTRUCT_LANES; k++) {                                    \
+                const double value = score + row[k];                                         \
+                g[k] = value > m[k] ? label : g[k];                                          \
+                m[k] = value > m[k] ? value : m[k];                                          \
+            }                                                                                \
+        }                                                                                    \
+        for (int k = 0; k < N * SSTRUCT_LANES; k++) { best[k] = m[k]; from[k] = (int32_t)g[k]; } \
+    }
+#endif
+
+SSTRUCT_MAX_PLUS(4)
+SSTRUCT_MAX_PLUS(2)
+SSTRUCT_MAX_PLUS(1)
+
+/* The forward sweep of Viterbi: best[l, k] is the score of the best prefix that ends in
+ * label k at position l, from[l, k] its label at l - 1. Position l > 0 uses the table
+ * edge + (l - 1) * edge_step (K x KP). */
+SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
+    const double *theta, int64_t L, int64_t K, int64_t KP, const double *edge, int64_t edge_step,
+    double *best, int32_t *from)
+{
+    memcpy(best, theta, KP * sizeof(double));
+    for (int64_t l = 1; l < L; l++) {
+        const double *previous = best + (l - 1) * KP, *table = edge + (l - 1) * edge_step;
+        double *now = best + l * KP;
+        int32_t *back = from + l * KP;
+        int64_t k = 0;
+        for (; KP - k >= 4 * SSTRUCT_LANES; k += 4 * SSTRUCT_LANES)
+            SSTRUCT_OF(sstruct_max_plus_4)(previous, K, table + k, KP, now + k, back + k);
+        if (KP - k >= 2 * SSTRUCT_LANES) {
+            SSTRUCT_OF(sstruct_max_plus_2)(previous, K, table + k, KP, now + k, back + k);
+            k += 2 * SSTRUCT_LANES;
+        }
+        if (KP - k >= SSTRUCT_LANES)
+            SSTRUCT_OF(sstruct_max_plus_1)(previous, K, table + k, KP, now + k, back + k);
+        for (k = 0; k < KP; k++) now[k] += theta[l * KP + k];
+    }
+}
+
+/* |w|^2 */
+SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_squared_norm)(const double *w, int64_t size)
+{
+    double sum[32] = {0}, total = 0;
+    int64_t i = 0;
+    for (; i + 32 <= size; i += 32)
+        for (int k = 0; k < 32; k++) sum[k] += w[i + k] * w[i + k];
+    for (; i < size; i++) total += w[i] * w[i];
+    for (int k = 0; k < 32; k++) total += sum[k];
+    return total;
+}
+
+#undef SSTRUCT_VECTOR
+#undef SSTRUCT_LOAD
+#undef SSTRUCT_STORE
+#undef SSTRUCT_ACCUMULATE
+#undef SSTRUCT_ROW_POTENTIALS
+#undef SSTRUCT_LABEL_POTENTIALS
+#undef SSTRUCT_SOME_POTENTIALS
+#undef SSTRUCT_ROW_PRODUCT
+#undef SSTRUCT_MAX_PLUS

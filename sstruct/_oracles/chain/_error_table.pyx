@@ -1,0 +1,157 @@
+# Design:
+# (a) The best score of a chain's labellings for every number of errors: what maximises any
+#     function of score and errors that grows with the score. Potentials and whole-numbered errors
+#     in, scores and labels out.
+# (b) M_l(k, d), the best score of positions 0 ... l that ends in label k with d errors:
+#         N(k, d) = max_j M_{l-1}(j, d) + edge(j, k);   M_l(k, d + e_l(k)) = theta_l(k) + N(k, d).
+#     A step of Viterbi for each d, by its kernel; each entry of M_l comes from one of N.
+# (c) Origins belong to (l, d, k) of N, so that a step back takes the error off first. They are
+#     of 16 bits: there are (number of errors + 1) / 2 times as many as in Viterbi.
+"""Best scores of chains by number of errors."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint16_t
+
+import numpy as np
+
+from sstruct._oracles.chain._viterbi import _potentials
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_viterbi_forward(
+        const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
+        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+
+
+cdef class ErrorTable:
+    """Best scores by number of errors, of one chain at a time; scratch that grows."""
+
+    def __cinit__(self):
+        self.best = self.table = self.pair = self.no_edges = np.zeros(1)
+        self.last = self.pair_origin = np.zeros(1, dtype=np.int32)
+        self.origin = np.zeros(1, dtype=np.uint16)
+
+    cdef int reserve(self) except -1 nogil:
+        """Have room for L, KP and `most`."""
+        cdef Py_ssize_t rows = self.most + 1, KP = self.KP
+        if self.best.shape[0] < rows or self.table.shape[0] < 2 * rows * KP:
+            with gil:
+                self.best, self.last = np.empty(rows), np.empty(rows, dtype=np.int32)
+                self.table = np.empty(2 * rows * KP)
+        if self.pair.shape[0] < 4 * KP:
+            with gil:
+                self.pair, self.no_edges = np.zeros(4 * KP), np.zeros(KP * KP)
+                self.pair_origin = np.empty(2 * KP, dtype=np.int32)
+        if self.origin.shape[0] < self.L * rows * KP:
+            with gil:
+                self.origin = np.empty(self.L * rows * KP, dtype=np.uint16)
+        return 0
+
+    cdef int fill(
+            self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+            Py_ssize_t edge_step, const int32_t* errors, const int32_t* row,
+            Py_ssize_t most) except -1 nogil:
+        """Compute `best` for 0 ... most errors.
+
+        theta : L x KP    edge : K x KP tables, `edge_step` doubles from one to the next (0: one for
+        all), or NULL: none    errors : tables of KP entries, not negative, position l's number row[l];
+        still needed by `labels`    most : at least the sum over positions of their most errors
+        O(L most K^2) time, half of that where every position has at most one error.
+        """
+        cdef Py_ssize_t l, d, k, top = 0, width = (most + 1) * KP
+        cdef const int32_t* error
+        cdef int32_t step
+        cdef bint possible
+        cdef double* pair
+        cdef double* before
+        cdef double* now
+        self.L, self.KP, self.most, self.errors, self.row = L, KP, most, errors, row
+        self.reserve()
+        if edge == NULL:
+            edge, edge_step = &self.no_edges[0], 0
+        pair, now = &self.pair[0], &self.table[0]
+        for k in range(KP):
+            pair[KP + k] = 0
+        for l in range(L):
+            error = errors + row[l] * KP
+            step = 0
+            for k in range(K):
+                step = max(step, error[k])
+            before, now = now, &self.table[width if l % 2 else 0]
+            for k in range((top + step + 1) * KP):
+                now[k] = -INFINITY
+            for k in range(K if l == 0 else 0):
+                now[error[k] * KP + k] = theta[k]
+            for d in range(top + 1 if l > 0 else 0):
+                possible = False
+                for k in range(K):
+                    pair[k] = before[d * KP + k]
+                    possible = possible or pair[k] > -INFINITY
+                if not possible:
+                    continue
+                sstruct_viterbi_forward(
+                    pair, 2, K, KP, edge + (l - 1) * edge_step, 0, pair + 2 * KP,
+                    &self.pair_origin[0])
+                for k in range(K):
+                    now[(d + error[k]) * KP + k] = theta[l * KP + k] + pair[3 * KP + k]
+                    self.origin[l * width + d * KP + k] = <uint16_t> self.pair_origin[KP + k]
+            top += step
+        for d in range(most + 1):
+            self.best[d] = -INFINITY
+            self.last[d] = 0
+            for k in range(K if d <= top else 0):
+                if now[d * KP + k] > self.best[d]:
+                    self.best[d] = now[d * KP + k]
+                    self.last[d] = <int32_t> k
+        return 0
+
+    cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
+        """Read off the best labelling of d errors, whose score must not be -inf."""
+        cdef Py_ssize_t l, width = (self.most + 1) * self.KP
+        cdef int32_t k = self.last[d]
+        for l in range(self.L - 1, 0, -1):
+            labels[l] = k
+            d -= self.errors[self.row[l] * self.KP + k]
+            k = self.origin[l * width + d * self.KP + k]
+        labels[0] = k
+
+
+def error_table(node_scores, edge_scores, errors):
+    """Find the best labelling of a chain for every number of errors.
+
+    Parameters
+    ----------
+    node_scores, edge_scores : as in ``viterbi``
+    errors : array-like of int of shape (n_positions, n_labels)
+        What each label adds to the count; not negative.
+
+    Returns
+    -------
+    scores : ndarray of shape (most + 1,)
+        Best score for each count, up to the largest that positions can sum up to; ``-inf`` where no
+        allowed labelling has it.
+    labels : ndarray of shape (most + 1, n_positions), dtype int32
+        Its labelling; -1 where there is none.
+    """
+    node, edges, n_labels = _potentials(node_scores, edge_scores)
+    given = np.asarray(errors)
+    if given.shape != (len(node), n_labels) or given.dtype.kind not in "iu" or (given < 0).any():
+        raise ValueError(
+            f"errors must be whole numbers of shape {(len(node), n_labels)}, not negative")
+    cdef double[:, ::1] theta = node
+    cdef double[:, :, ::1] edge = edges
+    cdef Py_ssize_t L = len(node), K = n_labels, KP = node.shape[1], d
+    cdef Py_ssize_t most = int(given.max(axis=1).sum())
+    cdef Py_ssize_t step = K * KP if edge.shape[0] > 1 else 0
+    cdef int32_t[:, ::1] counts = np.zeros((L, KP), dtype=np.int32)
+    np.asarray(counts)[:, :K] = given
+    cdef int32_t[::1] row = np.arange(L, dtype=np.int32)
+    scores, labels = np.empty(most + 1), np.full((most + 1, L), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] out = labels
+    cdef ErrorTable table = ErrorTable()
+    with nogil:
+        table.fill(&theta[0, 0], L, K, KP, &edge[0, 0, 0], step, &counts[0, 0], &row[0], most)
+        for d in range(most + 1):
+            if table.best[d] > -INFINITY:
+                table.labels(d, &out[d, 0])
+    scores[:] = np.asarray(table.best)[:most + 1]
+    return scores, labels

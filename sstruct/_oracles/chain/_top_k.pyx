@@ -1,0 +1,269 @@
+# Design:
+# (a) The k best labellings of one chain. A node is a position with a label; `prefixes` holds, for
+#     each node, the best labellings of the positions up to it that have been asked for, as a linked
+#     list, each with its last label and the prefix that it prolongs (Huang and Chiang's lazy
+#     algorithm 3). Prefix l K + k is the best of node (l, k): Viterbi's. Node L K is the end.
+# (b) The r-th prefix of a node is the best on its front: for each label before, the first prefix
+#     there that the node has not yet prolonged. Finding one more needs one more prefix of at most
+#     one node before, so one more labelling costs one walk down and up the chain, O(L K).
+# (c) Scores add up in Viterbi's order, and a front prefers low labels, as Viterbi does.
+"""The k best labellings of a chain."""
+
+from cpython.exc cimport PyErr_CheckSignals
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+
+from sstruct._kernels._memory cimport grow
+
+import operator
+import sys
+
+import numpy as np
+
+from sstruct._oracles.chain._viterbi import _potentials
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_viterbi_forward(
+        const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
+        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+
+
+cdef class ChainRanking:
+    """Ranks the labellings of one chain after another; owns the scratch for it."""
+
+    def __cinit__(self):
+        self.best = np.empty(0)
+        self.origin = np.empty(0, dtype=np.int32)
+        self.path = self.last = self.front = np.empty(0, dtype=np.intp)
+
+    def __dealloc__(self):
+        free(self.prefixes)
+        free(self.front_value)
+        free(self.front_prefix)
+
+    cdef Py_ssize_t rank(
+            self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+            Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil:
+        """Find the k best labellings, or all that are not forbidden, and return their number.
+
+        The arguments are those of `viterbi_labels`, but edge is not NULL. `write` writes the labels.
+        """
+        cdef Py_ssize_t count
+        self.theta, self.L, self.K, self.KP = theta, L, K, KP
+        self.edge, self.edge_step = edge, edge_step
+        self.start()
+        if not self.prefixes[L * K].value > -INFINITY:
+            return 0
+        count = 1
+        while count < k and self.advance():
+            count += 1
+            if count % 1024 == 0:
+                with gil:
+                    PyErr_CheckSignals()
+        return count
+
+    cdef void write(self, int32_t* labels, double* values) noexcept nogil:
+        """Write the ranked labellings (rows of L) and their values, best first."""
+        cdef Py_ssize_t l, at, row = self.L * self.K
+        while row >= 0:
+            values[0] = self.prefixes[row].value
+            at = row
+            for l in range(self.L - 1, -1, -1):
+                at = self.prefixes[at].before
+                labels[l] = self.prefixes[at].label
+            labels += self.L
+            values += 1
+            row = self.prefixes[row].next
+
+    cdef int start(self) except -1 nogil:
+        """Viterbi's forward sweep, and from it the best prefix of every node and of the end."""
+        cdef Py_ssize_t L = self.L, K = self.K, l, k, node
+        cdef Prefix* prefix
+        if self.best.shape[0] < L * self.KP or self.path.shape[0] < L + 1:
+            with gil:
+                self.best = np.empty(L * self.KP)
+                self.origin = np.empty(L * self.KP, dtype=np.int32)
+                self.path = np.empty(L + 1, dtype=np.intp)
+                self.last = np.empty(L * self.KP + 1, dtype=np.intp)
+                self.front = np.empty(L * self.KP + 1, dtype=np.intp)
+        sstruct_viterbi_forward(
+            self.theta, L, K, self.KP, self.edge, self.edge_step, &self.best[0], &self.origin[0])
+        self.n_prefixes = self.n_fronts = 0
+        for node in range(L * K + 1):
+            l = node // K
+            k = node - l * K
+            self.new_prefix()
+            prefix = &self.prefixes[node]
+            prefix.label = <int32_t> k
+            self.last[node] = node
+            self.front[node] = -1
+            if l < L:
+                prefix.value = self.best[l * self.KP + k]
+                if l > 0:
+                    prefix.before = (l - 1) * K + self.origin[l * self.KP + k]
+        self.open_front(L, L * K)
+        k = lowest_argmax(&self.front_value[0], K)
+        prefix = &self.prefixes[L * K]
+        prefix.value = self.front_value[k]
+        prefix.before = (L - 1) * K + k
+        return 0
+
+    cdef bint advance(self) except -1 nogil:
+        """Find the next best labelling; return whether there is one."""
+        cdef Py_ssize_t l = self.L, node = self.L * self.K, before, end = self.last[node]
+        # Down to the first node whose last prefix prolongs one with a known successor.
+        while l > 0:
+            self.path[l] = node
+            before = self.prefixes[self.last[node]].before
+            if self.prefixes[before].next >= 0:
+                break
+            l -= 1
+            node = l * self.K + self.prefixes[before].label
+        for l in range(max(l, 1), self.L + 1):   # a node of position 0 has one prefix
+            self.find_next(l, self.path[l])
+        return self.prefixes[end].next >= 0
+
+    cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
+        """Find one more prefix of a node, if there is one."""
+        cdef Py_ssize_t k = node - l * self.K, last = self.last[node], j, found, successor
+        cdef double* value
+        cdef Py_ssize_t* prefix
+        if self.front[node] < 0:
+            self.open_front(l, node)
+        value = &self.front_value[self.front[node] * self.K]
+        prefix = &self.front_prefix[self.front[node] * self.K]
+        # The prefix prolonged last leaves the front to its successor.
+        j = self.prefixes[self.prefixes[last].before].label
+        successor = self.prefixes[self.prefixes[last].before].next
+        value[j] = -INFINITY
+        if successor >= 0:
+            value[j] = self.prefixes[successor].value + self.step_score(l, j, k)
+            prefix[j] = successor
+        j = lowest_argmax(value, self.K)
+        if not value[j] > -INFINITY:
+            return 0
+        found = self.new_prefix()
+        self.prefixes[found].value = value[j]
+        if l < self.L:
+            self.prefixes[found].value += self.theta[l * self.KP + k]
+        self.prefixes[found].before = prefix[j]
+        self.prefixes[found].label = <int32_t> k
+        self.prefixes[last].next = found
+        self.last[node] = found
+        return 0
+
+    cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
+        """Put the best prefix of every node before on the front of a node."""
+        cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
+        if (at + 1) * K > self.front_room:
+            room = 2 * (at + 4) * K
+            grow(<void**> &self.front_value, room, sizeof(double))
+            grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
+            self.front_room = room
+        self.n_fronts += 1
+        self.front[node] = at
+        for j in range(K):
+            self.front_value[at * K + j] = (
+                self.best[(l - 1) * self.KP + j] + self.step_score(l, j, node - l * K))
+            self.front_prefix[at * K + j] = (l - 1) * K + j
+        return 0
+
+    cdef inline double step_score(self, Py_ssize_t l, Py_ssize_t j, Py_ssize_t k) noexcept nogil:
+        """Score of the step from label j to label k at position l; nothing for the end."""
+        return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
+
+    cdef Py_ssize_t new_prefix(self) except -1 nogil:
+        if self.n_prefixes == self.prefix_room:
+            grow(<void**> &self.prefixes, 2 * self.prefix_room + 64, sizeof(Prefix))
+            self.prefix_room = 2 * self.prefix_room + 64
+        self.n_prefixes += 1
+        self.prefixes[self.n_prefixes - 1].before = -1
+        self.prefixes[self.n_prefixes - 1].next = -1
+        return self.n_prefixes - 1
+
+
+cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:
+    cdef Py_ssize_t k, best = 0
+    for k in range(1, K):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
+def top_k(node_scores, edge_scores, k):
+    """Find the k highest-scoring labellings of a chain.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n_positions, n_labels)
+        Score of each label at each position; ``-inf`` forbids a label.
+    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
+        Score of the step from the row's to the column's label, one table for all steps or
+        one for each; ``-inf`` forbids a transition.
+    k : int
+        How many, at least 1.
+
+    Returns
+    -------
+    labels : ndarray of shape (m, n_positions), dtype int32
+        Different labellings, best first; among equals, as in :func:`viterbi`, the one with the
+        lowest last label, then the lowest label before it, and so on. m is k, or the number of
+        labellings that are not forbidden if there are fewer.
+    values : ndarray of shape (m,)
+        Their scores ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, a score is NaN or ``+inf``, or k is less than 1.
+    TypeError
+        If k is not an integer.
+
+    See Also
+    --------
+    viterbi : The best labelling alone.
+
+    Notes
+    -----
+    O(n_positions n_labels (n_labels + k)) time and exact. Equal scores are those that are equal
+    when added up from the first position to the last.
+
+    References
+    ----------
+    L. Huang, D. Chiang. Better k-best parsing. IWPT 2005, algorithm 3.
+
+    Examples
+    --------
+    >>> from sstruct.inference import top_k
+    >>> labels, values = top_k([[1.0, 0.0], [0.0, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]], 3)
+    >>> labels
+    array([[0, 0, 0],
+           [0, 1, 0],
+           [1, 1, 0]], dtype=int32)
+    >>> values
+    array([4. , 2.5, 2.5])
+    """
+    node, table, labels_count = _potentials(node_scores, edge_scores)
+    cdef double[:, ::1] theta = node
+    cdef double[:, :, ::1] edge = table
+    cdef Py_ssize_t K = labels_count, step = K * theta.shape[1] if edge.shape[0] > 1 else 0
+    k = operator.index(k)
+    if k < 1:
+        raise ValueError(f"k must be at least 1, found {k}")
+    cdef Py_ssize_t m, limit = min(k, sys.maxsize)
+    cdef ChainRanking ranking = ChainRanking()
+    with nogil:
+        m = ranking.rank(
+            &theta[0, 0], theta.shape[0], K, theta.shape[1], &edge[0, 0, 0], step, limit)
+    return ranked_arrays(ranking, m)
+
+
+def ranked_arrays(ChainRanking ranking not None, Py_ssize_t m):
+    """Return what `rank` has found as arrays: labels (m, L) and values (m,)."""
+    labels, values = np.empty((m, ranking.L), dtype=np.int32), np.empty(m)
+    cdef int32_t[:, ::1] rows = labels
+    cdef double[::1] scores = values
+    if m > 0:
+        ranking.write(&rows[0, 0], &scores[0])
+    return labels, values

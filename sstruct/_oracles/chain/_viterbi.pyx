@@ -1,0 +1,267 @@
+# Design:
+# (a) Max-sum on one chain: the best labelling (Viterbi) and the max-marginals. Potentials in,
+#     labels out: no weights, no features, no loss.
+# (b) Label-indexed rows are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never read
+#     as a label. Forbidden transitions are -inf.
+# (c) The Python doors validate and pad; training and prediction call the nogil functions.
+"""Max-sum on chains: Viterbi and max-marginals."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+import os
+
+import numpy as np
+from scipy.sparse import issparse
+
+from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    const int sstruct_path
+    int64_t sstruct_padded(int64_t K) noexcept nogil
+    void sstruct_viterbi_forward(
+        const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
+        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+
+# The names of the paths of the kernels (sstruct_path).
+INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
+if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()):
+    raise ValueError(
+        f"the environment variable SSTRUCT_INSTRUCTIONS must be one of "
+        f"{', '.join(INSTRUCTIONS.values())}; found {os.environ['SSTRUCT_INSTRUCTIONS']!r}")
+
+
+def instructions():
+    """Name the instruction set of which the kernels of this process are: the machine's best.
+
+    The environment variable ``SSTRUCT_INSTRUCTIONS``, read when the package is imported, forbids
+    the sets above the one it names.
+    """
+    return INSTRUCTIONS[sstruct_path]
+
+
+cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcept nogil:
+    cdef Py_ssize_t k, best = 0
+    for k in range(1, K):
+        if values[k] > values[best]:
+            best = k
+    return best
+
+
+cdef double viterbi_labels(
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) noexcept nogil:
+    """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
+
+    theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
+    edge : K x KP tables, `edge_step` doubles from one position's to the next's (0: one table
+    for all); NULL: no edges, every position on its own.
+    Returns the maximum. O(L K^2) time (O(L K) without edges). Ties: the lowest last label,
+    then the lowest predecessor.
+    """
+    cdef Py_ssize_t l, k
+    cdef double value
+    if edge == NULL:
+        value = 0
+        for l in range(L):
+            k = lowest_argmax(theta + l * KP, K)
+            labels[l] = <int32_t> k
+            value += theta[l * KP + k]
+        return value
+    sstruct_viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
+    k = lowest_argmax(best + (L - 1) * KP, K)
+    value = best[(L - 1) * KP + k]
+    for l in range(L - 1, 0, -1):
+        labels[l] = <int32_t> k
+        k = origin[l * KP + k]
+    labels[0] = <int32_t> k
+    return value
+
+
+cdef void chain_max_marginals(
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) noexcept nogil:
+    """forward[l, k] = the best score of a labelling with y_l = k (IN the arguments of Viterbi).
+
+    forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. O(L K^2).
+    """
+    cdef Py_ssize_t l, j, k
+    cdef double score, others, value
+    cdef double* later
+    cdef double* now
+    cdef double* spare
+    cdef const double* row
+    if edge == NULL:
+        others = 0
+        for l in range(L):
+            score = theta[l * KP + lowest_argmax(theta + l * KP, K)]
+            others += score
+            for k in range(K):
+                forward[l * KP + k] = theta[l * KP + k] - score
+        for l in range(L):
+            for k in range(K):
+                forward[l * KP + k] += others
+        return
+    sstruct_viterbi_forward(theta, L, K, KP, edge, edge_step, forward, origin)
+    # later[k]: the best score of positions l + 1 ... L - 1 given label k at l.
+    later = backward
+    now = backward + KP
+    for k in range(K):
+        later[k] = 0
+    for l in range(L - 2, -1, -1):
+        for k in range(K):
+            later[k] += theta[(l + 1) * KP + k]
+        for j in range(K):
+            row = edge + l * edge_step + j * KP
+            value = -INFINITY
+            for k in range(K):
+                score = row[k] + later[k]
+                value = score if score > value else value
+            now[j] = value
+        for j in range(K):
+            forward[l * KP + j] += now[j]
+        spare = later
+        later = now
+        now = spare
+
+
+def _potentials(node_scores, edge_scores):
+    """Validate a chain's scores; return them as padded float64 arrays (L, KP) and (M, K, KP)."""
+    node = np.asarray(node_scores, dtype=np.float64)
+    if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
+        raise ValueError(
+            f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
+    L, K = node.shape
+    edge = np.asarray(edge_scores, dtype=np.float64)
+    if edge.shape != (K, K) and edge.shape != (L - 1, K, K):
+        raise ValueError(
+            f"edge_scores must have shape {(K, K)} or {(L - 1, K, K)} to go with node_scores of "
+            f"shape {node.shape}; found {edge.shape}")
+    for name, scores in (("node_scores", node), ("edge_scores", edge)):
+        if np.isnan(scores).any() or np.isposinf(scores).any():
+            raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
+    KP = sstruct_padded(K)
+    padded_node = np.zeros((L, KP))
+    padded_node[:, :K] = node
+    if edge.ndim == 2:
+        edge = edge[np.newaxis]
+    padded_edge = np.zeros((max(len(edge), 1), K, KP))
+    padded_edge[:len(edge), :, :K] = edge
+    return padded_node, padded_edge, K
+
+
+def viterbi(node_scores, edge_scores, *, beam=None):
+    """Find the highest-scoring labelling of a chain.
+
+    Maximises ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n_positions, n_labels)
+        Score of each label at each position; ``-inf`` forbids a label.
+    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
+        Score of the step from the row's to the column's label, one table for all steps or
+        one for each; ``-inf`` forbids a transition. One table may be a sparse matrix, for very
+        many labels: transitions that are not stored score 0.
+    beam : int or None, default=None
+        With a sparse matrix: follow only so many best labels of each position, which is
+        approximate; None: all.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_positions,), dtype int32
+        The best labelling; among equals the one with the lowest last label, then the lowest
+        label before it, and so on.
+    value : float
+        Its score; ``-inf`` where every labelling is forbidden.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, a score is NaN or ``+inf``, or a beam is no positive integer
+        or goes with a dense table.
+
+    Notes
+    -----
+    O(n_positions n_labels^2) time. This is the very decoder that :class:`sstruct.ChainSSVM`
+    trains and predicts with. With sparse transitions O(n_positions (nnz + n_labels log n_labels)),
+    exact, with the same choice among equals; most rows are passed over where nodes tell much. A
+    beam of B labels: O(n_positions (n_labels + B (log n_labels + nnz / n_labels))).
+
+    References
+    ----------
+    L. R. Rabiner. A tutorial on hidden Markov models. Proc. IEEE 77(2), 1989, section III.B.
+
+    Examples
+    --------
+    >>> from sstruct.inference import viterbi
+    >>> labels, value = viterbi([[1.0, 0.0], [0.0, 0.5], [1.0, 0.0]], [[1.0, 0.0], [0.0, 1.0]])
+    >>> labels, value
+    (array([0, 0, 0], dtype=int32), 4.0)
+    """
+    if issparse(edge_scores):
+        return sparse_viterbi(node_scores, edge_scores, beam)
+    if beam is not None:
+        raise ValueError("beam goes with a sparse matrix of edge_scores")
+    node, edge, labels_count = _potentials(node_scores, edge_scores)
+    cdef double[:, ::1] theta = node
+    cdef double[:, :, ::1] table = edge
+    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = labels_count
+    labels = np.empty(L, dtype=np.int32)
+    cdef int32_t[::1] out = labels
+    cdef double[:, ::1] best = np.empty((L, KP))
+    cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
+    cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
+    cdef double value
+    with nogil:
+        value = viterbi_labels(
+            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, &out[0], &best[0, 0], &origin[0, 0])
+    return labels, value
+
+
+def max_marginals(node_scores, edge_scores):
+    """Compute the best score of a labelling through each label of each position.
+
+    Parameters
+    ----------
+    node_scores : array-like of shape (n_positions, n_labels)
+        As in :func:`viterbi`.
+    edge_scores : array-like of shape (n_labels, n_labels) or (n_positions - 1, n_labels, n_labels)
+        As in :func:`viterbi`.
+
+    Returns
+    -------
+    scores : ndarray of shape (n_positions, n_labels)
+        Entry (l, k) is the maximum over all labellings with label k at position l; the
+        maximum of every row is the value of :func:`viterbi`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, or a score is NaN or ``+inf``.
+
+    Notes
+    -----
+    O(n_positions n_labels^2) time: one sweep forwards, one backwards.
+
+    Examples
+    --------
+    >>> from sstruct.inference import max_marginals
+    >>> max_marginals([[1.0, 0.0], [0.0, 0.5]], [[1.0, 0.0], [0.0, 1.0]])
+    array([[2. , 1.5],
+           [2. , 1.5]])
+    """
+    node, edge, labels_count = _potentials(node_scores, edge_scores)
+    cdef double[:, ::1] theta = node
+    cdef double[:, :, ::1] table = edge
+    cdef Py_ssize_t L = node.shape[0], KP = node.shape[1], K = labels_count
+    out = np.empty((L, KP))
+    cdef double[:, ::1] forward = out
+    cdef double[::1] backward = np.empty(2 * KP)
+    cdef int32_t[:, ::1] origin = np.empty((L, KP), dtype=np.int32)
+    cdef Py_ssize_t step = K * KP if table.shape[0] > 1 else 0
+    with nogil:
+        chain_max_marginals(
+            &theta[0, 0], L, K, KP, &table[0, 0, 0], step, &forward[0, 0], &backward[0],
+            &origin[0, 0])
+    return np.ascontiguousarray(out[:, :K])

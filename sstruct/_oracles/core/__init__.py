@@ -1,0 +1,1 @@
+"""What oracles share: edges and incidence, checked."""

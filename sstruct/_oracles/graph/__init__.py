@@ -1,0 +1,1 @@
+"""Decoders of labeled graphs."""

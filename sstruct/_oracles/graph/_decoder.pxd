@@ -1,0 +1,26 @@
+from libc.stdint cimport int32_t, uint64_t
+
+from sstruct._oracles.graph._expansion_moves cimport AlphaExpansion
+from sstruct._oracles.graph._forest cimport Forest
+from sstruct._oracles.graph._forest_moves cimport ForestMoves
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
+from sstruct._oracles.graph._partial_optimality cimport PartialOptimality
+
+
+cdef class GraphDecoder:
+    cdef readonly str method
+    cdef readonly uint64_t random_state
+    cdef int kind                       # the method's place in METHODS
+    cdef AlphaExpansion moves           # of "cut" and "expansion"
+    cdef PartialOptimality partial      # of "expansion"
+    cdef bint has_partial
+    cdef ForestMoves trees              # of "expansion"
+    cdef Forest forest                  # of "max-sum"
+    cdef readonly bint bounded          # whether answers come with a bound
+    cdef Py_ssize_t block               # which graph this is, set before `decode`
+
+    cdef int decode(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int expand(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef GraphDecoder fork(self)

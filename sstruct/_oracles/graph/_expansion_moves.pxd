@@ -1,0 +1,44 @@
+from libc.stdint cimport int32_t, uint64_t
+
+from sstruct._oracles.cut._binary_energy cimport BinaryEnergy
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
+from sstruct._oracles.cut._maxflow cimport MaxFlow
+
+
+cdef struct EdgeTable:
+    double weight           # the edge's cost of (a, b) is weight * table[a, b]
+    const double* table     # (K, K)
+
+
+cdef class AlphaExpansion:
+    cdef const GraphCosts* costs
+    cdef MaxFlow flow               # of moves by a cut
+    cdef BinaryEnergy energy        # of moves by roof duality
+    cdef bint is_flow_set, is_energy_set
+    cdef EdgeTable* edge            # (n_edges,), unless Potts
+    cdef double* sums               # the tables of edges of several features
+    cdef double* flows              # (n_labels, n_edges) of each label's last cut, u -> v positive
+    cdef double* sent               # (n_nodes,) sum of the sizes of the flows at a node
+    cdef bint keeps_flows
+    cdef int32_t* move              # (n_nodes,) 1: takes the label of the move, 0: does not, -1: undecided
+    cdef int32_t* start             # (n_nodes,)
+    cdef Py_ssize_t* order          # (n_labels,) of a cycle
+    cdef Py_ssize_t* tried          # (n_labels,) accepted moves when the label was last tried
+    cdef Py_ssize_t node_room, edge_room, sum_room, label_room, flow_room
+
+    cdef int set_costs(self, const GraphCosts* costs) except -1 nogil
+    cdef int minimize(
+        self, const GraphCosts* costs, uint64_t seed, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int cut(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef Py_ssize_t find_cut(
+        self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil
+    cdef Py_ssize_t find_move(
+        self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil
+    cdef Py_ssize_t fill_cut(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil
+    cdef bint send_again(self, double* flow) noexcept nogil
+    cdef void fill_energy(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil
+    cdef bint make_move(self, int32_t* labels, Py_ssize_t alpha) noexcept nogil
+    cdef bint binary(self, int32_t* labels, double* work) except -1 nogil
+    cdef int forget_flows(self) except -1 nogil
+    cdef int reserve(self) except -1 nogil

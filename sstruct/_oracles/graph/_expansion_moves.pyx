@@ -1,0 +1,382 @@
+# Design:
+# (a) An expansion move of label alpha: every node keeps its label (0) or takes alpha (1), an energy
+#     of binary labels. Edge (u, v) of labels a, b costs cost(a, b), cost(a, alpha), cost(alpha, b)
+#     and cost(alpha, alpha). Where all edges are attractive (00 + 11 <= 01 + 10: always if the costs
+#     are metrics) one cut finds the best move; else roof duality finds a part of it, nodes that it
+#     leaves undecided keep their labels, and by persistency the energy does not rise.
+# (b) A node that carries alpha already is isolated by the formulas themselves: its edges' terms fall
+#     on the other end. So one graph, set once, serves all moves of a decoding.
+# (c) A move is made if it lowers the energy by more than rounding, computed anew from the costs that
+#     change. Labels are tried in a random order, shuffled afresh each cycle, until none has anything
+#     left to try: a label is not tried again while nothing has changed since its last try.
+# (d) Two labels: the first move, from all 0 to 1, is the problem itself. It is exact if it is a cut
+#     or if roof duality decides every node.
+# (e) A cut of a label goes on from the flow of the label's last one, kept along the edges: any flow
+#     that the capacities allow is a start, and after the first cycle little has changed. Node costs
+#     that are left by rounding alone are taken as 0, else the search would carry them about.
+# (f) The answer depends on costs, start and seed alone, never on what the workspace did before.
+"""Approximate minima of energies of many labels: expansion and fusion moves."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, uint64_t
+from libc.stdlib cimport free
+
+from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labelling_cost
+from sstruct._oracles.cut._workspace cimport set_flow
+from sstruct._kernels._splitmix cimport next_random
+
+# Of the flow through a node or the capacity of an arc: what is left below is rounding.
+cdef double SATURATED = 1e-14
+# Flows are kept from move to move where they take no more room than this (128 MB).
+cdef Py_ssize_t MOST_FLOWS = 2 ** 24
+
+
+cdef class AlphaExpansion:
+    """Lowers the energy of one labelled graph after another; each thread needs its own."""
+
+    def __cinit__(self):
+        self.flow = MaxFlow()
+        self.energy = BinaryEnergy()
+
+    def __dealloc__(self):
+        free(self.edge)
+        free(self.flows)
+        free(self.sent)
+        free(self.sums)
+        free(self.move)
+        free(self.start)
+        free(self.order)
+        free(self.tried)
+
+    cdef int reserve(self) except -1 nogil:
+        """Room for the costs; by a quarter more each time, so that it is rarely moved."""
+        cdef Py_ssize_t V = self.costs.n_nodes, E = self.costs.n_edges, K = self.costs.n_labels
+        if V > self.node_room:
+            V = max(V, self.node_room + self.node_room // 4)
+            self.node_room = 0
+            grow(<void**> &self.move, V, sizeof(int32_t))
+            grow(<void**> &self.start, V, sizeof(int32_t))
+            grow(<void**> &self.sent, V, sizeof(double))
+            self.node_room = V
+        if K > self.label_room:
+            self.label_room = 0
+            grow(<void**> &self.order, K, sizeof(Py_ssize_t))
+            grow(<void**> &self.tried, K, sizeof(Py_ssize_t))
+            self.label_room = K
+        if E > self.edge_room and self.costs.tables != NULL:
+            E = max(E, self.edge_room + self.edge_room // 4)
+            grow(<void**> &self.edge, E, sizeof(EdgeTable))
+            self.edge_room = E
+        return 0
+
+    cdef int set_costs(self, const GraphCosts* costs) except -1 nogil:
+        """Read the costs, and find each edge's table."""
+        cdef Py_ssize_t e, n_sums = 0, square = costs.n_labels * costs.n_labels
+        self.costs = costs
+        self.is_flow_set = self.is_energy_set = self.keeps_flows = False
+        self.reserve()
+        if costs.tables == NULL:
+            return 0
+        for e in range(costs.n_edges):
+            self.edge[e].table = edge_table(costs, e, &self.edge[e].weight, NULL)
+            if self.edge[e].table == NULL:
+                n_sums += 1
+        if n_sums * square > self.sum_room:
+            grow(<void**> &self.sums, n_sums * square, sizeof(double))
+            self.sum_room = n_sums * square
+        n_sums = 0
+        for e in range(costs.n_edges):
+            if self.edge[e].table == NULL:
+                self.edge[e].table = edge_table(
+                    costs, e, &self.edge[e].weight, self.sums + n_sums * square)
+                n_sums += 1
+        return 0
+
+    cdef int minimize(
+            self, const GraphCosts* costs, uint64_t seed, int32_t* labels, GraphAnswer* answer
+            ) except -1 nogil:
+        """Lower the energy of the labels until no move does; they are never made worse."""
+        cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, k, j, alpha, n_moves = 0
+        cdef Py_ssize_t repulsive
+        cdef bint changed = True
+        cdef double cost
+        cdef const double* row
+        self.set_costs(costs)
+        answer.work = 0
+        answer.exact = False
+        for j in range(V):
+            self.start[j] = labels[j]
+        cost = labelling_cost(costs, labels)
+        if K == 1 or costs.n_edges == 0:
+            for j in range(V):
+                row = costs.node_costs + j * costs.stride
+                for k in range(K):
+                    if row[k] < row[labels[j]]:
+                        labels[j] = <int32_t> k
+            answer.exact = True
+            answer.work = <double> (V * K)
+            changed = False
+        elif K == 2:
+            answer.exact = self.binary(labels, &answer.work)
+            changed = not answer.exact
+        if changed:
+            self.forget_flows()
+        for k in range(K):
+            self.order[k] = k
+            self.tried[k] = -1
+        while changed:
+            changed = False
+            for k in range(K):
+                j = k + <Py_ssize_t> (next_random(&seed) % <uint64_t> (K - k))
+                alpha = self.order[j]
+                self.order[j] = self.order[k]
+                self.order[k] = alpha
+                if self.tried[alpha] == n_moves:
+                    continue
+                repulsive = self.find_move(labels, alpha, &answer.work)
+                self.tried[alpha] = n_moves
+                if self.make_move(labels, alpha):
+                    n_moves += 1
+                    changed = True
+                    if repulsive < 0:      # the best move: another of the same label finds nothing
+                        self.tried[alpha] = n_moves
+        answer.cost = labelling_cost(costs, labels)
+        if answer.cost > cost:             # by rounding
+            for j in range(V):
+                labels[j] = self.start[j]
+            answer.cost = cost
+        return 0
+
+    cdef int forget_flows(self) except -1 nogil:
+        """Begin with no flow for every label."""
+        cdef Py_ssize_t i, n_flows = self.costs.n_labels * self.costs.n_edges
+        self.keeps_flows = n_flows <= MOST_FLOWS
+        if self.keeps_flows and n_flows > self.flow_room:
+            grow(<void**> &self.flows, n_flows, sizeof(double))
+            self.flow_room = n_flows
+        if self.keeps_flows:
+            for i in range(n_flows):
+                self.flows[i] = 0
+        return 0
+
+    cdef bint binary(self, int32_t* labels, double* work) except -1 nogil:
+        """Two labels: take the optimal ones where they are known; return whether all are."""
+        cdef Py_ssize_t v
+        cdef bint exact = True
+        for v in range(self.costs.n_nodes):
+            labels[v] = 0
+        self.find_move(labels, 1, work)
+        for v in range(self.costs.n_nodes):
+            labels[v] = self.move[v] if self.move[v] >= 0 else self.start[v]
+            exact = exact and self.move[v] >= 0
+        return exact
+
+    cdef int cut(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Find the minimum of two labels; ValueError if an edge is repulsive."""
+        cdef Py_ssize_t v, e
+        if costs.n_labels != 2:
+            raise ValueError(f"a cut decides between two labels; found {costs.n_labels}")
+        self.set_costs(costs)
+        answer.work = 0
+        for v in range(costs.n_nodes):
+            labels[v] = 0
+        e = self.find_cut(labels, 1, &answer.work)
+        if e >= 0:
+            with gil:
+                table = [edge_cost(costs, e, v // 2, v % 2) for v in range(4)]
+                raise ValueError(
+                    f"edge {e} = ({costs.edges[2 * e]}, {costs.edges[2 * e + 1]}) is repulsive: its costs "
+                    f"00 + 11 = {table[0] + table[3]:g} exceed 01 + 10 = {table[1] + table[2]:g}, so that a "
+                    "cut does not minimise the cost")
+        for v in range(costs.n_nodes):
+            labels[v] = self.move[v]
+        answer.cost = labelling_cost(costs, labels)
+        answer.exact = True
+        return 0
+
+    cdef Py_ssize_t find_cut(
+            self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
+        """Write the best move of alpha and return -1, or return the first repulsive edge."""
+        cdef const GraphCosts* costs = self.costs
+        cdef Py_ssize_t repulsive, v
+        cdef double flow
+        if not self.is_flow_set:
+            set_flow(self.flow, costs)
+            self.is_flow_set = True
+        repulsive = self.fill_cut(labels, alpha)
+        work[0] += <double> (costs.n_nodes + costs.n_edges)
+        if repulsive >= 0:
+            return repulsive
+        if not self.keeps_flows:
+            self.flow.solve(&flow, work)
+            self.flow.sides(self.move)
+        elif self.send_again(self.flows + alpha * costs.n_edges):
+            self.flow.solve(&flow, work)
+            self.flow.sides(self.move)
+            self.flow.add_flows(self.flows + alpha * costs.n_edges)
+        else:
+            for v in range(costs.n_nodes):
+                self.move[v] = 0
+        return -1
+
+    cdef bint send_again(self, double* flow) noexcept nogil:
+        """Send what the last move of a label sent along the edges, as far as the capacities of this
+        move allow; return whether a node still lacks flow.
+
+        A flow f along (u, v), f <= capacity, is the identity f ((1 - x_u) x_v - x_u (1 - x_v)) =
+        f (x_v - x_u): it takes from one capacity, adds to the other and to the terminals.
+        """
+        cdef const int32_t* ends = self.costs.edges
+        cdef double* terminal = self.flow.terminal
+        cdef double* capacity = self.flow.capacity
+        cdef Py_ssize_t v, e
+        cdef double most, f
+        cdef bint lacking = False
+        for v in range(self.costs.n_nodes):
+            self.sent[v] = fabs(terminal[v])
+        for e in range(self.costs.n_edges):
+            f, most = flow[e], capacity[2 * e]
+            if f == 0:
+                continue
+            if fabs(f) >= (1 - SATURATED) * most:
+                f = most if f > 0 else -most
+            flow[e] = f
+            capacity[2 * e] = most - f
+            capacity[2 * e + 1] = most + f
+            terminal[ends[2 * e]] -= f
+            terminal[ends[2 * e + 1]] += f
+            self.sent[ends[2 * e]] += fabs(f)
+            self.sent[ends[2 * e + 1]] += fabs(f)
+        for v in range(self.costs.n_nodes):
+            if fabs(terminal[v]) <= SATURATED * self.sent[v]:
+                terminal[v] = 0
+            lacking = lacking or terminal[v] < 0
+        return lacking
+
+    cdef Py_ssize_t find_move(
+            self, const int32_t* labels, Py_ssize_t alpha, double* work) except -2 nogil:
+        """Write the best known move of alpha; return its first repulsive edge, -1: it is the best."""
+        cdef const GraphCosts* costs = self.costs
+        cdef Py_ssize_t repulsive = self.find_cut(labels, alpha, work)
+        cdef double bound
+        if repulsive < 0:
+            return -1
+        if not self.is_energy_set:
+            self.energy.set_graph(costs.n_nodes, costs.n_edges, costs.edges)
+            self.is_energy_set = True
+        self.fill_energy(labels, alpha)
+        self.energy.roof_duality(self.move, &bound, work)
+        return repulsive
+
+    cdef Py_ssize_t fill_cut(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil:
+        """Write a move's cut, or return its first repulsive edge.
+
+        With costs A, B, C, D of 00, 01, 10, 11: A + (C - A - B + D) / 2 x_u + (D - C + B - A) / 2 x_v
+        + capacity [x_u != x_v], capacity = (B + C - A - D) / 2.
+        """
+        cdef const GraphCosts* costs = self.costs
+        cdef const int32_t* ends = costs.edges
+        cdef const double* node = costs.node_costs
+        cdef double* terminal = self.flow.terminal
+        cdef double* capacity = self.flow.capacity
+        cdef Py_ssize_t v, e, K = costs.n_labels
+        cdef int32_t a, b
+        cdef bint a_differs, b_differs
+        cdef double weight, A, B, C, D, attraction
+        cdef const double* table
+        for v in range(costs.n_nodes):
+            terminal[v] = node[alpha] - node[labels[v]]
+            node += costs.stride
+        if costs.tables == NULL:
+            for e in range(costs.n_edges):
+                a, b = labels[ends[2 * e]], labels[ends[2 * e + 1]]
+                weight = 0.5 * costs.edge_weights[e]
+                a_differs, b_differs = a != alpha, b != alpha
+                A, B, C = weight * (a != b), weight * a_differs, weight * b_differs
+                attraction = B + C - A
+                if attraction < 0:
+                    return e
+                terminal[ends[2 * e]] += C - A - B
+                terminal[ends[2 * e + 1]] += B - A - C
+                capacity[2 * e] = capacity[2 * e + 1] = attraction
+            return -1
+        for e in range(costs.n_edges):
+            a, b = labels[ends[2 * e]], labels[ends[2 * e + 1]]
+            weight, table = 0.5 * self.edge[e].weight, self.edge[e].table
+            A, B = weight * table[a * K + b], weight * table[a * K + alpha]
+            C, D = weight * table[alpha * K + b], weight * table[alpha * K + alpha]
+            attraction = (B - D) + (C - A)
+            if attraction < 0:
+                if attraction < -ROUNDING * (fabs(A) + fabs(B) + fabs(C) + fabs(D)):
+                    return e
+                attraction = 0
+            terminal[ends[2 * e]] += (C - A) + (D - B)
+            terminal[ends[2 * e + 1]] += (D - C) + (B - A)
+            capacity[2 * e] = capacity[2 * e + 1] = attraction
+        return -1
+
+    cdef void fill_energy(self, const int32_t* labels, Py_ssize_t alpha) noexcept nogil:
+        """Write a move's binary energy."""
+        cdef const GraphCosts* costs = self.costs
+        cdef const double* row = costs.node_costs
+        cdef double* edge = self.energy.edge
+        cdef Py_ssize_t v, e, K = costs.n_labels
+        cdef int32_t a, b
+        cdef double weight
+        cdef const double* table
+        for v in range(costs.n_nodes):
+            self.energy.node[2 * v] = row[labels[v]]
+            self.energy.node[2 * v + 1] = row[alpha]
+            row += costs.stride
+        for e in range(costs.n_edges):
+            a, b = labels[costs.edges[2 * e]], labels[costs.edges[2 * e + 1]]
+            if costs.tables == NULL:
+                weight = costs.edge_weights[e]
+                edge[0], edge[1] = weight * (a != b), weight * (a != alpha)
+                edge[2], edge[3] = weight * (b != alpha), 0
+            else:
+                weight, table = self.edge[e].weight, self.edge[e].table
+                edge[0], edge[1] = weight * table[a * K + b], weight * table[a * K + alpha]
+                edge[2], edge[3] = weight * table[alpha * K + b], weight * table[alpha * K + alpha]
+            edge += 4
+
+    cdef bint make_move(self, int32_t* labels, Py_ssize_t alpha) noexcept nogil:
+        """Take the move if it lowers the energy by more than rounding; return whether it does."""
+        cdef const GraphCosts* costs = self.costs
+        cdef const double* row = costs.node_costs
+        cdef const double* table
+        cdef Py_ssize_t v, e, K = costs.n_labels, n_changes = 0
+        cdef int32_t a, b, c, d, taken = <int32_t> alpha
+        cdef double old, new, change = 0, size = 0
+        for v in range(costs.n_nodes):
+            if self.move[v] == 1 and labels[v] != taken:
+                change += row[taken] - row[labels[v]]
+                size += fabs(row[taken]) + fabs(row[labels[v]])
+                n_changes += 1
+            else:
+                self.move[v] = 0
+            row += costs.stride
+        if n_changes == 0:
+            return False
+        for e in range(costs.n_edges):
+            if self.move[costs.edges[2 * e]] | self.move[costs.edges[2 * e + 1]]:
+                a, b = labels[costs.edges[2 * e]], labels[costs.edges[2 * e + 1]]
+                c = taken if self.move[costs.edges[2 * e]] else a
+                d = taken if self.move[costs.edges[2 * e + 1]] else b
+                if costs.tables == NULL:
+                    old, new = costs.edge_weights[e] * (a != b), costs.edge_weights[e] * (c != d)
+                else:
+                    table = self.edge[e].table
+                    old = self.edge[e].weight * table[a * K + b]
+                    new = self.edge[e].weight * table[c * K + d]
+                change += new - old
+                size += fabs(new) + fabs(old)
+        if not change < -ROUNDING * size:
+            return False
+        for v in range(costs.n_nodes):
+            if self.move[v]:
+                labels[v] = taken
+        return True

@@ -1,0 +1,155 @@
+# Design:
+# (a) Exact minimum of the costs of a graph without cycles (max-sum with minus the costs as scores).
+#     The roots are the lowest nodes of their trees; nodes are sorted by a search in breadth, and
+#     costs are sent from the leaves to the roots, labels back.
+# (b) A message takes O(K^2), for Potts O(K): of all labels but the parent's the best or, where the
+#     parent has the best, the second best.
+# (c) Ties: the lowest label of the root, then of each node given its parent's.
+"""Exact minima of the costs of labelled forests."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.core._graph_costs cimport edge_table, labelling_cost
+from sstruct._oracles.cut._workspace cimport list_arcs
+
+
+cdef class Forest:
+    """Decodes one forest after another; each thread needs its own."""
+
+    def __dealloc__(self):
+        free(self.first)
+        free(self.arc)
+        free(self.order)
+        free(self.parent_edge)
+        free(self.least)
+        free(self.choice)
+        free(self.table)
+
+    cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
+        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels
+        if V > self.node_room:
+            V = max(V, self.node_room + self.node_room // 4)
+            self.node_room = 0
+            grow(<void**> &self.first, V + 1, sizeof(int32_t))
+            grow(<void**> &self.order, V, sizeof(int32_t))
+            grow(<void**> &self.parent_edge, V, sizeof(int32_t))
+            self.node_room = V
+        if E > self.edge_room:
+            E = max(E, self.edge_room + self.edge_room // 4)
+            grow(<void**> &self.arc, 2 * E, sizeof(int32_t))
+            self.edge_room = E
+        if costs.n_nodes * K > self.cell_room:
+            V = max(costs.n_nodes * K, self.cell_room + self.cell_room // 4)
+            self.cell_room = 0
+            grow(<void**> &self.least, V, sizeof(double))
+            grow(<void**> &self.choice, V, sizeof(int32_t))
+            self.cell_room = V
+        if K * K > self.table_room:
+            grow(<void**> &self.table, K * K, sizeof(double))
+            self.table_room = K * K
+        return 0
+
+    cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil:
+        """Fill `order` and `parent_edge`; ValueError if there is a cycle. O(V + E)."""
+        cdef Py_ssize_t V = costs.n_nodes, i, v, n = 0, n_done = 0
+        cdef int32_t e, u
+        list_arcs(costs, self.first, self.arc)
+        for v in range(V):
+            self.parent_edge[v] = -2
+        for v in range(V):
+            if self.parent_edge[v] != -2:
+                continue
+            self.parent_edge[v] = -1
+            self.order[n] = <int32_t> v
+            n += 1
+            while n_done < n:
+                u = self.order[n_done]
+                n_done += 1
+                for i in range(self.first[u], self.first[u + 1]):
+                    e = self.arc[i]
+                    if e == self.parent_edge[u]:
+                        continue
+                    u = costs.edges[2 * e] + costs.edges[2 * e + 1] - u
+                    if self.parent_edge[u] != -2:
+                        with gil:
+                            raise ValueError(
+                                f"max-sum is for graphs without cycles; edge {e} = ({costs.edges[2 * e]}, "
+                                f"{costs.edges[2 * e + 1]}) closes one")
+                    self.parent_edge[u] = e
+                    self.order[n] = u
+                    n += 1
+                    u = self.order[n_done - 1]
+        return 0
+
+    cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil:
+        """Add the best costs of v's subtree to its parent's, and note v's labels for them."""
+        cdef Py_ssize_t K = costs.n_labels, a, b, e = self.parent_edge[v], best = 0, second = -1
+        cdef Py_ssize_t forth = K, back = 1       # of the table: to v's, to the parent's next label
+        cdef const double* cost = self.least + v * K
+        cdef int32_t* choice = self.choice + v * K
+        cdef double* parent
+        cdef double weight, value, least
+        cdef const double* table
+        if costs.edges[2 * e] == v:
+            parent = self.least + costs.edges[2 * e + 1] * K
+        else:
+            parent = self.least + costs.edges[2 * e] * K
+            forth, back = 1, K
+        if costs.tables == NULL:
+            weight = costs.edge_weights[e]
+            for a in range(1, K):
+                if cost[a] < cost[best]:
+                    second, best = best, a
+                elif second < 0 or cost[a] < cost[second]:
+                    second = a
+            for b in range(K):
+                a = second if b == best else best
+                if a >= 0 and (cost[a] + weight < cost[b] or (cost[a] + weight == cost[b] and a < b)):
+                    parent[b] += cost[a] + weight
+                    choice[b] = <int32_t> a
+                else:
+                    parent[b] += cost[b]
+                    choice[b] = <int32_t> b
+            return
+        table = edge_table(costs, e, &weight, self.table)
+        for b in range(K):
+            least = INFINITY
+            choice[b] = 0
+            for a in range(K):
+                value = cost[a] + weight * table[a * forth + b * back]
+                if value < least:
+                    least = value
+                    choice[b] = <int32_t> a
+            parent[b] += least
+
+    cdef int minimize(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Find a minimum; the labels need not be set. O(V K^2), Potts O(V K)."""
+        cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, best
+        self.reserve(costs)
+        self.sort_nodes(costs)
+        for v in range(V):
+            for k in range(K):
+                self.least[v * K + k] = costs.node_costs[v * costs.stride + k]
+        for i in range(V - 1, -1, -1):
+            if self.parent_edge[self.order[i]] >= 0:
+                self.send(costs, self.order[i])
+        for i in range(V):
+            v = self.order[i]
+            e = self.parent_edge[v]
+            if e >= 0:
+                labels[v] = self.choice[v * K + labels[costs.edges[2 * e] + costs.edges[2 * e + 1] - v]]
+                continue
+            best = 0
+            for k in range(1, K):
+                if self.least[v * K + k] < self.least[v * K + best]:
+                    best = k
+            labels[v] = <int32_t> best
+        answer.cost = labelling_cost(costs, labels)
+        answer.work = <double> V * K + <double> costs.n_edges * (
+            K if costs.tables == NULL else K * K * (1 + costs.n_features))
+        answer.exact = True
+        return 0

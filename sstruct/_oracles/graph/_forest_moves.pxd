@@ -1,0 +1,30 @@
+from libc.stdint cimport int32_t, uint64_t
+
+from sstruct._oracles.graph._forest cimport Forest
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
+
+
+cdef class ForestMoves:
+    cdef Forest forest
+    cdef GraphCosts free             # of the nodes that a move frees, given the others' labels
+    cdef int32_t* first              # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
+    cdef int32_t* arc                # (2 n_edges,) edge of an arc
+    cdef int32_t* order              # (n_nodes,)
+    cdef int32_t* place              # (n_nodes,) among the nodes freed; -1: not freed
+    cdef int32_t* freed              # (n_freed,) the node at a place
+    cdef int32_t* root               # (n_nodes,) towards the root of a node's tree of freed nodes
+    cdef int32_t* seen               # (n_nodes,) the last node that met a tree, at its root
+    cdef int32_t* old                # (n_freed,) labels before the move
+    cdef int32_t* new                # (n_freed,) and after it
+    cdef int32_t* ends               # (n_nodes, 2) edges between freed nodes
+    cdef double* node_costs          # (n_nodes, K)
+    cdef double* edge_weights        # (n_nodes, G)
+    cdef Py_ssize_t node_room, edge_room, cell_room, weight_room
+
+    cdef int minimize(
+        self, const GraphCosts* costs, uint64_t seed, int32_t* labels,
+        GraphAnswer* answer) except -1 nogil
+    cdef int reserve(self, const GraphCosts* costs) except -1 nogil
+    cdef int32_t find(self, int32_t v) noexcept nogil
+    cdef void choose(self, const GraphCosts* costs, uint64_t* random) noexcept nogil
+    cdef void condition(self, const GraphCosts* costs, const int32_t* labels) noexcept nogil

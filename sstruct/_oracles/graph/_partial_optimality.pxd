@@ -1,0 +1,23 @@
+from libc.stdint cimport int32_t
+
+from sstruct._oracles.core._graph_costs cimport GraphCosts
+from sstruct._oracles.cut._maxflow cimport MaxFlow
+
+
+cdef class PartialOptimality:
+    cdef MaxFlow flow
+    cdef GraphCosts rest             # the costs of the undecided nodes
+    cdef double* first               # (n_nodes,) least cost of a node
+    cdef double* second              # (n_nodes,) next to least
+    cdef int32_t* best               # (n_nodes,) the label of the least
+    cdef int32_t* known              # (n_nodes,) the label in every minimum; -1: not known
+    cdef int32_t* labels             # (n_nodes,) room for labels of the rest
+    cdef int32_t* place              # (n_nodes,) of a node among the undecided; -1: decided
+    cdef double* node_costs          # of the undecided, (n, K)
+    cdef int32_t* edges
+    cdef double* edge_weights
+    cdef Py_ssize_t node_room, edge_room, cell_room
+
+    cdef Py_ssize_t decide(self, const GraphCosts* costs, double* work) except -1 nogil
+    cdef int reduce(self, const GraphCosts* costs) except -1 nogil
+    cdef int reserve(self, const GraphCosts* costs) except -1 nogil

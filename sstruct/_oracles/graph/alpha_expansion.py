@@ -1,0 +1,168 @@
+"""The door of expansion and fusion moves."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.cut._binary_energy import checked_node_costs
+from sstruct._oracles.graph._decoder import GraphDecoder
+
+
+def alpha_expansion(
+    node_costs: ArrayLike,
+    edges: ArrayLike,
+    edge_costs: ArrayLike,
+    label_distance: ArrayLike | None = None,
+    *,
+    labels: ArrayLike | None = None,
+    random_state: int | np.random.Generator | np.random.RandomState | None = None,
+    n_starts: int = 2,
+) -> tuple[NDArray[np.int32], float]:
+    """Lower an energy of many labels by expansion moves.
+
+    Minimises, approximately,
+    ``sum_v node_costs[v, y_v] + sum_e edge_costs[e] label_distance[y_u, y_v]``, where edge e joins
+    the nodes ``(u, v) = edges[e]``. A move of one label lets every node keep its label or take that
+    one; the moves of all labels are tried until none lowers the energy.
+
+    Parameters
+    ----------
+    node_costs : array-like of shape (n_nodes, n_labels)
+        Cost of each label at each node, finite.
+    edges : array-like of int of shape (n_edges, 2)
+        Pairs of different nodes, each pair once.
+    edge_costs : array-like of shape (n_edges,)
+        What each edge multiplies the distance of its labels with, finite.
+    label_distance : array-like of shape (n_labels, n_labels) or None, default=None
+        Row: label of an edge's first node, column: of its second; finite. None: Potts, 1 for
+        different labels and 0 for equal ones.
+    labels : array-like of int of shape (n_nodes,) or None, default=None
+        The labelling to start from. None: each node's cheapest label.
+    random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
+        Draws the order in which labels are tried. An int makes the result reproducible.
+
+    n_starts : int, default=2
+        How often to begin, each time with other orders of the labels. Wherever two results differ,
+        each connected region of such nodes takes its cheaper labels.
+
+    Returns
+    -------
+    labels : ndarray of shape (n_nodes,), dtype int32
+        A labelling with no more energy than the start.
+    value : float
+        Its energy.
+
+    Raises
+    ------
+    ValueError
+        If an edge is out of range, a self-loop or given twice, a label is out of range, a cost is
+        NaN or infinite, or shapes do not fit together.
+
+    Notes
+    -----
+    For edge costs >= 0 and a metric distance each move is a minimum cut. Each start ends where no
+    move improves it, and the energy is at most D + 2 c S, where D and S are the node and the edge
+    part of the least energy and c is the largest distance divided by the smallest between different
+    labels. It is the least energy itself if there are two labels, one label, or no edges.
+
+    For any other signs and distances a move is found by roof duality, which may decide only a part
+    of the nodes (a fusion move), in turn with moves of random forests, whose nodes take their best
+    labels given the others' exactly; the energy still never rises, but there is no bound.
+
+    A cycle over the labels takes n_labels minimum cuts; a few cycles are usual. The GIL is
+    released. The order of the labels moves the energy by some tenths of a percent; a second start
+    lowers it by about as much.
+
+    References
+    ----------
+    Y. Boykov, O. Veksler and R. Zabih. Fast approximate energy minimization via graph cuts. IEEE
+    PAMI 23(11), 2001. V. Lempitsky, C. Rother, S. Roth and A. Blake. Fusion moves for Markov random
+    field optimization. IEEE PAMI 32(8), 2010.
+
+    Examples
+    --------
+    >>> from sstruct.inference import alpha_expansion
+    >>> node_costs = [[0.0, 2.0, 2.0], [1.0, 0.9, 0.8], [2.0, 2.0, 0.0]]
+    >>> alpha_expansion(node_costs, [[0, 1], [1, 2]], [0.5, 1.0], random_state=0)
+    (array([0, 2, 2], dtype=int32), 1.3)
+    """
+    node = checked_node_costs(node_costs)
+    V, K = node.shape
+    pairs = checked_simple_edges(edges, V)
+    weights = np.ascontiguousarray(edge_costs, dtype=np.float64)
+    if weights.shape != (len(pairs),):
+        raise ValueError(
+            f"edge_costs must have shape {(len(pairs),)}, one entry for each edge; "
+            f"found {weights.shape}"
+        )
+    if not np.isfinite(weights).all():
+        e = int((~np.isfinite(weights)).argmax())
+        raise ValueError(f"edge_costs[{e}] = {weights[e]} must be finite")
+    distance = None
+    if label_distance is not None:
+        distance = np.ascontiguousarray(label_distance, dtype=np.float64)
+        if distance.shape != (K, K) or not np.isfinite(distance).all():
+            raise ValueError(
+                f"label_distance must be finite and have shape {(K, K)}, as many labels as "
+                f"node_costs; found shape {distance.shape}"
+            )
+        distance = distance[np.newaxis]
+    start = node.argmin(axis=1) if labels is None else np.asarray(labels)
+    if start.shape != (V,) or start.dtype.kind not in "iu":
+        raise ValueError(
+            f"labels must be integers of shape {(V,)}; found dtype {start.dtype} "
+            f"and shape {start.shape}"
+        )
+    if ((start < 0) | (start >= K)).any():
+        v = int(((start < 0) | (start >= K)).argmax())
+        raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
+    if not isinstance(n_starts, numbers.Integral) or n_starts < 1:
+        raise ValueError(f"n_starts must be an integer of at least 1, found {n_starts!r}")
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31)
+    seeds = np.random.default_rng(random_state).integers(2**63, size=n_starts)
+    best = None
+    for seed in seeds.tolist():
+        found, value, _, exact = GraphDecoder("expansion", seed).decode_arrays(
+            node, pairs, weights[:, np.newaxis], distance, start
+        )
+        if best is None or exact:
+            best = found
+        else:
+            best = _cheaper_regions(best, found, node, pairs, weights, distance)
+            value = float(
+                node[np.arange(V), best].sum() + _edge_part(best, pairs, weights, distance).sum()
+            )
+        if exact:
+            break
+    return best, value
+
+
+def _edge_part(labels, pairs, weights, distance):
+    """Cost of each edge."""
+    u, v = labels[pairs.T]
+    return weights * ((u != v) if distance is None else distance[0, u, v])
+
+
+def _cheaper_regions(one, other, node, pairs, weights, distance):
+    """Take the cheaper labels of each connected region of nodes at which two labellings differ.
+
+    No edge joins two regions, so that what one takes does not change the other's cost.
+    """
+    V = len(one)
+    differ = one != other
+    inside = pairs[differ[pairs].all(axis=1)]
+    graph = coo_array((np.ones(len(inside)), inside.T), shape=(V, V))
+    n_regions, region = connected_components(graph, directed=False)
+    rows = np.arange(V)
+    gain = np.bincount(region, node[rows, other] - node[rows, one], n_regions)
+    end = np.where(differ[pairs[:, 0]], pairs[:, 0], pairs[:, 1])
+    change = _edge_part(other, pairs, weights, distance) - _edge_part(one, pairs, weights, distance)
+    gain += np.bincount(region[end], change, n_regions)
+    return np.where(gain[region] < 0, other, one)

@@ -1,0 +1,247 @@
+# Design:
+# (a) From a half-integral maximum over the local polytope to label sets. Labels that are 0 or 1 there
+#     stay: some integral maximum has them (`_roof_duality`). Given them, the halves fall into
+#     components that do not interact, each completed by itself.
+# (b) Up to MOST_ENUMERATED halves in a component: all settings in the order of a Gray code, one
+#     label turned at a time, so that a setting costs one look at a label's edges. Exact.
+# (c) More: passes from each of three settings (all off; all on; each by the sign of its mean over the
+#     others), of which the best result is kept. A pass turns every label once, always the one of the
+#     rest that gains most (or loses least), and keeps the best of the settings it went through; passes
+#     go on while they gain (the variable depth of Kernighan and Lin). No turn of one label improves
+#     the result. It is exact only if its value reaches the relaxed one.
+# (d) Ties go to the setting found first, so nothing depends on the order of calls.
+# (B. W. Kernighan and S. Lin. An efficient heuristic procedure for partitioning graphs. Bell System
+# Technical Journal 49, 1970.)
+"""Label sets from half-integral maxima of pairwise scores."""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+
+import numpy as np
+
+from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.label_set._codes cimport relaxed_code_size
+from sstruct._oracles.label_set._roof_duality cimport load_problem
+
+cdef enum: MOST_ENUMERATED = 16
+
+
+cdef class LabelCompletion:
+    """Completes one half-integral maximum after another; each thread needs its own."""
+
+    def __dealloc__(self):
+        free(self.gain)
+        free(self.tolerance)
+        free(self.middle)
+        free(self.best)
+        free(self.order)
+        free(self.queue)
+        free(self.component)
+
+    cdef int reserve(self, Py_ssize_t n_labels) except -1 nogil:
+        if n_labels <= self.room:
+            return 0
+        n_labels = max(n_labels, self.room + self.room // 4)
+        self.room = 0
+        grow(<void**> &self.gain, n_labels, sizeof(double))
+        grow(<void**> &self.tolerance, n_labels, sizeof(double))
+        grow(<void**> &self.middle, n_labels, sizeof(double))
+        grow(<void**> &self.best, n_labels, sizeof(int32_t))
+        grow(<void**> &self.order, n_labels, sizeof(int32_t))
+        grow(<void**> &self.queue, n_labels, sizeof(int32_t))
+        grow(<void**> &self.component, n_labels, sizeof(int32_t))
+        self.room = n_labels
+        return 0
+
+    cdef int complete(
+            self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,
+            bint* exact, double* work) except -1 nogil:
+        """Write labels (n_labels,), 0 or 1, their score, and whether no score is higher.
+
+        code : a maximum that `relaxed` found for the scores it still has.
+        O(2^16) a component that is enumerated, O(K) a label that is turned in another.
+        """
+        cdef Py_ssize_t k, v, w, i, e, n = 0, n_done = 0, begin, size, K = relaxed.n_labels
+        cdef int start, best_start
+        cdef double found, best, bound = relaxed.value(code), scale = fabs(relaxed.constant)
+        self.reserve(K)
+        exact[0] = True
+        for k in range(K):
+            labels[k] = code[k] // 2
+            self.component[k] = -1
+            self.gain[k] = 0
+        for k in range(K):
+            if code[k] != 1 or self.component[k] >= 0:
+                continue
+            begin = n
+            self.component[k] = <int32_t> begin
+            self.queue[n] = <int32_t> k
+            n += 1
+            while n_done < n:
+                v = self.queue[n_done]
+                n_done += 1
+                for i in range(relaxed.first[v], relaxed.first[v + 1]):
+                    e = relaxed.arc[i]
+                    w = relaxed.edges[2 * e] + relaxed.edges[2 * e + 1] - v
+                    if code[w] == 1 and relaxed.interaction[e] != 0 and self.component[w] < 0:
+                        self.component[w] = <int32_t> begin
+                        self.queue[n] = <int32_t> w
+                        n += 1
+            size = n - begin
+            if size <= MOST_ENUMERATED:
+                work[0] += self.enumerate_labels(relaxed, labels, self.queue + begin, size)
+                continue
+            exact[0] = False
+            best = -INFINITY
+            best_start = 0
+            for start in range(3):
+                found = self.improve(relaxed, labels, self.queue + begin, size, start)
+                if found > best:
+                    best, best_start = found, start
+                    for i in range(begin, n):
+                        self.best[i] = labels[self.queue[i]]
+                work[0] += <double> size * size
+            for i in range(begin, n):
+                labels[self.queue[i]] = self.best[i]
+        value[0] = relaxed.constant
+        for k in range(K):
+            value[0] += relaxed.node[k] * labels[k]
+            scale += fabs(relaxed.node[k])
+        for e in range(relaxed.n_edges):
+            if labels[relaxed.edges[2 * e]] and labels[relaxed.edges[2 * e + 1]]:
+                value[0] += relaxed.interaction[e]
+            scale += fabs(relaxed.interaction[e])
+        work[0] += <double> (K + relaxed.n_edges)
+        exact[0] = exact[0] or value[0] >= bound - ROUNDING * scale
+        return 0
+
+    cdef void set_gains(
+            self, RelaxedLabels relaxed, const int32_t* labels, const int32_t* members,
+            Py_ssize_t n) noexcept nogil:
+        """Compute what each member on adds, given the other labels."""
+        cdef Py_ssize_t k, i, v, e
+        for k in range(n):
+            v = members[k]
+            self.gain[v] = relaxed.node[v]
+            self.tolerance[v] = fabs(relaxed.node[v])
+            for i in range(relaxed.first[v], relaxed.first[v + 1]):
+                e = relaxed.arc[i]
+                self.tolerance[v] += fabs(relaxed.interaction[e])
+                if labels[relaxed.edges[2 * e] + relaxed.edges[2 * e + 1] - v]:
+                    self.gain[v] += relaxed.interaction[e]
+            self.tolerance[v] *= ROUNDING
+
+    cdef void flip(self, RelaxedLabels relaxed, int32_t* labels, Py_ssize_t v) noexcept nogil:
+        """Turn a label over and bring the gains of its neighbours up to date."""
+        cdef Py_ssize_t i, e
+        labels[v] = 1 - labels[v]
+        for i in range(relaxed.first[v], relaxed.first[v + 1]):
+            e = relaxed.arc[i]
+            self.gain[relaxed.edges[2 * e] + relaxed.edges[2 * e + 1] - v] += (
+                relaxed.interaction[e] if labels[v] else -relaxed.interaction[e])
+
+    cdef double enumerate_labels(
+            self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members,
+            Py_ssize_t n) noexcept nogil:
+        """Give the members their best labels; return the work."""
+        cdef double[MOST_ENUMERATED * MOST_ENUMERATED] table      # interactions of members
+        cdef double[MOST_ENUMERATED] gain
+        cdef Py_ssize_t step, k, j, i, e, v, pattern = 0, best_pattern = 0
+        cdef double total = 0, best = 0, sign
+        for k in range(n):
+            labels[members[k]] = 0
+        self.set_gains(relaxed, labels, members, n)
+        for k in range(n):
+            gain[k] = self.gain[members[k]]
+            for j in range(n):
+                table[k * n + j] = 0
+            for i in range(relaxed.first[members[k]], relaxed.first[members[k] + 1]):
+                e = relaxed.arc[i]
+                v = relaxed.edges[2 * e] + relaxed.edges[2 * e + 1] - members[k]
+                for j in range(n):
+                    if members[j] == v:
+                        table[k * n + j] += relaxed.interaction[e]
+        for step in range(1, <Py_ssize_t> 1 << n):
+            k = 0
+            while not step >> k & 1:
+                k += 1
+            pattern ^= <Py_ssize_t> 1 << k
+            sign = 1 if pattern >> k & 1 else -1
+            total += sign * gain[k]
+            for j in range(n):
+                gain[j] += sign * table[k * n + j]
+            if total > best + self.tolerance[members[k]]:
+                best, best_pattern = total, pattern
+        for k in range(n):
+            labels[members[k]] = <int32_t> (best_pattern >> k & 1)
+        return <double> ((<Py_ssize_t> 1 << n) * (n + 4))
+
+    cdef double improve(
+            self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members, Py_ssize_t n,
+            int start) noexcept nogil:
+        """Turn labels over in passes from start 0, 1 or 2; return the members' score. O(n K) a pass."""
+        cdef Py_ssize_t k, v, i, e, best, step, n_kept
+        cdef double gain, delta, change, most, total = 0
+        for k in range(n):
+            labels[members[k]] = start == 1
+        self.set_gains(relaxed, labels, members, n)
+        if start == 2:      # gains of all off and of all on: their means' signs
+            for k in range(n):
+                labels[members[k]] = 1
+                self.middle[members[k]] = self.gain[members[k]]
+            self.set_gains(relaxed, labels, members, n)
+            for k in range(n):
+                v = members[k]
+                labels[v] = self.middle[v] + self.gain[v] > 0
+            self.set_gains(relaxed, labels, members, n)
+        for k in range(n):
+            self.order[k] = members[k]
+        while True:
+            change = most = 0
+            n_kept = 0
+            for step in range(n):
+                best = step
+                delta = -INFINITY
+                for k in range(step, n):
+                    v = self.order[k]
+                    gain = -self.gain[v] if labels[v] else self.gain[v]
+                    if gain > delta:
+                        delta, best = gain, k
+                v = self.order[best]
+                self.order[best], self.order[step] = self.order[step], <int32_t> v
+                self.flip(relaxed, labels, v)
+                change += delta
+                if change > most + self.tolerance[v]:
+                    most, n_kept = change, step + 1
+            for step in range(n - 1, n_kept - 1, -1):
+                self.flip(relaxed, labels, self.order[step])
+            if n_kept == 0:
+                break
+        for k in range(n):      # interactions within the component count twice in the gains
+            v = members[k]
+            if labels[v]:
+                total += self.gain[v]
+                for i in range(relaxed.first[v], relaxed.first[v + 1]):
+                    e = relaxed.arc[i]
+                    if (labels[relaxed.edges[2 * e]] and labels[relaxed.edges[2 * e + 1]]
+                            and self.component[relaxed.edges[2 * e] + relaxed.edges[2 * e + 1] - v] >= 0):
+                        total -= 0.5 * relaxed.interaction[e]
+        return total
+
+    def decode_arrays(self, RelaxedLabels relaxed, node_scores, edges, edge_scores):
+        """Maximise and complete, scores (K,) and (E,) or (E, 4): (labels, value, bound, exact, work).
+        For the doors, tests and benchmarks."""
+        cdef double value = 0, bound = 0, work = 0
+        cdef bint exact = True
+        load_problem(relaxed, node_scores, edges, edge_scores)
+        cdef Py_ssize_t K = relaxed.n_labels
+        labels = np.empty(K, dtype=np.int32)
+        cdef int32_t[::1] out = labels
+        cdef int32_t[::1] code = np.empty(relaxed_code_size(K, relaxed.n_edges), dtype=np.int32)
+        if K:
+            with nogil:
+                relaxed.maximize(&code[0], &bound, &work)
+                self.complete(relaxed, &code[0], &out[0], &value, &exact, &work)
+        return labels, value, bound, bool(exact), work

@@ -1,0 +1,24 @@
+from libc.stdint cimport int32_t
+
+from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
+
+
+cdef class LabelForest(LabelDecoder):
+    # The forest, shared by forks. Node K is above all roots and always on.
+    cdef bint hierarchy
+    cdef const int32_t[::1] order           # (K,) labels, parents first
+    cdef const int32_t[::1] above           # (K,) parent of each label, K at roots
+    cdef const int32_t[::1] edge_above      # (K,) edge to the parent, -1 where there is none
+    cdef const int32_t[::1] size            # (K + 1,) labels of a subtree, itself included
+    # Scratch: best scores of subtrees with their root off and on.
+    cdef double[:, ::1] best, outside       # (2, K + 1)
+    # Scratch of maximize_product, made when first asked for: best scores by number of errors.
+    cdef Py_ssize_t[::1] table_start        # (K + 1,) first entry of a node's table
+    cdef Py_ssize_t[::1] split_start        # (K,) first entry of a child's way back
+    cdef double[::1] table, message, merged
+    cdef int32_t[::1] filled, left, state, share
+
+    cdef double edge_score(self, const double* pair, Py_ssize_t k) noexcept nogil
+    cdef void send(self, const double* theta, const double* pair) noexcept nogil
+    cdef void count_errors(
+        self, const double* theta, const double* pair, const LabelLoss* loss) noexcept nogil

@@ -1,0 +1,54 @@
+from libc.stdint cimport int32_t
+
+from sstruct._oracles.label_set._codes cimport relaxed_code_size
+from sstruct._oracles.label_set._roof_duality cimport RelaxedLabels
+
+
+cdef inline Py_ssize_t mixture_code_size(Py_ssize_t n_labels, Py_ssize_t n_edges) noexcept nogil:
+    """Number of int32 entries in a mixture's code: the share as a double, then two codes."""
+    return 2 + 2 * relaxed_code_size(n_labels, n_edges)
+
+
+cdef struct Corner:
+    int32_t* code
+    double h, g
+
+
+cdef struct MixtureAnswer:
+    double h, g       # of the mixture
+    bint exact        # no other is better, to rounding
+    double bound      # of h + loss_weight g, or h g: no point's is above it
+    bint found        # there is one
+    double work
+
+
+cdef class RelaxedPolygon:
+    cdef RelaxedLabels relaxed    # of one direction after another
+    cdef double* node             # (n_labels,)   score f
+    cdef double* interaction      # (n_edges,)
+    cdef double* charge           # (n_labels,)   what a label on adds to the loss
+    cdef int32_t* codes           # (3, relaxed_code_size)
+    cdef double sign              # of the interactions that `relaxed` has now; 0: others
+    cdef bint hard                # dominance left most labels open
+    cdef bint whole               # the last cut of `relaxed` was of all labels with these interactions
+    cdef Corner start, end, other
+    cdef double margin, true_score, true_loss
+    cdef double score_scale, loss_scale
+    cdef Py_ssize_t n_labels, n_edges, size, label_room, edge_room, code_room
+
+    cdef int set_graph(
+        self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil
+    cdef void load(
+        self, const double* node_scores, const double* edge_scores, bint tables,
+        const int32_t* truth, const double* weights, double margin) noexcept nogil
+    cdef int support(
+        self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil
+    cdef int between(
+        self, double loss_weight, double lower, double upper, double precision, int32_t* code,
+        MixtureAnswer* answer) except -1 nogil
+    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil
+    cdef int cut_corner(
+        self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil
+    cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil
+    cdef void write(self, double share, int32_t* code, MixtureAnswer* answer) noexcept nogil
+    cdef void replace(self, Corner* corner) noexcept nogil

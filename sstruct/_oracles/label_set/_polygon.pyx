@@ -1,0 +1,324 @@
+# Design:
+# (a) A score f and a loss against a true label set, both linear on the local polytope of
+#     `_roof_duality`: h(q) = margin + f(q) - f(truth) > 0 at the truth, and g(q) = sum_k c_k |q_k -
+#     truth_k|. The points (h, g) fill a convex polygon, of which the oracle of a direction (one cut)
+#     gives a corner, and whose corners are half-integral.
+# (b) `between`, the constrained lambda-oracle: maximise h + lambda g in the angle lower h <= g <=
+#     upper h, h > 0. The corner of direction (1, lambda) is the answer if it lies there. If not, the
+#     answer is where the ray that it is beyond leaves the polygon. There r = g - slope h is 0 and h is
+#     largest: with corners on either side of the ray, the direction in which both count the same is
+#     asked for, until it gives nothing beyond the edge between them.
+# (c) `product`, the max-oracle of slack rescaling: the largest h g. All points lie below the line h +
+#     mu g = K that a corner p lies on, the best is at least as good as p, so its h lies between h_p
+#     and mu g_p: it is on that side of p. The search for its edge is that of (b); on the edge h g is a
+#     parabola.
+# (d) Directions (1, mu) differ in the scores of labels alone. Where dominance leaves most labels open
+#     (here many score about the same, as not in plain decoding) the cut of all labels is kept, and
+#     its flow goes on from direction to direction.
+# (e) Every direction that was asked for gives an upper bound, so that a search may end early.
+# (f) So an answer is a MIXTURE (1 - t) a + t b of two corners. Its CODE: t as one double in two
+#     entries, the code of a, the code of b; a before b in the order of their entries, and for t = 0 b
+#     is a. Every step finds a corner not seen before or ends; MOST_STEPS is there for rounding, and an
+#     answer that it ended says that it is not exact.
+# (H. Choi, O. Meshi and N. Srebro. Fast and scalable structural SVM with slack rescaling. AISTATS
+# 2016, equation 12, for linear programs.)
+"""Slack rescaling over the local polytope of label sets: angles and products, by a few cuts."""
+
+from libc.math cimport INFINITY, fabs, isinf
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+import numpy as np
+
+from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.label_set._codes cimport twice_both
+from sstruct._oracles.label_set._roof_duality cimport load_problem
+
+cdef enum: MOST_STEPS = 100
+cdef double MOST_TILT = 1e3     # of directions whose flows go on: larger ones would leave rounding behind
+cdef double STEEPEST = 1e6      # slope that stands for an infinite one, for h = margin and the largest g
+
+
+cdef class RelaxedPolygon:
+    """Searches one polygon of scores and losses after another; each thread needs its own.
+
+    The graph first, then `load`, then any number of `between` and `product`.
+    """
+
+    def __cinit__(self):
+        self.relaxed = RelaxedLabels()
+
+    def __dealloc__(self):
+        free(self.node)
+        free(self.interaction)
+        free(self.charge)
+        free(self.codes)
+
+    cdef int set_graph(
+            self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
+        """Take a graph's edges (n_edges, 2); they are copied. O(K + E)."""
+        cdef Py_ssize_t size = relaxed_code_size(n_labels, n_edges)
+        self.n_labels = self.n_edges = 0
+        self.relaxed.set_graph(n_labels, n_edges, edges)
+        if n_labels > self.label_room:
+            self.label_room = 0
+            grow(<void**> &self.node, n_labels, sizeof(double))
+            grow(<void**> &self.charge, n_labels, sizeof(double))
+            self.label_room = n_labels
+        if n_edges > self.edge_room:
+            self.edge_room = 0
+            grow(<void**> &self.interaction, n_edges, sizeof(double))
+            self.edge_room = n_edges
+        if size > self.code_room:
+            self.code_room = 0
+            grow(<void**> &self.codes, 3 * size, sizeof(int32_t))
+            self.code_room = size
+        self.start.code, self.end.code = self.codes, self.codes + size
+        self.other.code = self.codes + 2 * size
+        self.n_labels, self.n_edges, self.size = n_labels, n_edges, size
+        return 0
+
+    cdef void load(
+            self, const double* node_scores, const double* edge_scores, bint tables,
+            const int32_t* truth, const double* weights, double margin) noexcept nogil:
+        """Take scores as `RelaxedLabels.load`, the true labels (n_labels,), what a wrong one costs.
+
+        weights : (n_labels,), >= 0, NULL: 1 each    margin : > 0
+        """
+        cdef Py_ssize_t k, e
+        cdef double weight
+        self.relaxed.load(node_scores, edge_scores, tables)
+        self.margin = margin
+        self.sign = 0
+        self.hard = self.whole = False
+        self.true_score = self.true_loss = self.score_scale = self.loss_scale = 0
+        for k in range(self.n_labels):
+            weight = 1 if weights == NULL else weights[k]
+            self.node[k] = self.relaxed.node[k]
+            self.charge[k] = -weight if truth[k] else weight
+            self.loss_scale += weight
+            self.score_scale += fabs(self.node[k])
+            if truth[k]:
+                self.true_loss += weight
+                self.true_score += self.node[k]
+        for e in range(self.n_edges):
+            self.interaction[e] = self.relaxed.interaction[e]
+            self.score_scale += fabs(self.interaction[e])
+            if truth[self.relaxed.edges[2 * e]] and truth[self.relaxed.edges[2 * e + 1]]:
+                self.true_score += self.interaction[e]
+        self.score_scale += margin
+
+    cdef int support(
+            self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil:
+        """Find a corner that maximises h_weight h + g_weight g, any signs. At most one cut."""
+        cdef Py_ssize_t k, e
+        cdef double score = 0, loss = 0
+        if h_weight == 0:
+            for k in range(self.size):
+                corner.code[k] = 2 * (k < self.n_labels and g_weight * self.charge[k] > 0)
+        else:
+            self.cut_corner(h_weight, g_weight, corner.code, work)
+        for k in range(self.n_labels):
+            score += self.node[k] * corner.code[k]
+            loss += self.charge[k] * corner.code[k]
+        for e in range(self.n_edges):
+            score += self.interaction[e] * twice_both(
+                corner.code, self.n_labels, e, self.relaxed.edges[2 * e],
+                self.relaxed.edges[2 * e + 1])
+        corner.h = self.margin + (0.5 * score - self.true_score)
+        corner.g = self.true_loss + 0.5 * loss
+        work[0] += <double> 2 * (self.n_labels + self.n_edges)
+        return 0
+
+    cdef int cut_corner(
+            self, double h_weight, double g_weight, int32_t* code, double* work) except -1 nogil:
+        """Write the code of a corner; h_weight is not 0, and 1 or -1 by scaling."""
+        cdef Py_ssize_t k, e
+        cdef double sign = 1 if h_weight > 0 else -1, value
+        for k in range(self.n_labels):
+            self.relaxed.node[k] = sign * self.node[k] + g_weight / fabs(h_weight) * self.charge[k]
+        if sign != self.sign:
+            for e in range(self.n_edges):
+                self.relaxed.interaction[e] = sign * self.interaction[e]
+            self.relaxed.constant = 0
+            self.sign = sign
+            self.whole = False
+        if self.hard and fabs(g_weight / h_weight) * self.loss_scale <= MOST_TILT * self.score_scale:
+            self.relaxed.maximize_again(self.whole, code, &value, work)
+            self.whole = True
+        else:
+            self.relaxed.maximize(code, &value, work)
+            self.hard = self.hard or 2 * self.relaxed.n_open > self.n_labels
+            self.whole = False
+        return 0
+
+    cdef bint beyond(self, double h_weight, double g_weight, double* work) except -1 nogil:
+        """Find the corner `other` of a direction; whether it is beyond the two, not by rounding."""
+        cdef double known = max(h_weight * self.start.h + g_weight * self.start.g,
+                                h_weight * self.end.h + g_weight * self.end.g)
+        self.support(h_weight, g_weight, &self.other, work)
+        return h_weight * self.other.h + g_weight * self.other.g > known + ROUNDING * (
+            fabs(h_weight) * self.score_scale + fabs(g_weight) * self.loss_scale)
+
+    cdef void replace(self, Corner* corner) noexcept nogil:
+        """Take `other` in the place of a corner."""
+        cdef Corner old = corner[0]
+        corner[0] = self.other
+        self.other = old
+
+    cdef void write(self, double share, int32_t* code, MixtureAnswer* answer) noexcept nogil:
+        """Write the mixture of `start` and a share of `end`."""
+        cdef Corner a = self.start, b = self.end
+        cdef Py_ssize_t k
+        answer.h = (1 - share) * a.h + share * b.h
+        answer.g = (1 - share) * a.g + share * b.g
+        if share >= 1:
+            a = b
+        # So small a share that either order of the corners would round it away counts as none.
+        if share <= 0 or 1 - share >= 1 or share >= 1 or memcmp(
+                a.code, b.code, self.size * sizeof(int32_t)) == 0:
+            share = 0
+            b = a
+        for k in range(self.size):
+            if a.code[k] != b.code[k]:
+                if a.code[k] > b.code[k]:
+                    a, b = b, a
+                    share = 1 - share
+                break
+        memcpy(code, &share, sizeof(double))
+        memcpy(code + 2, a.code, self.size * sizeof(int32_t))
+        memcpy(code + 2 + self.size, b.code, self.size * sizeof(int32_t))
+
+    cdef int between(
+            self, double loss_weight, double lower, double upper, double precision, int32_t* code,
+            MixtureAnswer* answer) except -1 nogil:
+        """Write the mixture that maximises h + loss_weight g where lower h <= g <= upper h, h > 0.
+
+        loss_weight : >= 0    0 <= lower <= upper    code : `mixture_code_size` entries
+        precision : >= 0; may end where the bound is within this part of the value (0: exact)
+        An infinite `upper` is a slope of STEEPEST times the largest g divided by the margin, or twice
+        `lower` if that is more: h > 0 alone has no maximum where the best corner has h <= 0.
+        """
+        cdef double slope, r_start, r_end, r, tau, side, share
+        cdef int _step
+        answer.exact = answer.found = True
+        answer.work = 0
+        if isinf(upper):
+            upper = max(STEEPEST * self.loss_scale / self.margin, 2 * lower)
+        self.support(1, loss_weight, &self.start, &answer.work)
+        if self.start.g > upper * self.start.h:
+            slope, side = upper, -1
+        elif self.start.g < lower * self.start.h:
+            slope, side = lower, 1
+        else:
+            answer.found = self.start.h > 0
+            self.write(0, code, answer)
+            answer.bound = answer.h + loss_weight * answer.g
+            return 0
+        # A corner on the other side of the ray: with the largest loss, if that is enough.
+        self.support(slope if side < 0 else 0, side, &self.end, &answer.work)
+        r_start = self.start.g - slope * self.start.h
+        r_end = self.end.g - slope * self.end.h
+        if side > 0 and r_end < 0:
+            self.support(-slope, side, &self.end, &answer.work)
+            r_end = self.end.g - slope * self.end.h
+        if side * r_end < 0:
+            answer.found = False
+            return 0
+        answer.bound = INFINITY       # of h on the ray, in the search
+        answer.exact = False
+        for _step in range(MOST_STEPS):
+            tau = (self.start.h - self.end.h) / (r_end - r_start)
+            if not self.beyond(1 - tau * slope, tau, &answer.work):
+                answer.exact = True
+                break
+            r = self.other.g - slope * self.other.h
+            answer.bound = min(answer.bound, self.other.h + tau * r)
+            if side * r < 0:
+                self.replace(&self.start)
+                r_start = r
+            else:
+                self.replace(&self.end)
+                r_end = r
+            share = r_start / (r_start - r_end)
+            if answer.bound <= (1 + precision) * (
+                    (1 - share) * self.start.h + share * self.end.h):
+                break
+        self.write(r_start / (r_start - r_end), code, answer)
+        answer.found = answer.h > 0
+        answer.exact = answer.exact or answer.bound <= (1 + ROUNDING) * answer.h
+        answer.bound *= 1 + loss_weight * slope
+        if answer.exact or answer.bound < answer.h + loss_weight * answer.g:
+            answer.bound = answer.h + loss_weight * answer.g
+        return 0
+
+    cdef int product(self, double precision, int32_t* code, MixtureAnswer* answer) except -1 nogil:
+        """Write the mixture of the largest product h g, with h > 0.
+
+        precision : >= 0; may end where the bound is within this part of the value (0: exact)
+        """
+        cdef double fall, rise, mu, top, share = 0
+        cdef int _step
+        answer.found = True
+        answer.exact = False
+        answer.work = 0
+        answer.bound = INFINITY
+        self.support(1, 0, &self.start, &answer.work)
+        self.support(0, 1, &self.end, &answer.work)
+        for _step in range(MOST_STEPS):
+            fall, rise = self.start.h - self.end.h, self.end.g - self.start.g
+            if rise <= 0 or fall <= 0:      # one of the two is best in h and in g
+                share = rise > 0
+                answer.exact = True
+                break
+            share = min(max((rise * self.start.h - fall * self.start.g) / (2 * rise * fall),
+                            <double> 0), <double> 1)
+            if answer.bound <= (1 + precision) * (
+                    (self.start.h - share * fall) * (self.start.g + share * rise)):
+                break
+            mu = fall / rise
+            if not self.beyond(1, mu, &answer.work):
+                answer.exact = True
+                break
+            top = self.other.h + mu * self.other.g
+            answer.bound = min(answer.bound, top * top / (4 * mu))
+            if self.other.h > mu * self.other.g:
+                self.replace(&self.start)
+            else:
+                self.replace(&self.end)
+        self.write(share, code, answer)
+        answer.exact = answer.exact or answer.bound <= (1 + ROUNDING) * answer.h * answer.g
+        if answer.exact:
+            answer.bound = answer.h * answer.g
+        return 0
+
+    def py_search(
+            self, node_scores, edges, edge_scores, truth, weights, margin, angle=None, precision=0.0):
+        """Search one problem: the largest product, or `angle` = (loss_weight, lower, upper). Scores
+        as `RelaxedLabels.py_maximize`. Returns (code, h, g, exact, bound, work), or None if there is
+        no point in the angle. For tests and benchmarks."""
+        cdef const int32_t[::1] labels = truth
+        cdef const double[::1] costs = weights
+        cdef const double[::1] node = node_scores
+        cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
+        cdef bint tables = edge_scores.ndim == 2
+        cdef double width = margin, part = precision
+        cdef MixtureAnswer answer
+        load_problem(self.relaxed, node_scores, edges, edge_scores)     # refuses wrong shapes
+        cdef Py_ssize_t K = self.relaxed.n_labels, E = self.relaxed.n_edges
+        cdef const int32_t[:, ::1] pairs = edges
+        if K == 0 or labels.shape[0] != K or costs.shape[0] != K or not margin > 0:
+            raise ValueError("truth and weights must have one entry for each label, margin be > 0")
+        code = np.empty(mixture_code_size(K, E), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        self.set_graph(K, E, &pairs[0, 0] if E else NULL)
+        self.load(&node[0], &edge[0] if E else NULL, tables, &labels[0], &costs[0], width)
+        if angle is None:
+            self.product(part, &out[0], &answer)
+        else:
+            self.between(angle[0], angle[1], angle[2], part, &out[0], &answer)
+        if not answer.found:
+            return None
+        return code, answer.h, answer.g, bool(answer.exact), answer.bound, answer.work

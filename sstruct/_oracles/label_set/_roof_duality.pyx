@@ -1,0 +1,389 @@
+# Design:
+# (a) f(q) = constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1), over the local polytope
+#     of labels that are on (1) or off (0): q_e has the marginals q_u, q_v. Other tables of an edge
+#     are brought to this form (`load`). There is a maximum with all q_k in {0, 1/2, 1}; its CODE is
+#     twice each q_k, then a bit for each edge: whether q_e(1, 1) = 1/2 where both labels are 1/2
+#     (else it is 0 there). Between other values q_e(1, 1) = q_u q_v, and the bit is 0.
+# (b) As x_u x_v = (x_u + x_v - [x_u != x_v]) / 2, an interaction t is a node term and a Potts edge of
+#     weight |t| / 2, between x_u and x_v if it attracts, x_u and 1 - x_v if it repels. So a label's
+#     score lies, whatever the others are, within `reach` = sum_e |t| / 2 of its `middle` = node +
+#     sum_e t / 2. If that leaves its sign no choice, all maxima have that label (the slope of the
+#     relaxed maximum in q_k lies in the same interval); it is fixed, and its neighbours are looked
+#     at again. In training most labels go this way, in O(K + E).
+# (c) What is left falls into components. One is balanced if turning some labels over makes all its
+#     interactions attract (all trees are, and all cycles with an even number of repelling edges):
+#     one node a label, and the cut is an integral maximum. The others get two nodes a label, itself
+#     and its complement (roof duality): integral where the two sides of the cut differ.
+# (d) Persistency: some integral maximum has all labels that are 0 or 1 here. The smallest sink side
+#     is taken, so labels fixed and labels of components that are not balanced are those of all
+#     maxima; ties in balanced components are broken. Nothing depends on the order of calls.
+# (P. L. Hammer, P. Hansen and B. Simeone. Roof duality, complementation and persistency in quadratic
+# 0-1 optimization. Mathematical Programming 28, 1984. F. Harary. On the notion of balance of a signed
+# graph. Michigan Mathematical Journal 2, 1953.)
+"""Maxima of pairwise scores of label sets over the local polytope, by one cut."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t, uint32_t
+from libc.stdlib cimport free
+
+import numpy as np
+
+from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.core._graph_costs cimport GraphCosts
+from sstruct._oracles.cut._workspace cimport list_arcs
+from sstruct._oracles.label_set._codes cimport relaxed_code_size, twice_both
+
+cdef enum: OPEN = -1            # in a code: not fixed yet
+
+
+cdef class RelaxedLabels:
+    """Maximises one score of label sets after another; each thread needs its own.
+
+    The graph first, then the scores (`load`, or written into `node`, `interaction` and
+    `constant`), then `maximize`. Nothing is allocated as long as graphs do not grow.
+    """
+
+    def __cinit__(self):
+        self.cut = MaxFlow()
+
+    def __dealloc__(self):
+        free(self.node)
+        free(self.interaction)
+        free(self.edges)
+        free(self.first)
+        free(self.arc)
+        free(self.score)
+        free(self.middle)
+        free(self.reach)
+        free(self.place)
+        free(self.twin)
+        free(self.flip)
+        free(self.queue)
+        free(self.cut_edges)
+        free(self.cut_weight)
+
+    cdef int reserve(self, Py_ssize_t n_labels, Py_ssize_t n_edges) except -1 nogil:
+        """Make room for a graph; what stood there is lost."""
+        cdef Py_ssize_t room
+        self.n_labels = self.n_edges = 0
+        if n_labels > self.label_room or self.label_room == 0:
+            room = max(n_labels, self.label_room + self.label_room // 4)
+            self.label_room = 0
+            grow(<void**> &self.node, room, sizeof(double))
+            grow(<void**> &self.score, room, sizeof(double))
+            grow(<void**> &self.middle, room, sizeof(double))
+            grow(<void**> &self.reach, room, sizeof(double))
+            grow(<void**> &self.first, room + 1, sizeof(int32_t))
+            grow(<void**> &self.place, room, sizeof(int32_t))
+            grow(<void**> &self.twin, room, sizeof(int32_t))
+            grow(<void**> &self.flip, room, sizeof(int32_t))
+            grow(<void**> &self.queue, room, sizeof(int32_t))
+            self.label_room = max(room, 1)
+        if n_edges > self.edge_room:
+            room = max(n_edges, self.edge_room + self.edge_room // 4)
+            self.edge_room = 0
+            grow(<void**> &self.interaction, room, sizeof(double))
+            grow(<void**> &self.edges, 2 * room, sizeof(int32_t))
+            grow(<void**> &self.arc, 2 * room, sizeof(int32_t))
+            grow(<void**> &self.cut_edges, 4 * room, sizeof(int32_t))
+            grow(<void**> &self.cut_weight, 2 * room, sizeof(double))
+            self.edge_room = room
+        return 0
+
+    cdef int set_graph(
+            self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
+        """Take a graph's edges (n_edges, 2); they are copied. All scores are 0 then. O(K + E)."""
+        cdef Py_ssize_t e, k
+        cdef int32_t u, v
+        cdef GraphCosts graph
+        self.reserve(n_labels, n_edges)
+        self.cut.set_graph(n_labels, n_edges, edges)      # checks them
+        for e in range(n_edges):
+            u, v = edges[2 * e], edges[2 * e + 1]
+            self.edges[2 * e], self.edges[2 * e + 1] = u, v
+            self.cut_edges[4 * e], self.cut_edges[4 * e + 1] = u, v
+            self.cut_edges[4 * e + 2] = u + <int32_t> n_labels
+            self.cut_edges[4 * e + 3] = v + <int32_t> n_labels
+            self.interaction[e] = 0
+        # The largest cut there can be makes the room.
+        self.cut.set_graph(2 * n_labels, 2 * n_edges, self.cut_edges)
+        graph.n_nodes, graph.n_edges, graph.edges = n_labels, n_edges, self.edges
+        list_arcs(&graph, self.first, self.arc)
+        for k in range(n_labels):
+            self.node[k] = 0
+        self.constant = 0
+        self.n_labels, self.n_edges = n_labels, n_edges
+        return 0
+
+    cdef void load(
+            self, const double* node_scores, const double* edge_scores, bint tables) noexcept nogil:
+        """Take scores: (n_labels,) of labels on, and (n_edges,) of both on or (n_edges, 4): 00, 01, 10, 11.
+
+        Interactions that are rounding alone, relative to the scores of their edge, count as none.
+        """
+        cdef Py_ssize_t e, k
+        cdef const double* table
+        cdef double t
+        for k in range(self.n_labels):
+            self.node[k] = node_scores[k]
+        self.constant = 0
+        if not tables:
+            for e in range(self.n_edges):
+                self.interaction[e] = edge_scores[e]
+            return
+        for e in range(self.n_edges):
+            table = edge_scores + 4 * e
+            self.constant += table[0]
+            self.node[self.edges[2 * e]] += table[2] - table[0]
+            self.node[self.edges[2 * e + 1]] += table[1] - table[0]
+            t = (table[3] - table[1]) - (table[2] - table[0])
+            if fabs(t) <= ROUNDING * (fabs(table[0]) + fabs(table[1]) + fabs(table[2]) + fabs(table[3])):
+                t = 0
+            self.interaction[e] = t
+
+    cdef int maximize(self, int32_t* code, double* value, double* work) except -1 nogil:
+        """Write the code of a maximum, `relaxed_code_size` entries, and its value."""
+        cdef Py_ssize_t n_nodes
+        self.fix(code, work)
+        n_nodes = self.split(code)
+        if n_nodes:
+            self.cut_rest(n_nodes, code, work)
+        self.write_bits(code)
+        value[0] = self.value(code)
+        work[0] += <double> (self.n_labels + self.n_edges)
+        return 0
+
+    cdef int maximize_again(
+            self, bint again, int32_t* code, double* value, double* work) except -1 nogil:
+        """As `maximize`, for scores of which one after another differs in `node` alone.
+
+        No label is fixed beforehand, so that the cut stays the same and its flow goes on from that
+        of the last call; `again`: there was one, and nothing but `node` has changed.
+        """
+        cdef Py_ssize_t k
+        cdef double change
+        if again:
+            for k in range(self.n_labels):
+                change = self.node[k] - self.score[k]
+                self.cut.terminal[self.place[k]] = change if self.flip[k] else -change
+                if self.twin[k] >= 0:
+                    self.cut.terminal[self.twin[k]] = change
+                code[k] = OPEN
+            self.cut.solve_again(work)
+            self.read_sides(code)
+        else:
+            for k in range(self.n_labels):
+                code[k] = OPEN
+                self.score[k] = self.node[k]
+            self.cut_rest(self.split(code), code, work)
+        for k in range(self.n_labels):
+            self.score[k] = self.node[k]
+        self.write_bits(code)
+        value[0] = self.value(code)
+        work[0] += <double> (self.n_labels + self.n_edges)
+        return 0
+
+    cdef void write_bits(self, int32_t* code) noexcept nogil:
+        """Complete a code of which the labels are written."""
+        cdef uint32_t* bits = <uint32_t*> code + self.n_labels
+        cdef Py_ssize_t k, e
+        cdef bint any_half = False
+        for k in range((self.n_edges + 31) // 32):
+            bits[k] = 0
+        for k in range(self.n_labels):
+            any_half = any_half or code[k] == 1
+        if any_half:
+            for e in range(self.n_edges):
+                if (self.interaction[e] > 0 and code[self.edges[2 * e]] == 1
+                        and code[self.edges[2 * e + 1]] == 1):
+                    bits[e // 32] |= <uint32_t> 1 << (e % 32)
+
+    cdef double value(self, const int32_t* code) noexcept nogil:
+        """The score of a code."""
+        cdef Py_ssize_t k, e
+        cdef double total = 0
+        for k in range(self.n_labels):
+            total += self.node[k] * code[k]
+        for e in range(self.n_edges):
+            total += self.interaction[e] * twice_both(
+                code, self.n_labels, e, self.edges[2 * e], self.edges[2 * e + 1])
+        return self.constant + 0.5 * total
+
+    cdef void fix(self, int32_t* code, double* work) noexcept nogil:
+        """Decide labels by dominance, one after another; `code` is OPEN for the others."""
+        cdef Py_ssize_t k, e, i, v, w, n = 0, n_done = 0
+        cdef double half
+        for k in range(self.n_labels):
+            self.score[k] = self.middle[k] = self.node[k]
+            self.reach[k] = 0
+            code[k] = OPEN
+        for e in range(self.n_edges):
+            half = 0.5 * self.interaction[e]
+            v, w = self.edges[2 * e], self.edges[2 * e + 1]
+            self.middle[v] += half
+            self.middle[w] += half
+            self.reach[v] += fabs(half)
+            self.reach[w] += fabs(half)
+        for k in range(self.n_labels):
+            if fabs(self.middle[k]) > self.reach[k]:
+                code[k] = 2 if self.middle[k] > 0 else 0
+                self.queue[n] = <int32_t> k
+                n += 1
+        while n_done < n:
+            v = self.queue[n_done]
+            n_done += 1
+            work[0] += <double> (self.first[v + 1] - self.first[v])
+            for i in range(self.first[v], self.first[v + 1]):
+                e = self.arc[i]
+                w = self.edges[2 * e] + self.edges[2 * e + 1] - v
+                if code[w] != OPEN:
+                    continue
+                half = 0.5 * self.interaction[e]
+                if code[v] == 2:
+                    self.score[w] += self.interaction[e]
+                    self.middle[w] += half
+                else:
+                    self.middle[w] -= half
+                self.reach[w] -= fabs(half)
+                if fabs(self.middle[w]) > self.reach[w]:
+                    code[w] = 2 if self.middle[w] > 0 else 0
+                    self.queue[n] = <int32_t> w
+                    n += 1
+        self.n_open = self.n_labels - n
+        work[0] += <double> (self.n_labels + self.n_edges)
+
+    cdef Py_ssize_t split(self, const int32_t* code) noexcept nogil:
+        """Give the open labels nodes of the cut, and return how many there are.
+
+        A component is searched in breadth with the colours `flip` that would balance it.
+        """
+        cdef Py_ssize_t k, i, v, w, e, n = 0, n_done = 0, begin, n_nodes = 0
+        cdef int32_t colour
+        cdef bint balanced
+        for k in range(self.n_labels):
+            self.place[k] = -1
+        for k in range(self.n_labels):
+            if code[k] != OPEN or self.place[k] >= 0:
+                continue
+            begin = n
+            balanced = True
+            self.place[k] = self.flip[k] = 0
+            self.queue[n] = <int32_t> k
+            n += 1
+            while n_done < n:
+                v = self.queue[n_done]
+                n_done += 1
+                for i in range(self.first[v], self.first[v + 1]):
+                    e = self.arc[i]
+                    w = self.edges[2 * e] + self.edges[2 * e + 1] - v
+                    if code[w] != OPEN or self.interaction[e] == 0:
+                        continue
+                    colour = self.flip[v] ^ (self.interaction[e] < 0)
+                    if self.place[w] < 0:
+                        self.place[w] = 0
+                        self.flip[w] = colour
+                        self.queue[n] = <int32_t> w
+                        n += 1
+                    elif self.flip[w] != colour:
+                        balanced = False
+            for i in range(begin, n):
+                v = self.queue[i]
+                self.place[v] = <int32_t> n_nodes
+                n_nodes += 1
+                self.twin[v] = -1
+                if not balanced:
+                    self.flip[v] = 0
+                    self.twin[v] = <int32_t> n_nodes
+                    n_nodes += 1
+        return n_nodes
+
+    cdef int cut_rest(self, Py_ssize_t n_nodes, int32_t* code, double* work) except -1 nogil:
+        """Decide the open labels by a minimum cut: 0, 2, or 1 where it does not say."""
+        cdef Py_ssize_t k, e, v, w, n = 0
+        cdef double half, flow
+        for k in range(self.n_labels):
+            self.middle[k] = self.score[k]
+        for e in range(self.n_edges):
+            v, w = self.edges[2 * e], self.edges[2 * e + 1]
+            half = 0.5 * self.interaction[e]
+            if half == 0 or code[v] != OPEN or code[w] != OPEN:
+                continue
+            self.middle[v] += half
+            self.middle[w] += half
+            self.cut_weight[n] = fabs(half)
+            self.cut_edges[2 * n] = self.place[v]
+            self.cut_edges[2 * n + 1] = self.place[w]
+            n += 1
+            if self.twin[v] < 0:
+                continue
+            if half < 0:
+                self.cut_edges[2 * n - 1] = self.twin[w]
+                w = self.place[w]
+            else:
+                w = self.twin[w]
+            self.cut_weight[n] = fabs(half)
+            self.cut_edges[2 * n] = self.twin[v]
+            self.cut_edges[2 * n + 1] = <int32_t> w
+            n += 1
+        self.cut.set_graph(n_nodes, n, self.cut_edges)
+        for k in range(self.n_labels):
+            if code[k] != OPEN:
+                continue
+            self.cut.terminal[self.place[k]] = self.middle[k] if self.flip[k] else -self.middle[k]
+            if self.twin[k] >= 0:
+                self.cut.terminal[self.twin[k]] = self.middle[k]
+        for e in range(n):
+            self.cut.capacity[2 * e] = self.cut.capacity[2 * e + 1] = self.cut_weight[e]
+        self.cut.solve(&flow, work)
+        self.read_sides(code)
+        work[0] += <double> (n_nodes + n)
+        return 0
+
+    cdef void read_sides(self, int32_t* code) noexcept nogil:
+        """Decide the open labels by the cut's sides."""
+        cdef Py_ssize_t k
+        cdef bint on, off
+        for k in range(self.n_labels):
+            if code[k] != OPEN:
+                continue
+            on = self.cut.on_sink_side(self.place[k])
+            if self.twin[k] < 0:
+                code[k] = 2 * (on ^ self.flip[k])
+            else:
+                off = self.cut.on_sink_side(self.twin[k])
+                code[k] = 1 if on == off else 2 * on
+
+    def py_maximize(self, node_scores, edges, edge_scores):
+        """Solve one problem, scores (K,) and (E,) or (E, 4): (code, value, work). For tests and
+        benchmarks; `sstruct.inference.multilabel_map` completes and checks more."""
+        cdef double value = 0, work = 0
+        load_problem(self, node_scores, edges, edge_scores)
+        code = np.empty(relaxed_code_size(self.n_labels, self.n_edges), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        if len(code):
+            with nogil:
+                self.maximize(&out[0], &value, &work)
+        return code, value, work
+
+    def py_value(self, code):
+        """The score of a code of the problem solved last."""
+        cdef const int32_t[::1] entries = code
+        if entries.shape[0] != relaxed_code_size(self.n_labels, self.n_edges):
+            raise ValueError("the code is not one of this graph")
+        return self.value(&entries[0])
+
+
+cdef int load_problem(RelaxedLabels relaxed, node_scores, edges, edge_scores) except -1:
+    """Take a problem given as contiguous arrays."""
+    cdef const double[::1] node = node_scores
+    cdef const int32_t[:, ::1] pairs = edges
+    cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
+    cdef Py_ssize_t K = node.shape[0], E = pairs.shape[0]
+    cdef bint tables = edge_scores.ndim == 2
+    if pairs.shape[1] != 2 or edge.shape[0] != (4 * E if tables else E):
+        raise ValueError("edges and edge_scores do not fit together")
+    with nogil:
+        relaxed.set_graph(K, E, &pairs[0, 0] if E else NULL)
+        relaxed.load(&node[0] if K else NULL, &edge[0] if E else NULL, tables)
+    return 0

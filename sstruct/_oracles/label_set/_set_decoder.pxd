@@ -1,0 +1,53 @@
+from libc.stdint cimport int32_t
+
+from sstruct._oracles.core._interval cimport Interval
+
+
+cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off[k])
+    const double* off           # (K,) 0 where label k is truly off
+    const double* on            # (K,) 0 where label k is truly on
+    const int32_t* truth        # its code
+    double unit                 # what every error costs if all cost the same, else 0
+
+
+cdef struct LabelAnswer:
+    double work                 # in units of about one scalar multiply-add
+    bint exact                  # whether no labelling is better
+    double bound                # no labelling's f is above it; written where not exact
+    bint found                  # whether there is any; written by `maximize_between` alone
+
+
+cdef class LabelDecoder:
+    cdef readonly Py_ssize_t n_labels, n_edges
+    cdef readonly Py_ssize_t code_size          # entries of a code, see _codes.pxd
+    cdef readonly bint relaxed                  # whether halves may occur
+    cdef readonly double work, product_work     # about that of `maximize`; of `maximize_product`
+    # Whether there is maximize_product; whether it wants errors that all cost the same; whether
+    # there is maximize_between.
+    cdef readonly bint has_product, counts_errors, has_between
+    cdef const int32_t[:, ::1] edges            # (max(E, 1), 2), in order
+    cdef const int32_t[::1] first               # (K + 1,): first edge whose lower end is label k
+    cdef const int32_t[::1] parents             # (K,) of a hierarchy, or empty
+    # Scratch of `marginals`.
+    cdef double[::1] forced
+    cdef int32_t[::1] forced_code
+
+    cdef double score(
+        self, const double* theta, const double* pair, const int32_t* code) noexcept nogil
+    cdef int maximize(
+        self, const double* theta, const double* pair, int32_t* code,
+        LabelAnswer* answer) except -1 nogil
+    cdef int maximize_product(
+        self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
+        int32_t* code, LabelAnswer* answer) except -1 nogil
+    cdef int maximize_between(
+        self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
+        double loss_weight, const Interval* interval, int32_t* code,
+        LabelAnswer* answer) except -1 nogil
+    cdef int marginals(
+        self, const double* theta, const double* pair, double* out) except -1 nogil
+    cpdef int check_code(self, const int32_t[::1] code) except -1
+    cpdef LabelDecoder fork(self)
+    cdef int _share(self, LabelDecoder other) except -1
+    cdef int _set_loss(
+        self, const int32_t[::1] truth, const double[:, ::1] loss, LabelLoss* out) except -1

@@ -1,0 +1,257 @@
+# Design:
+# (a) All that a problem of label sets asks of a decoder: f(y) = sum_k theta_k y_k + sum_e pair_e y_u
+#     y_v for y in {0, 1}^K. Every pairwise table is of this form, up to a constant and node scores.
+# (b) Labels and edges are those of the model, the same in every call, so a decoder is made for them
+#     once. Edges are in order, (u, v) with u < v, by u and then v, so that those of one lower end
+#     follow each other.
+# (c) `marginals` is here for every decoder by forcing each label in turn; some have a faster way.
+# (d) An object owns scratch: one per thread, made by `fork`.
+"""What decoders of label sets with interactions have in common."""
+
+from libc.math cimport fabs
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core._interval cimport Interval
+from sstruct._oracles.label_set._codes cimport edge_bit, relaxed_code_size, twice_both
+
+
+def ordered_edges(edges, n_labels):
+    """Return edges as int32 (E, 2) with u < v, in order; repeated ones, and loops, are refused."""
+    edges = np.sort(checked_simple_edges(edges, n_labels), axis=1)
+    return np.ascontiguousarray(edges[np.lexsort((edges[:, 1], edges[:, 0]))])
+
+
+cdef class LabelDecoder:
+    """Finds label sets of highest score.
+
+    Attributes
+    ----------
+    n_labels, n_edges : int
+    relaxed : bool
+        Whether codes may be half-integral.
+    code_size : int
+        Number of int32 entries of a code.
+    has_product, has_between : bool
+        Whether there is ``maximize_product``; ``maximize_between``.
+    counts_errors : bool
+        Whether ``maximize_product`` needs a loss in which all errors cost the same.
+    """
+
+    def _set_model(self, n_labels, edges, relaxed=False):
+        """Take number of labels, edges, and whether codes may be half-integral."""
+        if n_labels < 1:
+            raise ValueError(f"{n_labels} labels, expected at least one")
+        self.n_labels = n_labels
+        edges = ordered_edges(np.empty((0, 2), dtype=np.int32) if edges is None else edges, n_labels)
+        self.n_edges, self.relaxed = len(edges), relaxed
+        self.code_size = relaxed_code_size(n_labels, self.n_edges) if relaxed else n_labels
+        self.first = np.searchsorted(edges[:, 0], np.arange(n_labels + 1)).astype(np.int32)
+        # Never empty, so that there is a first entry to point at.
+        self.edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
+        self.parents = np.empty(0, dtype=np.int32)
+        self._set_scratch()
+
+    def _set_scratch(self):
+        self.forced = np.empty(self.n_labels)
+        self.forced_code = np.empty(self.code_size, dtype=np.int32)
+
+    cdef double score(
+            self, const double* theta, const double* pair, const int32_t* code) noexcept nogil:
+        """f of a code, half-integral ones too. O(K + edges of the lower ends that are not off)."""
+        cdef Py_ssize_t u, e, K = self.n_labels
+        cdef const int32_t* edge = &self.edges[0, 0]
+        cdef double total = 0
+        for u in range(K):
+            if code[u] == 0:
+                continue
+            total += theta[u] * code[u]
+            for e in range(self.first[u], self.first[u + 1]):
+                if code[edge[2 * e + 1]] != 0:
+                    total += pair[e] * twice_both(code, K, e, <int32_t> u, edge[2 * e + 1])
+        return 0.5 * total
+
+    cdef int maximize(
+            self, const double* theta, const double* pair, int32_t* code,
+            LabelAnswer* answer) except -1 nogil:
+        """Write argmax_y f(y)."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize")
+
+    cdef int maximize_product(
+            self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
+            int32_t* code, LabelAnswer* answer) except -1 nogil:
+        """Write argmax_y L(y) (offset + f(y)), the truth where nothing is positive."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_product")
+
+    cdef int maximize_between(
+            self, const double* theta, const double* pair, const LabelLoss* loss, double offset,
+            double loss_weight, const Interval* interval, int32_t* code,
+            LabelAnswer* answer) except -1 nogil:
+        """Write argmax_y h(y) + loss_weight L(y) of those with L / h in an interval; h = offset + f.
+
+        The answer says whether any is `found`.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_between")
+
+    cdef int marginals(
+            self, const double* theta, const double* pair, double* out) except -1 nogil:
+        """Write, for each label, the best f with it on minus the best with it off.
+
+        Two decodings a label: its score is made so large, or so small, that no edge outweighs it.
+        """
+        cdef Py_ssize_t k, e, K = self.n_labels
+        cdef const int32_t* edge = &self.edges[0, 0]
+        cdef double* forced = &self.forced[0]
+        cdef int32_t* code = &self.forced_code[0]
+        cdef LabelAnswer answer
+        cdef double strength, on
+        for k in range(K):
+            forced[k] = theta[k]
+        for k in range(K):
+            strength = 1 + fabs(theta[k])
+            for e in range(self.n_edges):
+                if edge[2 * e] == k or edge[2 * e + 1] == k:
+                    strength += fabs(pair[e])
+            forced[k] = strength
+            self.maximize(forced, pair, code, &answer)
+            on = self.score(theta, pair, code)
+            forced[k] = -strength
+            self.maximize(forced, pair, code, &answer)
+            out[k] = on - self.score(theta, pair, code)
+            forced[k] = theta[k]
+        return 0
+
+    cpdef int check_code(self, const int32_t[::1] code) except -1:
+        """Raise unless `code` is one of a label set that the model allows."""
+        cdef Py_ssize_t k, e, K = self.n_labels
+        if code.shape[0] != self.code_size:
+            raise ValueError(
+                f"labeling code of {code.shape[0]} entries, expected {self.code_size}")
+        for k in range(K):
+            if code[k] != 0 and code[k] != 2 and not (self.relaxed and code[k] == 1):
+                raise ValueError(
+                    f"label {code[k]} at position {k} of a labeling code, expected twice its value")
+        for k in range(self.parents.shape[0]):
+            if code[k] == 2 and self.parents[k] >= 0 and code[self.parents[k]] == 0:
+                raise ValueError(
+                    f"a labeling code has label {k} without its ancestor {self.parents[k]}")
+        for e in range(32 * (self.code_size - K)):
+            if edge_bit(&code[0], K, e) and (
+                    e >= self.n_edges or code[self.edges[e, 0]] != 1 or code[self.edges[e, 1]] != 1):
+                raise ValueError(f"a labeling code has the bit of edge {e}, which joins no two halves")
+        return 0
+
+    cpdef LabelDecoder fork(self):
+        """Return a decoder of the same labels and edges with scratch of its own."""
+        raise NotImplementedError(f"{type(self).__name__}.fork")
+
+    cdef int _share(self, LabelDecoder other) except -1:
+        """Give a fork what all forks share."""
+        other.n_labels, other.n_edges, other.code_size = self.n_labels, self.n_edges, self.code_size
+        other.relaxed = self.relaxed
+        other.work, other.product_work = self.work, self.product_work
+        other.has_product = self.has_product
+        other.counts_errors, other.has_between = self.counts_errors, self.has_between
+        other.edges, other.first, other.parents = self.edges, self.first, self.parents
+        other._set_scratch()
+        return 0
+
+    @property
+    def edge_list(self):
+        """The edges (E, 2), in the decoder's order."""
+        return np.asarray(self.edges)[:self.n_edges].copy()
+
+    def _checked(self, theta, pair):
+        theta = np.ascontiguousarray(theta, dtype=np.float64)
+        pair = np.ascontiguousarray(pair, dtype=np.float64)
+        if theta.shape != (self.n_labels,) or pair.shape != (self.n_edges,):
+            raise ValueError(
+                f"scores of shapes {theta.shape} and {pair.shape} for {self.n_labels} labels and "
+                f"{self.n_edges} edges")
+        return theta, pair if self.n_edges else np.zeros(1)
+
+    def py_score(self, theta, pair, code):
+        """Return f of a code."""
+        cdef const double[::1] node, of_edge
+        node, of_edge = self._checked(theta, pair)
+        cdef const int32_t[::1] labels = code
+        self.check_code(labels)
+        return self.score(&node[0], &of_edge[0], &labels[0])
+
+    def py_maximize(self, theta, pair):
+        """Return (code, work, exact)."""
+        cdef const double[::1] node, of_edge
+        node, of_edge = self._checked(theta, pair)
+        code = np.empty(self.code_size, dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef LabelAnswer answer
+        with nogil:
+            self.maximize(&node[0], &of_edge[0], &out[0], &answer)
+        return code, answer.work, bool(answer.exact)
+
+    def py_marginals(self, theta, pair):
+        """Return the differences, (K,)."""
+        cdef const double[::1] node, of_edge
+        node, of_edge = self._checked(theta, pair)
+        out = np.empty(self.n_labels)
+        cdef double[::1] values = out
+        with nogil:
+            self.marginals(&node[0], &of_edge[0], &values[0])
+        return out
+
+    cdef int _set_loss(
+            self, const int32_t[::1] truth, const double[:, ::1] loss, LabelLoss* out) except -1:
+        """Point at the true code and at costs (2, K) of labels off and on, the truth's free."""
+        values = np.asarray(loss)
+        self.check_code(truth)
+        true = np.asarray(truth)[:self.n_labels] // 2
+        if values.shape != (2, self.n_labels) or (values < 0).any() or (
+                values[true, np.arange(self.n_labels)].any()):
+            raise ValueError(f"the loss must be (2, {self.n_labels}), 0 for the true value")
+        most = values.max(axis=0)
+        out.truth, out.off, out.on, out.unit = &truth[0], &loss[0, 0], &loss[1, 0], 0
+        if (most == most[0]).all():
+            out.unit = most[0]
+        return 0
+
+    def py_maximize_product(
+            self, theta, pair, const int32_t[::1] truth, const double[:, ::1] loss, double offset):
+        """Return the code; truth: that of the truth; loss (2, K): cost of each label off and on."""
+        cdef const double[::1] node, of_edge
+        cdef LabelLoss costs
+        cdef LabelAnswer answer
+        node, of_edge = self._checked(theta, pair)
+        self._set_loss(truth, loss, &costs)
+        if not self.has_product or (self.counts_errors and costs.unit == 0):
+            raise ValueError("no direct maximum of the product for this decoder and loss")
+        code = np.empty(self.code_size, dtype=np.int32)
+        cdef int32_t[::1] out = code
+        with nogil:
+            self.maximize_product(&node[0], &of_edge[0], &costs, offset, &out[0], &answer)
+        return code
+
+    def py_maximize_between(
+            self, theta, pair, const int32_t[::1] truth, const double[:, ::1] loss, double offset,
+            double loss_weight, double lower, double upper, bint above=False, bint below=False):
+        """Return the code, or None."""
+        cdef const double[::1] node, of_edge
+        cdef LabelLoss costs
+        cdef LabelAnswer answer
+        cdef Interval interval
+        node, of_edge = self._checked(theta, pair)
+        self._set_loss(truth, loss, &costs)
+        interval.lower, interval.upper = lower, upper
+        interval.above, interval.below = above, below
+        if not self.has_between:
+            raise ValueError("no constrained maximum for this decoder")
+        code = np.empty(self.code_size, dtype=np.int32)
+        cdef int32_t[::1] out = code
+        with nogil:
+            self.maximize_between(
+                &node[0], &of_edge[0], &costs, offset, loss_weight, &interval, &out[0], &answer)
+        return code if answer.found else None

@@ -1,0 +1,1 @@
+"""Inference in Markov random fields."""

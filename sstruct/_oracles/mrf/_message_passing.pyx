@@ -1,0 +1,170 @@
+# Design:
+# (a) Sequential tree-reweighted message passing, and min-sum belief propagation, which differs by a
+#     factor. Nodes are visited in an order, then in reverse; each sends messages to the neighbours
+#     that are still to come. An edge keeps one message, the last one sent along it.
+# (b) Node s, with costs theta, has the belief b = theta + all its messages, of which it subtracts
+#     the minimum. To a later neighbour t it sends min_a (g b(a) - m_ts(a) + cost(a, .)), less its
+#     minimum, where m_ts is the message that stood there, g = 1 / max(number of earlier, number of
+#     later neighbours), for belief propagation 1.
+# (c) The minima subtracted in a sweep add up to a lower bound whatever the messages were before it:
+#         E = sum_s (theta_s + sum m_ts) + sum_st (cost_st - m_ts)      m_ts: those to be replaced
+#     Taken in order, node s's bracket is minimum + b_s with b_s >= 0. Of b_s each later edge gets
+#     g b_s, and g b_s - m_ts + cost_st >= minimum + new m_st; what is left of b_s is >= 0. So the
+#     bound is valid to rounding, by construction.
+# (d) +inf: where a belief is +inf the label is impossible, whatever the other nodes have; it stays
+#     so. A minimum of +inf: no labelling is allowed.
+# (e) Labels are found along a sweep: each node takes the best label given the labels of the
+#     neighbours before it and the messages of those that are still to come.
+"""Message passing on models: TRW-S and min-sum belief propagation."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+import numpy as np
+
+from sstruct._kernels._deadline cimport WORK_PER_LOOK, is_over
+from sstruct._oracles.mrf._packed_mrf cimport FORBIDDEN, MRFCosts, PackedMRF, TABLE
+
+
+cdef class MessagePassing:
+    """Messages of a model without factors of three or more nodes.
+
+    Parameters
+    ----------
+    model : PackedMRF
+        Its scratch is used.
+    order : ndarray of shape (V,), dtype int32
+        All nodes: a permutation, checked by the caller.
+    averaged : bool
+        True: TRW-S. False: belief propagation, which has no bound.
+    """
+
+    cdef PackedMRF model
+    cdef readonly bint averaged, is_forward    # is_forward: the last sweep
+    cdef const int32_t[::1] order, rank
+    cdef double[::1] messages, belief, conditional, source
+    cdef const int64_t[::1] message_start
+
+    def __cinit__(self, PackedMRF model, order, averaged):
+        costs = model.model
+        self.model, self.averaged = model, averaged
+        self.order = np.ascontiguousarray(order, dtype=np.int32)
+        rank = np.empty(costs.n_nodes, dtype=np.int32)
+        rank[order] = np.arange(costs.n_nodes)
+        self.rank = rank
+        # A message's labels are those of the node that it was sent to.
+        start = np.zeros(costs.n_edges + 1, dtype=np.int64)
+        np.cumsum(costs.n_labels[costs.edges].max(axis=1, initial=0), out=start[1:])
+        self.message_start = start
+        self.messages = np.zeros(max(start[costs.n_edges], 1))
+        self.belief = np.empty(model.costs.most_labels)
+        self.conditional = np.empty(model.costs.most_labels)
+        self.source = np.empty(model.costs.most_labels)
+
+    cdef double visit(self, Py_ssize_t s, bint forward, int32_t* labels) noexcept nogil:
+        """Send the messages of one node and give it a label; return what the bound gains."""
+        cdef const MRFCosts* costs = &self.model.costs
+        cdef Py_ssize_t K = costs.n_labels[s], i, k, e, t, best = 0, n_before = 0, n_after = 0
+        cdef double* belief = &self.belief[0]
+        cdef double* conditional = &self.conditional[0]
+        cdef double* source = &self.source[0]
+        cdef double* message
+        cdef double least, gained, share
+        cdef bint is_before
+        for k in range(K):
+            belief[k] = costs.node_costs[costs.node_start[s] + k]
+            conditional[k] = min(belief[k], FORBIDDEN)
+        for i in range(self.model.arc_first[s], self.model.arc_first[s + 1]):
+            e = self.model.arc[i]
+            t = costs.edges[2 * e] + costs.edges[2 * e + 1] - s
+            message = &self.messages[self.message_start[e]]
+            is_before = (self.rank[t] < self.rank[s]) == forward
+            for k in range(K):
+                belief[k] += message[k]
+            if is_before:
+                n_before += 1
+                self.model.add_edge_costs(e, s, labels[t], conditional)
+            else:
+                n_after += 1
+                for k in range(K):
+                    conditional[k] += min(message[k], FORBIDDEN)
+        least = belief[0]
+        for k in range(1, K):
+            least = min(least, belief[k])
+            if conditional[k] < conditional[best]:
+                best = k
+        labels[s] = <int32_t> best
+        if least == INFINITY:
+            return INFINITY
+        gained = least
+        for k in range(K):
+            belief[k] -= least
+        share = 1.0 / max(n_before, n_after) if self.averaged and n_before + n_after else 1.0
+        for i in range(self.model.arc_first[s], self.model.arc_first[s + 1]):
+            e = self.model.arc[i]
+            t = costs.edges[2 * e] + costs.edges[2 * e + 1] - s
+            if (self.rank[t] < self.rank[s]) == forward:
+                continue
+            message = &self.messages[self.message_start[e]]
+            for k in range(K):
+                # A message is finite where the belief is.
+                source[k] = INFINITY if belief[k] == INFINITY else share * belief[k] - message[k]
+            self.model.send(e, s, source, message)
+            least = INFINITY
+            for k in range(costs.n_labels[t]):
+                least = min(least, message[k])
+            if least == INFINITY:
+                return INFINITY
+            gained += least
+            for k in range(costs.n_labels[t]):
+                message[k] -= least
+        return gained
+
+    def sweep(self, bint forward, int32_t[::1] labels, double deadline):
+        """Visit all nodes, in their order or in reverse.
+
+        labels : (V,)    OUT    deadline : of `sstruct_seconds`
+
+        Returns
+        -------
+        bound : float or None
+            A lower bound of all energies, where `averaged`; +inf: no labelling is allowed. None
+            where the deadline passed before the last node; labels are then no labelling.
+        """
+        cdef const MRFCosts* costs = &self.model.costs
+        cdef Py_ssize_t i, j, s, e, V = costs.n_nodes, work = 0
+        self.is_forward = forward
+        # The sum of V terms with its rounding errors kept apart.
+        cdef double bound = 0, lost = 0, term, total
+        with nogil:
+            for i in range(V):
+                s = self.order[i if forward else V - 1 - i]
+                term = self.visit(s, forward, &labels[0])
+                if term == INFINITY:
+                    bound, lost = INFINITY, 0
+                    break
+                total = bound + term
+                lost += (bound - total) + term if abs(bound) >= abs(term) else (term - total) + bound
+                bound = total
+                for j in range(self.model.arc_first[s], self.model.arc_first[s + 1]):
+                    e = self.model.arc[j]
+                    work += 4 * costs.n_labels[s] + (
+                        costs.n_labels[costs.edges[2 * e]] * costs.n_labels[costs.edges[2 * e + 1]]
+                        if costs.table_form[costs.edge_table[e]] == TABLE
+                        else 16 * costs.n_labels[s])
+                if work >= WORK_PER_LOOK:
+                    work = 0
+                    if is_over(deadline):
+                        with gil:
+                            return None
+        return bound + lost
+
+    def last_messages(self):
+        """What the last sweep sent: messages, where each edge's begins, and the nodes' rank in it.
+
+        Every message is to the edge's node of the higher rank.
+        """
+        rank = np.asarray(self.rank)
+        if not self.is_forward:
+            rank = len(rank) - 1 - rank
+        return np.asarray(self.messages), np.asarray(self.message_start), rank

@@ -1,0 +1,207 @@
+# Design:
+# (a) What _error_table.pyx is for chains, for rooted forests whose nodes have label sets of their
+#     own, where a label that is not the node's true one is an error.
+# (b) B_v(d, s): the best score of the tree below v with label s at v and d errors. Children join
+#     one by one: B_v(d, s) <- max_e B_v(d - e, s) + m_c(e, s), with m_c the child's message, a
+#     maximum over its labels for each e. A tree has no more errors than nodes, so that all joins
+#     of a forest of n nodes look at O(n^2) pairs (d, e) for each label. Roots join in the same way.
+# (c) The join of child c keeps e for each (d, s of its parent) in `share`, a message the child's
+#     label in `origin`. Labels are read off parents first, the last child that joined first.
+# (d) A table has a row of labels for each d, room for n + 1 of them: that of node v begins at
+#     (n + 1) start[v], those of its edge at (n + 1) origin_at[v]. Nodes without labels are not there.
+"""Best scores of trees and forests by number of errors."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint16_t
+from libc.string cimport memcpy
+
+from sstruct._oracles.tree._max_sum cimport best_sum
+
+import numpy as np
+
+from sstruct._oracles.tree._max_sum import _edge_scores, _node_scores, parents_first
+
+
+cdef void join(
+        const double* a, Py_ssize_t n_a, const double* b, Py_ssize_t n_b, Py_ssize_t S,
+        double* merged, uint16_t* share) noexcept nogil:
+    """merged[d, s] = max_e a[d - e, s] + b[e, s], e in `share`; a has n_a + 1 rows, b n_b + 1."""
+    cdef Py_ssize_t d, e, s
+    cdef double value
+    for s in range((n_a + n_b + 1) * S):
+        merged[s] = -INFINITY
+        share[s] = 0
+    for d in range(n_a + 1):
+        for e in range(n_b + 1):
+            for s in range(S):
+                value = a[d * S + s] + b[e * S + s]
+                if value > merged[(d + e) * S + s]:
+                    merged[(d + e) * S + s] = value
+                    share[(d + e) * S + s] = <uint16_t> e
+
+
+cdef class TreeErrorTable:
+    """Best scores by number of errors, of one forest at a time; scratch that grows."""
+
+    def __cinit__(self):
+        self.best = self.belief = self.message = self.merged = np.zeros(1)
+        self.origin = self.size = self.left = np.zeros(1, dtype=np.int32)
+        self.share = self.root_share = np.zeros(1, dtype=np.uint16)
+
+    cdef int reserve(
+            self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil:
+        """Have room for n_nodes, so many labels, the most of a node, and those of all parents."""
+        cdef Py_ssize_t n = self.n_nodes, rows = n + 1
+        if self.best.shape[0] < rows:
+            with gil:
+                self.best, self.root_share = np.empty(rows), np.empty(n * rows, dtype=np.uint16)
+                self.size, self.left = np.empty((2, n), dtype=np.int32)
+        if self.belief.shape[0] < rows * n_labels:
+            with gil:
+                self.belief = np.empty(rows * n_labels)
+        if self.message.shape[0] < rows * most:
+            with gil:
+                self.message, self.merged = np.empty((2, rows * most))
+        if self.origin.shape[0] < rows * n_origins:
+            with gil:
+                self.origin = np.empty(rows * n_origins, dtype=np.int32)
+                self.share = np.empty(rows * n_origins, dtype=np.uint16)
+        return 0
+
+    cdef int fill(
+            self, Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents,
+            const int64_t* start, const int64_t* origin_at, const double* scores,
+            const double* tables, const int64_t* table_at, const int32_t* truth) except -1 nogil:
+        """Compute `best` for 0 ... n_errors errors, the number of nodes that have labels.
+
+        order : n_nodes, parents first    parents : n_nodes, -1 at a root    truth : n_nodes
+        tables + table_at[v] : labels of the parent x labels of v
+        origin_at[v] : labels of the parents of the nodes with parents before v, added up
+        Order, parents, start and origin_at are still needed by `labels`.
+        O(sum over edges of (nodes below) S_parent S_child, and n_nodes^2 times the labels).
+        """
+        cdef Py_ssize_t k, v, p, s, j, e, S, n, rows = n_nodes + 1, most = 1, n_origins = 1
+        cdef double value
+        cdef double* own
+        cdef double* message
+        self.n_nodes, self.order, self.parents = n_nodes, order, parents
+        self.start, self.origin_at, self.n_errors = start, origin_at, 0
+        for v in range(n_nodes):
+            most = max(most, start[v + 1] - start[v])
+            if parents[v] >= 0:
+                n_origins = max(
+                    n_origins, origin_at[v] + start[parents[v] + 1] - start[parents[v]])
+        self.reserve(start[n_nodes], most, n_origins)
+        message = &self.message[0]
+        for v in range(n_nodes):
+            S = start[v + 1] - start[v]
+            own = &self.belief[0] + rows * start[v]
+            self.size[v] = S > 0
+            for s in range(S):
+                own[s] = scores[start[v] + s] if s == truth[v] else -INFINITY
+                own[S + s] = scores[start[v] + s] if s != truth[v] else -INFINITY
+        self.best[0] = 0
+        for k in range(n_nodes - 1, -1, -1):
+            v = order[k]
+            p = parents[v]
+            S = start[v + 1] - start[v]
+            own = &self.belief[0] + rows * start[v]
+            if S == 0:
+                continue
+            if p < 0:
+                for e in range(self.size[v] + 1):
+                    message[e] = -INFINITY
+                    for s in range(S):
+                        message[e] = max(message[e], own[e * S + s])
+                join(
+                    &self.best[0], self.n_errors, message, self.size[v], 1, &self.merged[0],
+                    &self.root_share[v * rows])
+                self.n_errors += self.size[v]
+                memcpy(&self.best[0], &self.merged[0], (self.n_errors + 1) * sizeof(double))
+                continue
+            n = start[p + 1] - start[p]
+            for e in range(self.size[v] + 1):
+                for j in range(n):
+                    self.origin[rows * origin_at[v] + e * n + j] = <int32_t> best_sum(
+                        own + e * S, tables + table_at[v] + j * S, S, &value)
+                    message[e * n + j] = value
+            own = &self.belief[0] + rows * start[p]
+            join(
+                own, self.size[p], message, self.size[v], n, &self.merged[0],
+                &self.share[rows * origin_at[v]])
+            self.size[p] += self.size[v]
+            memcpy(own, &self.merged[0], (self.size[p] + 1) * n * sizeof(double))
+        return 0
+
+    cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
+        """Read off the best labelling of d errors, whose score must not be -inf."""
+        cdef Py_ssize_t k, v, p, s, S, n, place, rows = self.n_nodes + 1
+        cdef int32_t* left = &self.left[0]
+        cdef const double* own
+        for k in range(self.n_nodes):
+            v = self.order[k]
+            p = self.parents[v]
+            S = self.start[v + 1] - self.start[v]
+            if S == 0:
+                labels[v] = -1
+            elif p < 0:
+                left[v] = self.root_share[v * rows + d]
+                d -= left[v]
+                own = &self.belief[rows * self.start[v] + left[v] * S]
+                labels[v] = 0
+                for s in range(1, S):
+                    if own[s] > own[labels[v]]:
+                        labels[v] = <int32_t> s
+            else:
+                n = self.start[p + 1] - self.start[p]
+                place = rows * self.origin_at[v]
+                left[v] = self.share[place + left[p] * n + labels[p]]
+                left[p] -= left[v]
+                labels[v] = self.origin[place + left[v] * n + labels[p]]
+
+
+def py_tree_errors(node_scores, parents, edge_scores, truth):
+    """Find the best labelling of a tree or forest for every number of errors.
+
+    Parameters
+    ----------
+    node_scores, parents, edge_scores : as in ``tree_max_sum``
+    truth : array-like of int of shape (V,)
+        The label of each node that is no error.
+
+    Returns
+    -------
+    scores : ndarray of shape (V + 1,)
+        Best score for each number of errors, ``-inf`` where no allowed labelling has it.
+    labels : ndarray of shape (V + 1, V), dtype int32
+        Its labelling; -1 where there is none.
+    """
+    node, begin = _node_scores(node_scores)
+    parent_of, nodes = parents_first(parents)
+    cdef Py_ssize_t n = len(begin) - 1, d
+    sizes = np.diff(begin)
+    right = np.asarray(truth)
+    if len(parent_of) != n or right.shape != (n,) or (right < 0).any() or (right >= sizes).any():
+        raise ValueError(f"expected a parent and a true label for each of {n} nodes")
+    all_tables, begins = _edge_scores(edge_scores, parent_of, sizes)
+    n_origins = np.where(parent_of >= 0, sizes[parent_of], 0)
+    cdef const int64_t[::1] start = begin
+    cdef const int64_t[::1] table_at = begins
+    cdef const int64_t[::1] origin_at = np.cumsum(n_origins) - n_origins
+    cdef const int32_t[::1] parent = parent_of
+    cdef const int32_t[::1] order = nodes
+    cdef const int32_t[::1] true_label = right.astype(np.int32)
+    cdef const double[::1] theta = node
+    cdef const double[::1] tables = all_tables
+    scores, out = np.empty(n + 1), np.full((n + 1, n), -1, dtype=np.int32)
+    cdef int32_t[:, ::1] labels = out
+    cdef TreeErrorTable table = TreeErrorTable()
+    with nogil:
+        table.fill(
+            n, &order[0], &parent[0], &start[0], &origin_at[0], &theta[0], &tables[0], &table_at[0],
+            &true_label[0])
+        for d in range(n + 1):
+            if table.best[d] > -INFINITY:
+                table.labels(d, &labels[d, 0])
+    scores[:] = np.asarray(table.best)[:n + 1]
+    return scores, out

@@ -1,0 +1,39 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._oracles.chain._error_table cimport ErrorTable
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+
+
+cdef class ChainProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef readonly FeatureRows features
+    cdef sstruct_rows rows           # a copy of what `features` owns
+    cdef const int64_t[::1] start    # first row of each block
+    cdef const int64_t[::1] length
+    cdef const int32_t[::1] labels   # true label of each row
+    cdef const double[:, ::1] cost   # K x KP
+    cdef const double[::1] loss_scale
+    cdef const unsigned char[::1] starts_here, ends_here
+    cdef const double[:, ::1] edge_penalty
+    cdef const double[:, ::1] boundary_penalty
+    cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
+    cdef const int64_t[::1] most_errors
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias, boundaries, transitions
+    cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
+    cdef bint masked
+    # Scratch of this object.
+    cdef double[::1] theta, best, table, label_score, accumulator
+    cdef int32_t[::1] origin, place, label, where, where_edge
+    cdef const double* edge
+    cdef ErrorTable error_table
+
+    cdef void node_scores(
+        self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
+        Py_ssize_t count, double* out) noexcept nogil
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef int _accumulated_distance(
+        self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
+        Py_ssize_t n_nodes, double* out) except -1 nogil

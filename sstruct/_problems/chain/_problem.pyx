@@ -1,0 +1,437 @@
+# Design:
+# (a) A block is a chain of L rows of one flat feature array (dense or CSR, float32 or float64):
+#     phi(x, y) = sum_l x_l (x) e[y_l], and, where asked for, a bias per label, start and end
+#     terms, and transition counts. A code is the L labels.
+# (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
+#     end (KP each), then transitions K x KP. `weight_views` names the parts.
+# (c) Unlabelled nodes are cut out by the caller; the pieces are blocks without a start or end
+#     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l]; whole costs are tabled for slack rescaling.
+# (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
+"""Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sstruct._kernels._constants cimport VECTOR_WORK
+from sstruct._oracles.chain._error_table cimport ErrorTable
+from sstruct._oracles.chain._top_k cimport ChainRanking
+from sstruct._oracles.chain._viterbi cimport chain_max_marginals, viterbi_labels
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
+from sstruct._problems.core._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    sstruct_row_size, sstruct_row_start, sstruct_rows, sstruct_some_potentials)
+
+import numpy as np
+
+from sstruct._oracles.chain._top_k import ranked_arrays
+from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.chain.arguments import (
+    check_blocks, check_labels, error_counts, penalties, table_work)
+from sstruct._problems.core.node_arguments import of_blocks, padded, weight_views
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
+    int64_t sstruct_transition_distance(
+        const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
+
+# Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
+cdef Py_ssize_t MAX_PAIRS = 64
+
+
+cdef class ChainProblem(BlockProblem):
+    """Chains over flat rows.
+
+    Parameters
+    ----------
+    X : ndarray or canonical CSR of shape (n_rows, n_features)
+        Feature rows of all positions; float32 or float64 and contiguous is not copied.
+    chains : Chains
+    model : ChainModel
+    labels : array-like of shape (n_rows,), dtype int32, or None
+        True label of each row, -1 where no block covers it. None: the problem can only decode.
+    cost : array-like of shape (K, K), optional
+        Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
+    loss_scale : array-like of shape (n_blocks,), optional
+        Factor of each block's sum of node costs. Default 1.
+    """
+
+    def __init__(self, X, chains, model, labels=None, *, cost=None, loss_scale=None):
+        cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
+        cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
+        self.arguments = dict(
+            X=features, chains=chains, model=model, labels=labels, cost=cost,
+            loss_scale=loss_scale)
+        self.features, self.rows = features, features.rows
+        starts, lengths = check_blocks(chains.start, chains.length, n_rows)
+        self.start, self.length = starts, lengths
+        n = self.n_blocks = len(starts)
+        if K < 1:
+            raise ValueError(f"n_labels must be at least 1, found {K}")
+        self.n_labels, self.n_features, self.KP = K, features.n_features, sstruct_padded(K)
+        self.bias, self.boundaries = model.bias, model.boundaries
+        self.transitions, self.masked = model.transitions, model.edge_mask is not None
+        self.max_code_size = int(lengths.max())
+        self.bias_at = self.n_features * self.KP
+        self.start_at = self.bias_at + self.bias * self.KP
+        self.end_at = self.start_at + self.boundaries * self.KP
+        self.edge_at = self.end_at + self.boundaries * self.KP
+        self.n_weights = self.edge_at + self.transitions * K * self.KP
+        self.has_labels = labels is not None
+        self.labels = check_labels(
+            np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
+        self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
+        self.loss_scale = of_blocks(loss_scale, n, np.float64)
+        self.starts_here, self.ends_here = [
+            of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
+        self.edge_penalty = penalties(
+            model.edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
+        self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
+        self._set_scratch()
+        work = (features.n_stored / max(n_rows, 1) + K) * lengths.mean()
+        self.oracle_work = VECTOR_WORK * self.KP * work
+        self.batch_size = batch_size(n, self.oracle_work)
+        self.bounded = True
+        errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
+        if self.has_labels and errors is not None:
+            self.has_product, self.errors, self.most_errors = True, errors, most
+            self.product_work = self.oracle_work + VECTOR_WORK * table_work(
+                lengths, most, K, self.KP)
+
+    def _set_scratch(self):
+        size = self.max_code_size * self.KP
+        self.theta, self.best = np.empty(size), np.empty(size)
+        self.origin = np.empty(size, dtype=np.int32)
+        self.table = np.empty(self.n_labels * self.KP if self.masked else 1)
+        self.label_score = np.empty(self.KP)
+        self.place = np.full(self.KP, -1, dtype=np.int32)
+        self.label = np.empty(self.KP, dtype=np.int32)
+        self.where, self.where_edge = np.empty((2, self.max_code_size), dtype=np.int32)
+        self.accumulator, self.error_table = None, ErrorTable()
+
+    cpdef BlockProblem fork(self):
+        return ChainProblem(**self.arguments)
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.length[i]
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        sstruct_prefetch_rows(&self.rows, self.start[i], self.length[i])
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        self.need_labels()
+        memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        return 0
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
+        """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
+        cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
+        cdef Py_ssize_t k
+        if loss_weight != 0:
+            self.need_labels()
+        sstruct_potentials(
+            &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
+            &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[first],
+            loss_weight * self.loss_scale[i], &self.theta[0])
+        if self.starts_here[i]:
+            for k in range(K):
+                self.theta[k] += self.boundary_penalty[0, k] + (
+                    w[self.start_at + k] if self.boundaries else 0)
+        if self.ends_here[i]:
+            for k in range(K):
+                self.theta[(L - 1) * KP + k] += self.boundary_penalty[1, k] + (
+                    w[self.end_at + k] if self.boundaries else 0)
+        if not self.masked:
+            self.edge = w + self.edge_at if self.transitions else NULL
+        else:
+            self.edge = &self.table[0]
+            for k in range(K * KP):
+                self.table[k] = (&self.edge_penalty[0, 0])[k] + (
+                    w[self.edge_at + k] if self.transitions else 0)
+        return 0
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i]
+        cdef double n_values
+        self.potentials(i, w, loss_weight)
+        answer.value = viterbi_labels(
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, code, &self.best[0],
+            &self.origin[0])
+        if answer.value == -INFINITY:
+            with gil:
+                raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
+        n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
+        answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_labels)
+        answer.exact = True
+        return 0
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], most = self.most_errors[i]
+        cdef Py_ssize_t d, n_values, best = 0
+        cdef double value, true_score = 0
+        cdef const int32_t* codes[1]
+        self.potentials(i, w, 0)
+        answer.work, codes[0] = 0, &self.labels[first]
+        self.scores(i, NULL, 0, codes, 1, &true_score, &answer.work)
+        self.error_table.fill(
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, &self.errors[0, 0],
+            &self.labels[first], most)
+        answer.value = 0
+        for d in range(1, most + 1):
+            value = self.loss_scale[i] * d * (margin + self.error_table.best[d] - true_score)
+            if value > answer.value:
+                answer.value = value
+                best = d
+        self.truth(i, code)
+        if best > 0:
+            self.error_table.labels(best, code)
+        n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
+        answer.work += 100 + 20 * L + VECTOR_WORK * self.KP * (
+            n_values + L * self.n_labels * (most + 1) / 2.0)
+        answer.exact = True
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t k, l
+        cdef bint differ, before = False
+        cdef double scale = loss_weight * self.loss_scale[i], value, spent = count * L * 0.5 + 20
+        cdef const double* edge
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
+        cdef double* label_score = &self.label_score[0]
+        cdef int32_t n_labels
+        if w == NULL:
+            for k in range(count):
+                value = self.theta[codes[k][0]]
+                for l in range(1, L):
+                    value += self.theta[l * KP + codes[k][l]]
+                if self.edge != NULL:
+                    for l in range(1, L):
+                        value += self.edge[codes[k][l - 1] * KP + codes[k][l]]
+                out[k] = value
+            work[0] += spent
+            return 0
+        if scale != 0:
+            self.need_labels()
+        edge = w + self.edge_at if self.transitions else NULL
+        memset(out, 0, count * sizeof(double))
+        for l in range(L):
+            n_labels = collect_labels(codes, count, l, place, label)
+            differ = n_labels > 1
+            if differ:
+                self.node_scores(i, l, w, scale, label, n_labels, label_score)
+                for k in range(count):
+                    out[k] += label_score[place[codes[k][l]]]
+                forget_labels(place, label, n_labels)
+                spent += n_labels * sstruct_row_size(&self.rows, first + l)
+                spent += 2 * count
+            if edge != NULL and l > 0 and (differ or before):
+                for k in range(count):
+                    out[k] += edge[codes[k][l - 1] * KP + codes[k][l]]
+                spent += count
+            before = differ
+        work[0] += spent
+        return 0
+
+    cdef void node_scores(
+            self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
+            Py_ssize_t count, double* out) noexcept nogil:
+        """Scores of some labels at position l, without transitions."""
+        cdef Py_ssize_t k, r = self.start[i] + l
+        sstruct_some_potentials(&self.rows, r, w, self.KP, label, count, out)
+        for k in range(count):
+            if self.bias:
+                out[k] += w[self.bias_at + label[k]]
+            if self.boundaries and l == 0 and self.starts_here[i]:
+                out[k] += w[self.start_at + label[k]]
+            if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
+                out[k] += w[self.end_at + label[k]]
+            if scale != 0:
+                out[k] += scale * self.cost[self.labels[r], label[k]]
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t l, first = self.start[i]
+        cdef double total = 0
+        self.need_labels()
+        for l in range(self.length[i]):
+            total += self.cost[self.labels[first + l], code[l]]
+        out[0] = self.loss_scale[i] * total
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i]
+        cdef Py_ssize_t l, m, p, q, n_nodes = 0, n_edges = 0
+        cdef int sign
+        cdef double total = 0, bias = self.bias
+        cdef int32_t* where = &self.where[0]
+        cdef int32_t* where_edge = &self.where_edge[0]
+        for l in range(L):
+            if a[l] != b[l]:
+                where[n_nodes] = <int32_t> l
+                n_nodes += 1
+        if n_nodes > MAX_PAIRS:
+            return self._accumulated_distance(i, a, b, where, n_nodes, out)
+        # sum over pairs (l, m) of <e[a_l] - e[b_l], e[a_m] - e[b_m]> <x_l, x_m>
+        for p in range(n_nodes):
+            l = where[p]
+            total += 2 * (sstruct_row_product(&self.rows, first + l, first + l) + bias)
+            for q in range(p):
+                m = where[q]
+                sign = (a[l] == a[m]) - (a[l] == b[m]) - (b[l] == a[m]) + (b[l] == b[m])
+                if sign != 0:
+                    total += 2 * sign * (
+                        sstruct_row_product(&self.rows, first + l, first + m) + bias)
+        if self.boundaries:
+            if self.starts_here[i] and a[0] != b[0]:
+                total += 2
+            if self.ends_here[i] and a[L - 1] != b[L - 1]:
+                total += 2
+        if self.transitions:
+            for l in range(1, L):
+                if a[l] != b[l] or a[l - 1] != b[l - 1]:
+                    where_edge[n_edges] = <int32_t> l
+                    n_edges += 1
+            total += 2.0 * sstruct_transition_distance(a, b, where_edge, n_edges)
+        out[0] = total
+        return 0
+
+    cdef int _accumulated_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
+            Py_ssize_t n_nodes, double* out) except -1 nogil:
+        """The same for labelings that differ in many places: linear in their number."""
+        cdef Py_ssize_t first = self.start[i], KP = self.KP
+        cdef Py_ssize_t l, p, f, at
+        cdef double total = 0
+        cdef double* sums
+        if self.accumulator is None:   # as large as w, so only where it is wanted
+            with gil:
+                self.accumulator = np.zeros(self.n_weights)
+        sums = &self.accumulator[0]
+        if a[where[0]] > b[where[0]]:   # to the same bits, whichever comes first
+            a, b = b, a
+        self.exchange(i, a, b, 1.0, sums)
+        # Every touched entry is squared once and put back to zero.
+        for p in range(n_nodes):
+            l = where[p]
+            for f in range(sstruct_row_size(&self.rows, first + l)):
+                at = (f if self.rows.indices == NULL
+                      else self.rows.indices[self.rows.indptr[first + l] + f]) * KP
+                total += sums[at + a[l]] * sums[at + a[l]]
+                sums[at + a[l]] = 0
+                total += sums[at + b[l]] * sums[at + b[l]]
+                sums[at + b[l]] = 0
+        for at in range(self.bias_at, self.n_weights):
+            total += sums[at] * sums[at]
+            sums[at] = 0
+        out[0] = total
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
+        cdef Py_ssize_t k, l
+        cdef bint differ, before = False
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
+        cdef double* change = &self.label_score[0]
+        cdef int32_t y, n_labels
+        for l in range(L):
+            n_labels = collect_labels(codes, count, l, place, label)
+            differ = n_labels > 1
+            if differ:
+                memset(change, 0, n_labels * sizeof(double))
+                for k in range(count):
+                    change[place[codes[k][l]]] += coefficient[k]
+                sstruct_add_row(&self.rows, first + l, label, change, n_labels, out, KP)
+                for k in range(n_labels):
+                    y = label[k]
+                    if self.bias:
+                        out[self.bias_at + y] += change[k]
+                    if self.boundaries and l == 0 and self.starts_here[i]:
+                        out[self.start_at + y] += change[k]
+                    if self.boundaries and l == L - 1 and self.ends_here[i]:
+                        out[self.end_at + y] += change[k]
+                forget_labels(place, label, n_labels)
+            if self.transitions and l > 0 and (differ or before):
+                for k in range(count):
+                    out[self.edge_at + codes[k][l - 1] * KP + codes[k][l]] += coefficient[k]
+            before = differ
+        return 0
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        for k in range(code.shape[0]):
+            if not 0 <= code[k] < self.n_labels:
+                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
+        return 0
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""
+        self._check_weights(w)
+        terms = (self.bias, self.boundaries, self.transitions)
+        return weight_views(w, self.n_labels, self.n_features, terms)
+
+
+def max_marginals(ChainProblem problem not None, const double[::1] w):
+    """Return, for each row of each block in turn, the best score through each label: (N, K)."""
+    problem._check_weights(w)
+    cdef Py_ssize_t i, l, k, at = 0, K = problem.n_labels, KP = problem.KP
+    out = np.empty((int(np.asarray(problem.length).sum()), K))
+    cdef double[:, ::1] scores = out
+    cdef double[::1] backward = np.empty(2 * KP)
+    with nogil:
+        for i in range(problem.n_blocks):
+            problem.potentials(i, &w[0], 0.0)
+            chain_max_marginals(
+                &problem.theta[0], problem.length[i], K, KP, problem.edge, 0, &problem.best[0],
+                &backward[0], &problem.origin[0])
+            for l in range(problem.length[i]):
+                for k in range(K):
+                    scores[at + l, k] = problem.best[l * KP + k]
+            at += problem.length[i]
+    return out
+
+
+def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k):
+    """Rank the labellings of each block at w, without loss.
+
+    Returns
+    -------
+    list of (codes, values), one a block
+        ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of
+        labellings that the masks allow if that is smaller.
+
+    Raises
+    ------
+    ValueError
+        If the masks forbid every labelling of a block.
+    """
+    problem._check_weights(w)
+    cdef ChainRanking ranking = ChainRanking()
+    cdef double[::1] no_edges = np.zeros(problem.n_labels * problem.KP)
+    cdef const double* edge
+    cdef Py_ssize_t i, m
+    ranked = []
+    for i in range(problem.n_blocks):
+        with nogil:
+            problem.potentials(i, &w[0], 0.0)
+            edge = problem.edge
+            if edge == NULL:
+                edge = &no_edges[0]
+            m = ranking.rank(
+                &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge, 0, k)
+        if m == 0:
+            raise ValueError(
+                f"block {i}: the masks forbid every labelling of {problem.length[i]} positions")
+        ranked.append(ranked_arrays(ranking, m))
+    return ranked

@@ -1,0 +1,112 @@
+"""What a ChainProblem is given, checked and brought into the layout of its compiled code."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._problems.core.node_arguments import padded
+
+
+@dataclass(frozen=True)
+class Chains:
+    """Which rows are chains.
+
+    Attributes
+    ----------
+    start, length : array-like of shape (n_blocks,)
+        First row and number of rows (at least 1) of each chain.
+    starts_here, ends_here : array-like of bool of shape (n_blocks,), optional
+        Whether a chain has a start and an end term. Default True.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    starts_here: np.ndarray | None = None
+    ends_here: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class ChainModel:
+    """Labels, weights and masks of a chain model.
+
+    Attributes
+    ----------
+    n_labels : int
+        K.
+    bias, boundaries, transitions : bool
+        Which weights exist beside the node weights.
+    edge_mask, boundary_mask : array-like of bool of shape (K, K) and (2, K), optional
+        Which transitions are allowed; which labels may start and end a chain.
+    """
+
+    n_labels: int
+    bias: bool = True
+    boundaries: bool = True
+    transitions: bool = True
+    edge_mask: np.ndarray | None = None
+    boundary_mask: np.ndarray | None = None
+
+
+def check_blocks(start, length, n_rows):
+    """Return first row and number of rows of each block as int64 arrays."""
+    start = np.ascontiguousarray(start, dtype=np.int64)
+    length = np.ascontiguousarray(length, dtype=np.int64)
+    if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
+        raise ValueError("start and length must have one entry for each of at least one block")
+    if (length < 1).any() or (start < 0).any() or (length > n_rows - start).any():
+        raise ValueError("every block must have at least one row, all of them rows of X")
+    return start, length
+
+
+def check_labels(labels, start, length, n_rows, n_labels):
+    """Return int32 labels of all rows; those of rows that a block covers must be valid."""
+    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    if labels.shape != (n_rows,):
+        raise ValueError(f"labels of shape {labels.shape} for {n_rows} rows")
+    depth = np.zeros(n_rows + 1, dtype=np.int64)
+    np.add.at(depth, start, 1)
+    np.add.at(depth, start + length, -1)
+    covered = labels[np.cumsum(depth[:n_rows]) > 0]
+    if covered.min() < 0 or covered.max() >= n_labels:
+        raise ValueError(f"labels must lie between 0 and {n_labels - 1}")
+    return labels
+
+
+def penalties(mask, shape, width, name):
+    """Return 0 where a mask allows and -inf where it forbids; None allows everything."""
+    if mask is None:
+        mask = np.ones(shape, dtype=bool)
+    return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
+
+
+# A table by number of errors costs about (errors + 1) / 2 times what Viterbi does, a search by
+# bisection about ten times; and so many entries of 2 bytes.
+MOST_VITERBIS = 100
+MOST_ENTRIES = 2**25
+
+
+def error_counts(cost, n_labels, labels, start, length):
+    """Read node costs as whole numbers of errors, where a table by their number is worth it.
+
+    Returns
+    -------
+    errors : ndarray of int32 of the shape of `cost`, or None
+        None where a cost is no whole number or the table would be too dear.
+    most : ndarray of int64 of shape (n_blocks,), or None
+        The most errors of a labelling of each block.
+    """
+    cost = np.asarray(cost)
+    if (cost != np.floor(cost)).any() or cost.max() > MOST_ENTRIES or n_labels > 2**16:
+        return None, None
+    errors = cost.astype(np.int32)
+    total = np.r_[0, np.cumsum(errors.max(axis=1)[np.maximum(labels, 0)], dtype=np.int64)]
+    most = total[start + length] - total[start]
+    dear = (most * length).sum() > 2 * MOST_VITERBIS * length.sum()
+    if dear or ((most + 1) * length).max() * cost.shape[1] > MOST_ENTRIES:
+        return None, None
+    return errors, most
+
+
+def table_work(length, most, n_labels, width):
+    """Return the multiply-adds over labels of a block's table, on average."""
+    return float((length * (most + 1)).mean()) * n_labels * width / 2

@@ -1,0 +1,1 @@
+"""The interface of problems, and what all of them share."""

@@ -1,0 +1,338 @@
+# Design:
+# (a) All that a solver may ask of a structured problem, block by block; it never sees features.
+#     phi(x_i, y) = B_i sigma_i(y) is linear in a small indicator of the labeling, so no method
+#     here needs a vector of the size of w other than w itself.
+# (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
+# (c) Methods run without the GIL and report errors (`except -1`); nothing falls back silently.
+# (d) An object owns scratch: one per thread, made by `fork`, which shares the data.
+# (e) The py_* doors are for tests; they check every code that comes in.
+"""The seam between solvers and structures: a problem made of blocks."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._oracles.core._interval cimport Interval
+
+import numpy as np
+
+from sstruct._problems.core.node_arguments import fill_views
+
+# From the work of an oracle call to the batch size. One call at the current w gains more than many
+# at an older one, and the scores of its working set come with it: below the first line nothing
+# pays for that. Measured with one thread on oracles of about 1,000 units (CoNLL-2000): a pass in
+# batches of 16 takes 1 to 4 % longer and gains 1 to 3 % less; on cheaper ones (OCR letters, 600
+# units) it costs 5 to 8 % of the time to a gap of 0.01.
+SIZES = ((800, 16), (20000, 32))
+
+
+def batch_size(n_blocks, work):
+    """Return the batch size for blocks whose oracle calls cost `work` on average."""
+    size = 1
+    for least, wanted in SIZES:
+        if work >= least:
+            size = wanted
+    return max(1, min(size, n_blocks // 64))
+
+
+cdef class BlockProblem:
+    """Data, joint feature map and loss of a structured learning problem.
+
+    Attributes
+    ----------
+    n_blocks : int
+        Number of blocks (terms of the sum of hinge losses).
+    n_weights : int
+        Length of the weight vector, in the problem's own layout.
+    max_code_size : int
+        Length of the longest labeling code.
+    oracle_work : float
+        About what an oracle call costs, in scalar multiply-adds, a guess from sizes alone: what the
+        batch size, and a solver's choices, go by.
+    batch_size : int
+        Number of oracle calls at one w in an exact pass; a function of the problem alone,
+        so that results do not depend on the number of threads. 1 where oracles are cheap.
+    bounded : bool
+        Whether answers of ``maximize`` that are not exact come with an upper bound; True too where
+        all are exact.
+    has_product, has_between : bool
+        Whether there is ``maximize_product``; ``maximize_between``.
+    keeps_planes : bool
+        Whether codes stand for something that is kept until `retain` leaves it out.
+    ahead_size : int
+        Where oracles are asked together (`ask_ahead`), of so many blocks; 0: they are not.
+    product_work : float
+        What `oracle_work` is to ``maximize``, for ``maximize_product``; 0: about the same.
+    """
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        """Number of int32 entries in a code of block i."""
+        return self.max_code_size
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the memory of a block that is visited soon; where that does not pay, nothing."""
+
+    cdef int need_labels(self) except -1 nogil:
+        """For problems that may have no labels, `has_labels`: raise where there are none."""
+        if not self.has_labels:
+            with gil:
+                raise ValueError("a problem without labels has no truth and no loss")
+        return 0
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        """Write the code of the true labeling."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.truth")
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        """Write argmax_y loss_weight L_i(y) + <w, phi(x_i, y)>: the max-oracle.
+
+        loss_weight 1: loss-augmented decoding; 0: plain; other values: the lambda-oracle of
+        slack rescaling. Potentials stay in this object's scratch for `scores`.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize")
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        """Write argmax_y L_i(y) (margin + <w, phi(x_i, y) - phi(x_i, y_i)>) and that maximum.
+
+        The max-oracle of slack rescaling, where a structure has a direct one. The truth's value is
+        0, so the maximum is never negative. Potentials without loss stay in this object's scratch.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_product")
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
+        """Write argmax_y h(y) + loss_weight L_i(y) of those with L_i(y) / h(y) in an interval.
+
+        The constrained lambda-oracle (paper 004, eq. 12): h(y) = margin + <w, phi(x_i, y) -
+        phi(x_i, y_i)>, positive. The answer says whether any is `found`; its value, and its bound,
+        are of h(y) + loss_weight L_i(y).
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.maximize_between")
+
+    cdef int ask_ahead(
+            self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
+            double loss_weight) except -1 nogil:
+        """Say which blocks `maximize` will next be called for, at which w and loss weight.
+
+        Changes no answer. For problems whose oracles are asked together.
+        """
+        return 0
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        """Say that of block i only those labelings, and the truth, will be asked for again.
+
+        A solver says so after each visit of a block, where the problem `keeps_planes`.
+        """
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        """Write loss_weight L_i(y) + <w, phi(x_i, y)> for each of `count` labelings.
+
+        w == NULL: from the potentials that the last `maximize` of block i in this object left
+        (with its loss_weight): absolute, comparable with its value. Otherwise lazily from w:
+        only where the labelings differ, so up to one constant common to the call.
+        `work` is increased by what the call cost.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.scores")
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        """Write L_i(y)."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.loss")
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        """Write |phi(x_i, a) - phi(x_i, b)|^2: the Gram matrix in the form that steps use."""
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.squared_distance")
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        """out += sum_k coefficient_k phi(x_i, y_k): the adjoint of `scores`.
+
+        The coefficients sum to zero, so that only places where the labelings differ are touched.
+        """
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.scatter")
+
+    cdef int exchange(
+            self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
+            double* out) except -1 nogil:
+        """out += c (phi(x_i, gain) - phi(x_i, lose)): `scatter` of two."""
+        cdef const int32_t* codes[2]
+        cdef double coefficient[2]
+        codes[0], codes[1] = gain, lose
+        coefficient[0], coefficient[1] = c, -c
+        return self.scatter(i, codes, coefficient, 2, out)
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        """Raise unless `code` is a valid labeling of block i."""
+        self._check_block(i)
+        if code.shape[0] != self.code_size(i):
+            raise ValueError(
+                f"block {i}: labeling code of {code.shape[0]} entries, expected {self.code_size(i)}")
+        return 0
+
+    @property
+    def convex(self):
+        """Whether a labeling may lie anywhere between two others, in features and loss."""
+        return False
+
+    cpdef BlockProblem fork(self):
+        """Return a problem on the same data with scratch of its own, for another thread."""
+        raise NotImplementedError(f"{type(self).__name__}.fork")
+
+    cpdef remember(self, bint kept):
+        """Say whether oracle calls may leave something behind for later ones; here none ever does.
+
+        Those of certificates may not: then a certificate at the same weights has the same bits,
+        and a fit goes the same way however many it makes. Holds for forks too.
+        """
+
+    def counts(self):
+        """Return what oracle calls have counted, by name: columns of a fit's history."""
+        return {}
+
+    def memory(self):
+        """Return what oracle calls have left behind, as a dict of arrays, for a checkpoint."""
+        return {}
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave; other arrays in `kept` are not looked at."""
+
+    def planes(self):
+        """Return what codes stand for beyond the data, as a dict of arrays, for warm starts."""
+        return {}
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave; other arrays in `kept` are not looked at."""
+
+    @property
+    def failure(self):
+        """The exception that a user's oracle has raised last, or a look at its answer; or None."""
+        return None
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout, as views of it."""
+        return {"w": w}
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        w = np.zeros(self.n_weights)
+        fill_views(self.weight_views(w), public)
+        return w
+
+    def _check_block(self, Py_ssize_t i):
+        if not 0 <= i < self.n_blocks:
+            raise IndexError(f"block {i} of a problem with {self.n_blocks} blocks")
+
+    def _check_weights(self, const double[::1] w):
+        if w.shape[0] != self.n_weights:
+            raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
+
+    def true_code(self, Py_ssize_t i):
+        self._check_block(i)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        self.truth(i, &out[0])
+        return code
+
+    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+        """Return (code, value, work, exact)."""
+        return self._py_oracle(i, w, loss_weight, False)
+
+    def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
+        """Return (code, value, work, exact)."""
+        return self._py_oracle(i, w, margin, True)
+
+    def _py_oracle(self, Py_ssize_t i, const double[::1] w, double weight, bint product):
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        with nogil:
+            if product:
+                self.maximize_product(i, &w[0], weight, &out[0], &answer)
+            else:
+                self.maximize(i, &w[0], weight, &out[0], &answer)
+        return code, answer.value, answer.work, bool(answer.exact)
+
+    def py_maximize_between(
+            self, Py_ssize_t i, const double[::1] w, double loss_weight, double margin,
+            double lower, double upper, bint above=False, bint below=False):
+        """Return (code, value, work, exact), or None where no labeling is in the interval."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        cdef Interval interval
+        interval.lower, interval.upper = lower, upper
+        interval.above, interval.below = above, below
+        with nogil:
+            self.maximize_between(i, &w[0], loss_weight, margin, &interval, &out[0], &answer)
+        return (code, answer.value, answer.work, bool(answer.exact)) if answer.found else None
+
+    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
+        """Return the scores of labelings; w None: from the potentials of the last `best_code`."""
+        cdef const double[::1] weights
+        cdef const double* pointer = NULL
+        if w is not None:
+            self._check_weights(w)
+            weights = w
+            pointer = &weights[0]
+        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef Py_ssize_t k, count = table.shape[0]
+        cdef const int32_t* rows[64]
+        if not 1 <= count <= 64:
+            raise ValueError(f"{count} labelings, expected 1 to 64 labelings at once")
+        for k in range(count):
+            self.check_code(i, table[k])
+            rows[k] = &table[k, 0]
+        values = np.empty(count)
+        cdef double[::1] out = values
+        cdef double work = 0
+        with nogil:
+            self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
+        return values
+
+    def code_loss(self, Py_ssize_t i, const int32_t[::1] code):
+        self.check_code(i, code)
+        cdef double out = 0
+        self.loss(i, &code[0], &out)
+        return out
+
+    def py_squared_distance(self, Py_ssize_t i, const int32_t[::1] a, const int32_t[::1] b):
+        self.check_code(i, a)
+        self.check_code(i, b)
+        cdef double out = 0
+        self.squared_distance(i, &a[0], &b[0], &out)
+        return out
+
+    def py_scatter(self, Py_ssize_t i, codes, coefficients, double[::1] out):
+        self._check_weights(out)
+        for code in codes:
+            self.check_code(i, code)
+        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
+        cdef const double[::1] coefficient = np.ascontiguousarray(coefficients, dtype=np.float64)
+        cdef const int32_t* rows[64]
+        cdef Py_ssize_t k, count = table.shape[0]
+        if not 1 <= count <= 64 or coefficient.shape[0] != count:
+            raise ValueError(
+                f"{count} labelings with {coefficient.shape[0]} coefficients, expected 1 to 64")
+        for k in range(count):
+            rows[k] = &table[k, 0]
+        self.scatter(i, rows, &coefficient[0], count, &out[0])

@@ -1,0 +1,9 @@
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+
+
+cdef class ExplicitProblem(BlockProblem):
+    cdef readonly BlockProblem problem
+    cdef double[::1] difference, last_w   # last_w: of the last oracle call, for `scores`
+    cdef int32_t[::1] labeling, true_labeling

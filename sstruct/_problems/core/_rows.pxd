@@ -1,0 +1,37 @@
+from libc.stdint cimport int32_t, int64_t
+
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    ctypedef struct sstruct_rows:
+        const void* values
+        const int32_t* indices
+        const int64_t* indptr
+        int64_t n_features
+        int kind
+    cdef enum:
+        SSTRUCT_DOUBLE
+        SSTRUCT_SINGLE
+        SSTRUCT_ONES
+    int64_t sstruct_padded(int64_t K) noexcept nogil
+    int64_t sstruct_row_start(const sstruct_rows* rows, int64_t r) noexcept nogil
+    int64_t sstruct_row_size(const sstruct_rows* rows, int64_t r) noexcept nogil
+    double sstruct_row_product(const sstruct_rows* rows, int64_t r, int64_t s) noexcept nogil
+    void sstruct_potentials(
+        const sstruct_rows* rows, int64_t first, int64_t count, const double* w, int64_t KP,
+        const double* bias, const double* cost, const int32_t* truth, double scale,
+        double* theta) noexcept nogil
+    void sstruct_range_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, int64_t low, int64_t high,
+        double* out) noexcept nogil
+    void sstruct_some_potentials(
+        const sstruct_rows* rows, int64_t r, const double* w, int64_t KP, const int32_t* label,
+        int64_t count, double* out) noexcept nogil
+    void sstruct_add_row(
+        const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
+        int64_t count, double* w, int64_t KP) noexcept nogil
+
+
+cdef class FeatureRows:
+    cdef sstruct_rows rows
+    cdef tuple owners                # the arrays behind the pointers of `rows`
+    cdef readonly Py_ssize_t n_rows, n_features, n_stored, mapped_bytes

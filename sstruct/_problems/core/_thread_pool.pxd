@@ -1,0 +1,34 @@
+from libc.stdint cimport int64_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+
+cdef extern from "sstruct/_kernels/threads.h":
+    ctypedef int64_t sstruct_counter
+
+# A task works off a ticket with the problem, and under the number, of its thread.
+ctypedef int (*Task)(
+    void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil
+
+
+cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
+    """How many blocks to hand out at a time: few cost tickets, many leave threads idle at the end."""
+    return max(1, min(16, n_blocks // 64))
+
+
+cdef class Crew:
+    cdef readonly Py_ssize_t n_threads
+    cdef BlockProblem problem        # the caller's
+    cdef list forks, errors
+    cdef Task task
+    cdef void* context
+    # Tickets below `limit` may be taken; `taken` is the next one, `done` counts those finished;
+    # a run's begin at `base`. `inside` counts threads that may still be in a task.
+    cdef Py_ssize_t base
+    cdef sstruct_counter limit, taken, done, closed, failed, inside
+
+    cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
+    cdef int run(self, Py_ssize_t count) except -1 nogil
+    cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1
+    cdef int close(self) except -1
+    cdef Py_ssize_t take(self) noexcept nogil
+    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

@@ -1,0 +1,152 @@
+# Design:
+# (a) Threads work off numbered tickets, each with a problem of its own (`fork`). What a task
+#     does depends on its ticket alone and goes to the ticket's place, so that results do not
+#     depend on who did it, nor on the number of threads.
+# (b) Threads live from `open` to `close`, one pass, and are Python's, so that a task may raise.
+#     The caller works too and looks for signals. With one thread all this is a plain loop.
+#     What tasks read and write is the caller's and goes when the pass is left: `close` counts
+#     the threads out, and no signal cuts that short, as it would `threading.Thread.join`.
+# (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
+"""Threads that share the oracle calls of a problem."""
+
+from _thread import start_new_thread
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from sstruct._kernels._constants cimport SIGNAL_INTERVAL
+from sstruct._problems.core._block_problem cimport BlockProblem
+
+cdef extern from "sstruct/_kernels/clock.h":
+    double sstruct_seconds() noexcept nogil
+
+cdef extern from "sstruct/_kernels/threads.h":
+    int64_t sstruct_load(sstruct_counter* counter) noexcept nogil
+    void sstruct_store(sstruct_counter* counter, int64_t value) noexcept nogil
+    int64_t sstruct_add(sstruct_counter* counter, int64_t value) noexcept nogil
+    bint sstruct_replace(sstruct_counter* counter, int64_t old, int64_t value) noexcept nogil
+    void sstruct_wait(int64_t turn) noexcept nogil
+
+
+cdef class Crew:
+    """Threads over one problem.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    n_threads : int
+        At least 1, the caller's included; no more than there are blocks are made.
+    """
+
+    def __init__(self, BlockProblem problem not None, n_threads=1):
+        if n_threads < 1:
+            raise ValueError(f"n_threads must be at least 1, found {n_threads}")
+        self.problem = problem
+        self.n_threads = min(n_threads, problem.n_blocks)
+        self.forks = [problem.fork() for _ in range(self.n_threads - 1)]
+
+    cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
+        """Start the threads, which wait for `run`; `close` must follow, come what may.
+
+        most : largest number of tickets of a run; a thread without hope for one is not started.
+        """
+        self.task, self.context = task, context
+        self.base = self.limit = self.taken = self.done = self.closed = self.failed = 0
+        self.inside = 0
+        self.errors = []
+        for k in range(1, min(self.n_threads, most)):
+            sstruct_add(&self.inside, 1)
+            try:
+                start_new_thread(self._enter, (k,))
+            except BaseException:
+                sstruct_add(&self.inside, -1)
+                raise
+        return 0
+
+    def _enter(self, Py_ssize_t thread):
+        cdef BlockProblem problem = self.forks[thread - 1]
+        try:
+            with nogil:
+                self.attend(problem, thread)
+        except BaseException as error:
+            self.errors.append(error)
+            sstruct_store(&self.failed, 1)
+        finally:
+            sstruct_add(&self.inside, -1)
+
+    cdef Py_ssize_t take(self) noexcept nogil:
+        """Take the next ticket; -1: there is none at present."""
+        cdef int64_t ticket = sstruct_load(&self.taken)
+        while ticket < sstruct_load(&self.limit):
+            if sstruct_replace(&self.taken, ticket, ticket + 1):
+                return ticket
+            ticket = sstruct_load(&self.taken)
+        return -1
+
+    cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil:
+        """What a thread does between `open` and `close`."""
+        cdef int64_t turn = 0
+        cdef Py_ssize_t ticket
+        while not sstruct_load(&self.closed):
+            ticket = self.take()
+            if ticket < 0:
+                sstruct_wait(turn)
+                turn += 1
+                continue
+            self.task(self.context, problem, thread, ticket - self.base)
+            sstruct_add(&self.done, 1)
+            turn = 0
+        return 0
+
+    cdef int run(self, Py_ssize_t count) except -1 nogil:
+        """Have tickets 0 ... count - 1 worked off; return when they are."""
+        cdef Py_ssize_t ticket
+        cdef int64_t turn = 0
+        cdef double now, next_signal = 0
+        # Tickets count on from run to run: a thread that was late cannot take one of another.
+        self.base = self.limit
+        sstruct_store(&self.limit, self.base + count)
+        while sstruct_load(&self.done) < self.limit:
+            ticket = self.take()
+            if ticket >= 0:
+                self.task(self.context, self.problem, 0, ticket - self.base)
+                sstruct_add(&self.done, 1)
+                turn = 0
+            else:
+                sstruct_wait(turn)
+                turn += 1
+            if sstruct_load(&self.failed):
+                with gil:
+                    raise self.errors[0]
+            if count > 1 and (ticket >= 0 or turn % 4096 == 0):
+                now = sstruct_seconds()
+                if now >= next_signal:
+                    if next_signal > 0:
+                        with gil:
+                            PyErr_CheckSignals()
+                    next_signal = now + SIGNAL_INTERVAL
+        return 0
+
+    cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1:
+        """Open, run and close."""
+        try:
+            self.open(task, context, count)
+            with nogil:
+                self.run(count)
+        finally:
+            self.close()
+        return 0
+
+    cdef int close(self) except -1:
+        """Send the threads home and wait for them; each finishes the ticket it has.
+
+        A signal's exception comes after that, in the place of one that is on its way.
+        """
+        cdef int64_t turn = 0
+        sstruct_store(&self.closed, 1)
+        if sstruct_load(&self.inside) == 0:
+            return 0
+        with nogil:
+            while sstruct_load(&self.inside) > 0:
+                sstruct_wait(turn)
+                turn += 1
+        return PyErr_CheckSignals()

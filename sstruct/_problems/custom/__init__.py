@@ -1,0 +1,1 @@
+"""User-defined structures."""

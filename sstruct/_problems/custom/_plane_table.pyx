@@ -1,0 +1,355 @@
+# Design:
+# (a) Planes psi_i(y), L_i(y) of labelings that nothing but Python can make again, by block and number:
+#     the number is the labeling's code. Number 0 is the truth, whose plane is zero.
+# (b) Labelings of equal planes, to the bit, are one: no solver can tell them apart. So labelings
+#     themselves are never kept, compared or copied.
+# (c) A plane is stored without its zeros where at least half of it are; a plane that came as index
+#     and value always.
+# (d) Who uses the table says what it still needs (`retain`); the numbers of the others are given
+#     away again.
+"""Planes by block and number."""
+
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memcmp, memcpy, memset
+
+import numpy as np
+
+# What `export` says of each plane.
+COLUMNS = {
+    "plane_block": np.int64, "plane_code": np.int64, "plane_size": np.int64, "plane_dense": np.int8,
+    "plane_loss": np.float64}
+
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_products(
+        const double* rows, int64_t count, int64_t n, const double* w, double* out) noexcept nogil
+    double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
+
+cdef double plane_product(const StoredPlane* plane, const double* w) noexcept nogil:
+    """<w, psi>."""
+    cdef Py_ssize_t j
+    cdef double total = 0
+    if plane.index == NULL:
+        if plane.size > 0:
+            sstruct_products(plane.value, 1, plane.size, w, &total)
+        return total
+    for j in range(plane.size):
+        total += plane.value[j] * w[plane.index[j]]
+    return total
+
+
+cdef void plane_add(const StoredPlane* plane, double c, double* out) noexcept nogil:
+    """out += c * psi."""
+    cdef Py_ssize_t j
+    if plane.index == NULL:
+        for j in range(plane.size):
+            out[j] += c * plane.value[j]
+    else:
+        for j in range(plane.size):
+            out[plane.index[j]] += c * plane.value[j]
+
+
+cdef uint64_t mixed(uint64_t h, const void* memory, Py_ssize_t size) noexcept nogil:
+    """FNV-1a over words of 32 bits."""
+    cdef const int32_t* word = <const int32_t*> memory
+    cdef Py_ssize_t k
+    for k in range(size // <Py_ssize_t> sizeof(int32_t)):
+        h = (h ^ <uint64_t> <unsigned int> word[k]) * <uint64_t> 0x100000001B3
+    return h
+
+
+cdef uint64_t hashed(
+        double loss, Py_ssize_t size, const int32_t* index, const double* value) noexcept nogil:
+    cdef uint64_t h = mixed(<uint64_t> 0xCBF29CE484222325, &loss, sizeof(double))
+    h = mixed(h, value, size * sizeof(double))
+    return mixed(h, index, size * sizeof(int32_t) if index != NULL else 0)
+
+
+def plane_hash(double loss, const int32_t[::1] index, const double[::1] value not None):
+    """Return the hash by which a table knows a plane; index None: dense, or zero."""
+    cdef Py_ssize_t size = value.shape[0]
+    return hashed(
+        loss, size, &index[0] if index is not None and size > 0 else NULL,
+        &value[0] if size > 0 else NULL)
+
+
+def dense_difference(const double[::1] a, const double[::1] b):
+    """Return a - b as index and value, without zeros; whole, index None, where half are not zero."""
+    cdef Py_ssize_t j, k = 0, size = 0
+    values = np.empty(a.shape[0])
+    cdef double[::1] value = values
+    for j in range(a.shape[0]):
+        value[j] = a[j] - b[j] + 0.0   # -0 becomes 0
+        size += value[j] != 0
+    if 2 * size >= a.shape[0]:
+        return None, values
+    indices = np.empty(size, dtype=np.int32)
+    cdef int32_t[::1] index = indices
+    for j in range(a.shape[0]):
+        if value[j] != 0:
+            index[k], value[k] = <int32_t> j, value[j]
+            k += 1
+    return indices, values[:size]
+
+
+def sparse_difference(
+        const int32_t[::1] at, const double[::1] a, const int32_t[::1] bt, const double[::1] b):
+    """Return a - b as index and value, without zeros, of vectors whose indices ascend."""
+    cdef Py_ssize_t j = 0, k = 0, size = 0
+    indices = np.empty(a.shape[0] + b.shape[0], dtype=np.int32)
+    values = np.empty(len(indices))
+    cdef int32_t[::1] index = indices
+    cdef double[::1] value = values
+    while j < a.shape[0] or k < b.shape[0]:
+        if k == b.shape[0] or (j < a.shape[0] and at[j] < bt[k]):
+            index[size], value[size] = at[j], a[j]
+            j += 1
+        elif j == a.shape[0] or bt[k] < at[j]:
+            index[size], value[size] = bt[k], -b[k]
+            k += 1
+        else:
+            index[size], value[size] = at[j], a[j] - b[k]
+            j += 1
+            k += 1
+        size += value[size] != 0
+    return indices[:size], values[:size]
+
+
+cdef class PlaneTable:
+    """Planes of blocks; block by block it may be used in several threads.
+
+    Parameters
+    ----------
+    n_blocks, n_weights : int
+    """
+
+    def __cinit__(self, Py_ssize_t n_blocks, Py_ssize_t n_weights):
+        cdef Py_ssize_t i
+        self.n_blocks, self.n_weights = n_blocks, n_weights
+        self.planes = <StoredPlane**> calloc(n_blocks, sizeof(void*))
+        self.counts = <int32_t*> calloc(n_blocks, sizeof(int32_t))
+        self.rooms = <int32_t*> calloc(n_blocks, sizeof(int32_t))
+        if self.planes == NULL or self.counts == NULL or self.rooms == NULL:
+            raise MemoryError("no memory left for planes")
+        for i in range(n_blocks):
+            self.put(i, 0, 0, NULL, NULL)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i, k
+        if self.planes != NULL and self.counts != NULL:
+            for i in range(self.n_blocks):
+                for k in range(self.counts[i]):
+                    free(self.planes[i][k].value)
+                free(self.planes[i])
+        free(self.planes)
+        free(self.counts)
+        free(self.rooms)
+
+    cdef bint holds(self, Py_ssize_t i, int32_t code) noexcept nogil:
+        """Whether there is a plane of that number."""
+        return 0 <= code < self.counts[i] and self.planes[i][code].used
+
+    cdef int32_t put(
+            self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
+            const double* value) except -1 nogil:
+        """Return the number of a plane, which is copied in where it is new.
+
+        index NULL: dense, of n_weights entries, or of none where the plane is zero.
+        """
+        cdef const StoredPlane* slot
+        cdef int32_t k, at = -1
+        cdef uint64_t h = hashed(loss, size, index, value)
+        cdef Py_ssize_t bytes = size * sizeof(double), index_bytes = size * sizeof(int32_t)
+        for k in range(self.counts[i]):
+            slot = &self.planes[i][k]
+            if not slot.used:
+                if at < 0:
+                    at = k
+            elif (slot.hash == h and slot.loss == loss and slot.size == size
+                    and (slot.index == NULL) == (index == NULL)
+                    and (size == 0 or memcmp(slot.value, value, bytes) == 0)
+                    and (size == 0 or index == NULL or memcmp(slot.index, index, index_bytes) == 0)):
+                return k
+        if at < 0:
+            at = self.counts[i]
+        self.store(i, at, loss, size, index, value, h)
+        return at
+
+    cdef int store(
+            self, Py_ssize_t i, int32_t code, double loss, Py_ssize_t size, const int32_t* index,
+            const double* value, uint64_t h) except -1 nogil:
+        """Copy a plane to the place of a number that is free."""
+        cdef StoredPlane* slot
+        cdef void* memory
+        cdef Py_ssize_t room = 2 * (<Py_ssize_t> code + 1)
+        if code >= self.rooms[i]:
+            memory = realloc(self.planes[i], room * sizeof(StoredPlane))
+            if memory == NULL:
+                with gil:
+                    raise MemoryError("no memory left for planes")
+            self.planes[i], self.rooms[i] = <StoredPlane*> memory, <int32_t> room
+        while self.counts[i] <= code:
+            memset(&self.planes[i][self.counts[i]], 0, sizeof(StoredPlane))
+            self.counts[i] += 1
+        slot = &self.planes[i][code]
+        slot.value = <double*> malloc(
+            size * (sizeof(double) + (sizeof(int32_t) if index != NULL else 0)) + 1)
+        if slot.value == NULL:
+            with gil:
+                raise MemoryError("no memory left for planes")
+        slot.index = NULL
+        if size > 0:
+            memcpy(slot.value, value, size * sizeof(double))
+        if index != NULL:
+            slot.index = <int32_t*> (slot.value + size)
+            memcpy(slot.index, index, size * sizeof(int32_t))
+        slot.loss, slot.hash, slot.size, slot.used = loss, h, size, True
+        return 0
+
+    cdef int retain(self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        """Forget the planes of block i, but for those numbers and the truth."""
+        cdef int32_t k
+        cdef Py_ssize_t c
+        cdef bint wanted
+        cdef StoredPlane* slot
+        for k in range(1, self.counts[i]):
+            slot = &self.planes[i][k]
+            if not slot.used:
+                continue
+            wanted = False
+            for c in range(count):
+                if codes[c][0] == k:
+                    wanted = True
+                    break
+            if not wanted:
+                free(slot.value)
+                slot.value, slot.used = NULL, False
+        while self.counts[i] > 1 and not self.planes[i][self.counts[i] - 1].used:
+            self.counts[i] -= 1
+        return 0
+
+    cdef int squared_distance(
+            self, const StoredPlane* a, const StoredPlane* b, double* scratch,
+            double* out) except -1 nogil:
+        """|psi_a - psi_b|^2; scratch: n_weights doubles."""
+        cdef Py_ssize_t j = 0, k = 0
+        cdef double difference, total = 0
+        if (a.index != NULL or a.size == 0) and (b.index != NULL or b.size == 0):
+            while j < a.size or k < b.size:
+                if k == b.size or (j < a.size and a.index[j] < b.index[k]):
+                    difference = a.value[j]
+                    j += 1
+                elif j == a.size or b.index[k] < a.index[j]:
+                    difference = -b.value[k]
+                    k += 1
+                else:
+                    difference = a.value[j] - b.value[k]
+                    j += 1
+                    k += 1
+                total += difference * difference
+            out[0] = total
+            return 0
+        memset(scratch, 0, self.n_weights * sizeof(double))
+        plane_add(a, 1, scratch)
+        plane_add(b, -1, scratch)
+        out[0] = sstruct_squared_norm(scratch, self.n_weights)
+        return 0
+
+    cdef int32_t with_hash(self, Py_ssize_t i, uint64_t h) except -1:
+        """Number of the plane of that hash."""
+        cdef int32_t k
+        for k in range(self.counts[i]):
+            if self.planes[i][k].used and self.planes[i][k].hash == h:
+                return k
+        raise RuntimeError(f"block {i}: a worker's answer is a plane that was never sent")
+
+    def hashes(self, Py_ssize_t i):
+        """Return the hashes of the planes of block i, the truth's first."""
+        cdef int32_t k
+        return np.array(
+            [self.planes[i][k].hash for k in range(self.counts[i]) if self.planes[i][k].used],
+            dtype=np.uint64)
+
+    def export(self):
+        """Return all planes but the truths' as a dict of arrays; `restore` takes it."""
+        cdef Py_ssize_t i
+        cdef int32_t k
+        cdef const StoredPlane* slot
+        # Views of the table, copied where they are put together.
+        rows, values, indices = [], [np.empty(0)], [np.empty(0, dtype=np.int32)]
+        for i in range(self.n_blocks):
+            for k in range(1, self.counts[i]):
+                slot = &self.planes[i][k]
+                if not slot.used:
+                    continue
+                rows.append((i, k, slot.size, slot.index == NULL, slot.loss))
+                if slot.size > 0:
+                    values.append(np.asarray(<double[:slot.size]> slot.value))
+                if slot.size > 0 and slot.index != NULL:
+                    indices.append(np.asarray(<int32_t[:slot.size]> slot.index))
+        columns = zip(*rows) if rows else [()] * len(COLUMNS)
+        kept = {name: np.array(column, dtype=COLUMNS[name]) for name, column in zip(COLUMNS, columns)}
+        kept["plane_value"], kept["plane_index"] = np.concatenate(values), np.concatenate(indices)
+        return kept
+
+    def _check_kept(self, kept, bint may_be_dense):
+        """Refuse arrays that are no planes of such a table."""
+        block, code, size, loss = (
+            kept[name] for name in ("plane_block", "plane_code", "plane_size", "plane_loss"))
+        value, index, n = kept["plane_value"], kept["plane_index"], len(block)
+        fits = len(code) == len(size) == len(kept["plane_dense"]) == len(loss) == n
+        if fits and n > 0:
+            # A number of a block is the place of its plane: more of them than planes ever were at
+            # the same time is no table.
+            fits = (
+                0 <= np.min(block) and np.max(block) < self.n_blocks
+                and 1 <= np.min(code) and np.max(code) <= 2**20
+                and 0 <= np.min(size) and np.max(size) <= self.n_weights
+                and np.isfinite(loss).all() and np.min(loss) >= 0)
+        if fits:
+            whole = kept["plane_dense"] != 0
+            ends = np.cumsum(size[~whole])
+            later, same = np.diff(block) > 0, np.diff(block) == 0
+            fits = (
+                np.sum(size) == len(value) and np.sum(size[~whole]) == len(index)
+                and np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all()
+                and (later | same & (np.diff(code) > 0)).all() and np.isfinite(value).all()
+                and (len(index) == 0 or (np.min(index) >= 0 and np.max(index) < self.n_weights)))
+        if not fits:
+            raise ValueError("the arrays do not describe planes of this problem")
+        ascends = np.diff(index) > 0
+        ascends[ends[(ends > 0) & (ends < len(index))] - 1] = True
+        if not ascends.all():
+            raise ValueError("the indices of a plane do not ascend")
+
+    def restore(self, kept, bint may_be_dense=True):
+        """Take the planes of `export`, with their numbers, in place of all but the truths'.
+
+        may_be_dense : whether there is scratch to compare planes that are kept whole
+
+        Raises
+        ------
+        ValueError
+            If the arrays are no planes of such a table.
+        """
+        cdef const int64_t[::1] block = kept["plane_block"], code = kept["plane_code"]
+        cdef const int64_t[::1] size = kept["plane_size"]
+        cdef const signed char[::1] dense = kept["plane_dense"]
+        cdef const double[::1] loss = kept["plane_loss"], value = kept["plane_value"]
+        cdef const int32_t[::1] index = kept["plane_index"]
+        cdef Py_ssize_t a, entry = 0, place = 0
+        cdef const double* values
+        cdef const int32_t* indices
+        cdef uint64_t h
+        self._check_kept(kept, may_be_dense)
+        for a in range(self.n_blocks):
+            self.retain(a, NULL, 0)
+        for a in range(block.shape[0]):
+            values = &value[entry] if size[a] > 0 else NULL
+            indices = &index[place] if not dense[a] and size[a] > 0 else NULL
+            h = hashed(loss[a], size[a], indices, values)
+            self.store(block[a], <int32_t> code[a], loss[a], size[a], indices, values, h)
+            entry += size[a]
+            place += 0 if dense[a] else size[a]

@@ -1,0 +1,390 @@
+"""Calls of a user's oracle: what goes in cannot be written to, what comes out is checked."""
+
+import numbers
+from hashlib import blake2b
+from threading import get_ident
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
+
+METHODS = ("joint_feature", "loss", "argmax")
+# Each needs the other.
+FORMS = ("encode", "decode")
+
+
+class Constraint(NamedTuple):
+    """What ``constrained_argmax`` keeps to: h > 0, and loss / h from `lower` to `upper`.
+
+    With h = margin - <w, psi>; `above`, `below`: without `lower` itself, without `upper`.
+    """
+
+    margin: float
+    lower: float
+    upper: float
+    above: bool
+    below: bool
+
+
+def samples_of(values, name):
+    """Return samples as a list, without a look at them."""
+    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
+        raise TypeError(
+            f"{name} must be a list with an item a sample, found {type(values).__name__}"
+        )
+    if sparse.issparse(values):
+        values = values.tocsr()
+    rows = values.iloc if hasattr(values, "iloc") else values
+    n = values.shape[0] if hasattr(values, "shape") and len(values.shape) else len(values)
+    return [rows[i] for i in range(n)]
+
+
+def frozen(w):
+    """Return a copy of weights that nobody can write to."""
+    return np.frombuffer(w.tobytes())
+
+
+def encoded(oracle, x, y):
+    """Return a labeling as the oracle's methods take it."""
+    return oracle.encode(x, y) if hasattr(oracle, "encode") else y
+
+
+def decoded(oracle, x, labeling):
+    """Return a labeling of the oracle's as users give and get it."""
+    return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
+
+
+def best_labelings(oracle, samples, w):
+    """Return the oracle's labelings of largest score, as it returns them."""
+    if not hasattr(oracle, "potentials"):
+        return [oracle.argmax(x, w) for x in samples]
+    return [oracle.argmax(x, oracle.potentials(x, w)) for x in samples]
+
+
+class OracleCalls:
+    """A user's oracle over samples.
+
+    Pickles, with cloudpickle: worker processes have one each.
+
+    Parameters
+    ----------
+    oracle : object
+        With the methods ``joint_feature``, ``loss`` and ``argmax``, and perhaps others.
+    X, y : list
+        Labelings as users give them.
+    rows : list of int
+        Places of the samples in what the user gave, for errors.
+    form : tuple of (int, bool), optional
+        `n_weights` and `sparse`, where another part of the samples has settled them.
+
+    Attributes
+    ----------
+    y : list
+        True labelings as the oracle takes them.
+    n_weights : int
+    sparse : bool
+        Whether features are kept as index and value: where the first ones came as a sparse vector.
+    truths : list
+        Features of the true labelings, as ``features`` returns them.
+    digests : list of bytes
+        Of each sample, so that a change is noticed.
+    constrained : bool
+        Whether the oracle has ``constrained_argmax``.
+    n_threads : int
+        Threads that may call ``ask`` at the same time, to some purpose.
+    """
+
+    n_threads = 1
+
+    def __init__(self, oracle, X, y, rows, form=(None, False)):
+        self.oracle, self.X, self.y, self.rows = oracle, X, y, rows
+        self.n_weights, self.sparse = form
+        self.looked_at = bytearray(len(X))
+        # Potentials that a thread asked for last, with the block and the weights.
+        self.known = {}
+        self._take_digests()
+        if hasattr(oracle, "encode"):
+            self.y = [self._encoded(i) for i in range(len(X))]
+            self._take_digests()
+        self.truths = [self._truth(i) for i in range(len(X))]
+
+    def __len__(self):
+        return len(self.X)
+
+    @property
+    def constrained(self):
+        return hasattr(self.oracle, "constrained_argmax")
+
+    @property
+    def truth_digests(self):
+        """A digest of the features of each true labeling."""
+        return [digest(features) for features in self.truths]
+
+    def _take_digests(self):
+        self.digests = [digest((x, y)) for x, y in zip(self.X, self.y, strict=True)]
+
+    def _encoded(self, i):
+        """The true labeling in the oracle's form, which must stand for the same there and back."""
+        truth = self._call(i, "encode", self.X[i], self.y[i])
+        if truth is None:
+            raise TypeError(f"{self._at(i, 'encode')} returned None, expected a labeling")
+        again = self._call(i, "encode", self.X[i], self._call(i, "decode", self.X[i], truth))
+        loss = self._loss_between(i, truth, again)
+        if loss != 0:
+            raise ValueError(
+                f"{self._at(i, 'encode')} of what decode returned for the true labeling has loss "
+                f"{loss:g}, expected 0"
+            )
+        self.check_unchanged(i)
+        return truth
+
+    def _truth(self, i):
+        """Features of the true labeling; its loss must be 0, and a second call return the same."""
+        truth = self.y[i]
+        features = self.features(i, truth)
+        again = self.features(i, truth)
+        pairs = zip(features, again) if self.sparse else [(features, again)]
+        if not all(np.array_equal(a, b) for a, b in pairs):
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned another vector the second time"
+            )
+        loss = self.loss(i, truth)
+        if loss != 0:
+            raise ValueError(
+                f"{self._at(i, 'loss')} returned {loss:g} for the true labeling, expected 0"
+            )
+        self.check_unchanged(i)
+        return features
+
+    def _at(self, i, name):
+        return f"X[{self.rows[i]}]: {name}"
+
+    def _call(self, i, name, *args, **keywords):
+        """Call a method; an exception in it goes out as it is, with a note."""
+        try:
+            return getattr(self.oracle, name)(*args, **keywords)
+        except Exception as error:
+            error.add_note(f"raised by {name} of the oracle at X[{self.rows[i]}]")
+            raise
+
+    def features(self, i, labeling):
+        """Return phi(x_i, y): an array, or where they are kept so, index and value."""
+        found = self._call(i, "joint_feature", self.X[i], labeling)
+        is_sparse = sparse.issparse(found)
+        if not is_sparse:
+            try:
+                found = np.asarray(found)
+            except ValueError:
+                raise TypeError(f"{self._at(i, 'joint_feature')} returned no vector") from None
+        shape = found.shape
+        if self.n_weights is None:
+            if len(shape) == 0 or shape[-1] == 0 or shape[:-1] not in ((), (1,) * is_sparse):
+                raise ValueError(
+                    f"{self._at(i, 'joint_feature')} returned shape {shape}, expected (d,), or a "
+                    "sparse (1, d)"
+                )
+            self.n_weights, self.sparse = int(shape[-1]), is_sparse
+        d = self.n_weights
+        if shape != (d,) and not (is_sparse and shape == (1, d)):
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned shape {shape}, expected ({d},)"
+            )
+        if found.dtype.kind not in "biuf":
+            raise TypeError(
+                f"{self._at(i, 'joint_feature')} returned dtype {found.dtype}, expected real "
+                "numbers"
+            )
+        if is_sparse:
+            index, value = _entries(found)
+            # scipy looks at no index; compiled code goes where it points.
+            if len(index) != len(value) or (len(index) and not 0 <= index.min() <= index.max() < d):
+                raise ValueError(
+                    f"{self._at(i, 'joint_feature')} returned entries outside 0 to {d - 1}"
+                )
+            index = index.astype(np.int32)
+        else:
+            # A copy: an oracle may hand out the same array again.
+            value = np.array(found, dtype=np.float64)
+        finite = np.isfinite(value)
+        if not finite.all():
+            at = int(np.argmin(finite))
+            raise ValueError(
+                f"{self._at(i, 'joint_feature')} returned {value[at]} at entry "
+                f"{index[at] if is_sparse else at}, expected finite numbers"
+            )
+        if is_sparse == self.sparse:
+            return (index, value) if is_sparse else value
+        if is_sparse:
+            dense = np.zeros(d)
+            dense[index] = value
+            return dense
+        index = np.flatnonzero(value)
+        return index.astype(np.int32), value[index]
+
+    def loss(self, i, labeling):
+        """Return L_i(y)."""
+        return self._loss_between(i, self.y[i], labeling)
+
+    def _loss_between(self, i, truth, labeling):
+        found = self._call(i, "loss", truth, labeling)
+        if isinstance(found, np.ndarray) and found.ndim == 0:
+            found = found[()]
+        if not isinstance(found, numbers.Real | np.bool_):
+            raise TypeError(
+                f"{self._at(i, 'loss')} returned {type(found).__name__}, expected a real number"
+            )
+        found = float(found)
+        if not 0 <= found < np.inf:
+            raise ValueError(
+                f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0"
+            )
+        return found
+
+    def ask(self, i, w, loss_weight, constraint=None):
+        """Return the plane of the labeling that the max-oracle finds: index, value and loss.
+
+        Parameters
+        ----------
+        i : int
+        w : ndarray
+            From `frozen`.
+        loss_weight : float
+        constraint : Constraint, optional
+            Ask the constrained oracle, whose labeling is to keep to it.
+
+        Returns
+        -------
+        tuple or None
+            Index None: the plane is dense. None: no labeling keeps to the constraint.
+        """
+        x, y, scores = self.X[i], self.y[i], self.potentials(i, w)
+        if constraint is None:
+            name = "argmax"
+            labeling = self._call(i, name, x, scores, y_true=y, loss_weight=loss_weight)
+        else:
+            name = "constrained_argmax"
+            labeling = self._call(
+                i, name, x, scores, y, loss_weight=loss_weight, **constraint._asdict()
+            )
+            if labeling is None:
+                return None
+        if labeling is None:
+            raise TypeError(f"{self._at(i, name)} returned None, expected a labeling")
+        features, loss = self.features(i, labeling), self.loss(i, labeling)
+        if not self.looked_at[i]:
+            self.check_unchanged(i)
+            self.looked_at[i] = True
+        if self.sparse:
+            return *sparse_difference(*self.truths[i], *features), loss
+        return *dense_difference(self.truths[i], features), loss
+
+    def potentials(self, i, w):
+        """Return what the oracle's searches take in place of w: w, where it does not say."""
+        if not hasattr(self.oracle, "potentials"):
+            return w
+        thread = get_ident()
+        block, weights, found = self.known.get(thread, (None, None, None))
+        if block != i or not (weights is w or np.array_equal(weights, w)):
+            found = self._call(i, "potentials", self.X[i], w)
+            if found is None:
+                raise TypeError(f"{self._at(i, 'potentials')} returned None")
+            _freeze(found)
+            self.known[thread] = i, w, found
+        return found
+
+    def check_all_unchanged(self):
+        """Raise where any sample is not what it was."""
+        for i in range(len(self)):
+            self.check_unchanged(i)
+
+    def check_unchanged(self, i):
+        """Raise where a sample is not what it was before the first call."""
+        if digest((self.X[i], self.y[i])) != self.digests[i]:
+            raise ValueError(
+                f"X[{self.rows[i]}]: the oracle has changed the sample or its labeling"
+            )
+
+    def wrong_value(self, i, value):
+        """The error of an answer that the true labeling beats."""
+        return ValueError(
+            f"{self._at(i, 'argmax')} returned a labeling whose score plus loss is {-value:g} "
+            "below the true labeling's score: an oracle that is not exact must compare with y_true"
+        )
+
+    def outside(self, i, loss, h, constraint):
+        """The error of a constrained answer that does not keep to the constraint."""
+        return ValueError(
+            f"{self._at(i, 'constrained_argmax')} returned a labeling of loss {loss:g} and "
+            f"h = {h:g}, expected h > 0 and loss / h from {constraint.lower:g} to "
+            f"{constraint.upper:g}"
+        )
+
+
+def _freeze(potentials):
+    """Make arrays read-only: they are for several calls."""
+    for one in potentials if isinstance(potentials, list | tuple) else [potentials]:
+        if isinstance(one, np.ndarray):
+            one.setflags(write=False)
+
+
+def _entries(vector):
+    """Index, ascending and without double ones, and value of a sparse vector, as copies."""
+    vector = vector if vector.format == "csr" and vector.ndim == 2 else vector.tocoo()
+    if vector.format == "csr":
+        if not vector.has_canonical_format:
+            vector = vector.copy()
+            vector.sum_duplicates()
+        index, value = vector.indices, vector.data
+    else:
+        index, place = np.unique(vector.coords[-1], return_inverse=True)
+        value = np.bincount(place, weights=vector.data, minlength=len(index))
+    return np.array(index), np.array(value, dtype=np.float64)
+
+
+def public(oracle):
+    """Attributes of an oracle but those it keeps to itself, such as caches."""
+    found = getattr(oracle, "__dict__", {})
+    return {name: found[name] for name in sorted(found) if not name.startswith("_")}
+
+
+def digest(value):
+    """A digest of arrays, numbers, strings and containers of them; of others the type's name."""
+    state = blake2b(digest_size=8)
+    _feed(state, value)
+    return state.digest()
+
+
+def _feed(state, value):
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        state.update(repr((value.shape, value.dtype.str)).encode())
+        value = np.ascontiguousarray(value)
+        if value.dtype.kind in "biufc" and value.size:
+            state.update(memoryview(value.reshape(-1)).cast("B"))
+        else:
+            state.update(value.tobytes())
+    elif isinstance(value, np.ndarray):
+        state.update(f"array {value.shape}".encode())
+        for item in value.ravel():
+            _feed(state, item)
+    elif isinstance(value, list | tuple):
+        state.update(f"{type(value).__name__} {len(value)}".encode())
+        for item in value:
+            _feed(state, item)
+    elif isinstance(value, dict):
+        state.update(f"dict {len(value)}".encode())
+        for key, item in value.items():
+            _feed(state, key)
+            _feed(state, item)
+    elif isinstance(value, set | frozenset):
+        state.update(repr(sorted(map(digest, value))).encode())
+    elif sparse.issparse(value):
+        state.update(f"{value.format} {value.shape}".encode())
+        for name in ("data", "indices", "indptr", "row", "col", "offsets"):
+            if isinstance(getattr(value, name, None), np.ndarray):
+                _feed(state, getattr(value, name))
+    elif isinstance(value, str | bytes | numbers.Number | np.generic | None):
+        state.update(f"{value!r};".encode())
+    else:
+        state.update(type(value).__qualname__.encode())

@@ -1,0 +1,36 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._oracles.core._graph_costs cimport GraphCosts
+from sstruct._oracles.graph._decoder cimport GraphDecoder
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.graph._pairwise cimport PairwiseModel
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+
+
+cdef class GraphProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features
+    cdef sstruct_rows rows                      # a copy of what `features` owns
+    cdef const int64_t[::1] start, length       # node rows of each block
+    cdef const int64_t[::1] edge_start, n_edges, feature_start
+    cdef const int32_t[:, ::1] edges            # ends numbered within the block
+    cdef const int64_t[:, ::1] grids
+    cdef const int32_t[::1] labels              # true label of each row
+    cdef const double[:, ::1] cost              # K x KP
+    cdef const double[::1] node_weight
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias
+    cdef Py_ssize_t KP, bias_at, edge_at
+    # Scratch of this object.
+    cdef readonly PairwiseModel pairwise
+    cdef GraphDecoder decoder
+    cdef GraphCosts costs                       # of the last maximize
+    cdef double[::1] node_costs, label_score, accumulator
+    cdef int32_t[::1] place, label, other_labels
+    cdef unsigned char[::1] differs
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
+    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil
+    cdef bint edge_differs(self, const int32_t* edge) noexcept nogil

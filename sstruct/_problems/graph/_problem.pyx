@@ -1,0 +1,348 @@
+# Design:
+# (a) A block is a graph: V rows of one flat feature array (dense or CSR, float32 or float64) and E
+#     edges with ends numbered within the block. phi(x, y) = sum_v x_v (x) e[y_v], a bias per
+#     label, and a pairwise model (_pairwise.pyx). A code is the V labels.
+# (b) Weights are laid out for the kernels, labels padded to KP: node F x KP, then bias (KP), then
+#     the pairwise part, not padded. `weight_views` names the parts.
+# (c) Scores are maximised here, costs minimised by the decoder: it is given minus the potentials.
+#     Whatever it answers, what is returned is never worse than the truth, and its value is computed
+#     here, by the same sums as the truth's: a hinge is never negative.
+# (d) A fixed cost f of neighbours that differ is no weight. It stands in every score, and so
+#     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
+# (e) Blocks may share edges, and their features: all images of one size have the same.
+"""Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
+from sstruct._problems.core._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_size,
+    sstruct_row_start, sstruct_some_potentials)
+
+import numpy as np
+
+from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.chain.arguments import check_labels
+from sstruct._problems.graph.arguments import check_node_weights, graph_weight_views
+from sstruct._problems.core.node_arguments import padded
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
+
+cdef class GraphProblem(BlockProblem):
+    """Graphs over flat rows.
+
+    Parameters
+    ----------
+    X : ndarray or canonical CSR of shape (n_rows, n_features)
+        Feature rows of all nodes; float32 or float64 and contiguous is not copied.
+    graphs : GraphRanges
+    pairwise : PairwiseModel
+        With the features of all edges.
+    decoder : GraphDecoder
+    labels : array-like of shape (n_rows,), dtype int32, or None
+        True label of each row, anything where no block covers it. None: the problem only decodes.
+    cost : array-like of shape (K, K), optional
+        Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
+    node_weight : array-like of shape (n_rows,), optional
+        Factor of each node's cost. Default 1.
+    bias : bool
+        Whether each label has a bias.
+    """
+
+    def __init__(
+            self, X, graphs, pairwise, decoder, labels=None, *, cost=None, node_weight=None,
+            bias=True):
+        cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
+        cdef Py_ssize_t n_rows = features.n_rows, K = pairwise.n_labels
+        graphs = graphs.checked(n_rows, pairwise.n_rows if pairwise.has_features else None)
+        if labels is not None:
+            labels = check_labels(labels, graphs.start, graphs.length, n_rows, K)
+        self._set(dict(
+            X=features, graphs=graphs, pairwise=pairwise, decoder=decoder, labels=labels,
+            cost=padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K),
+                        "cost"),
+            node_weight=check_node_weights(node_weight, n_rows), bias=bias))
+
+    def _set(self, arguments):
+        """Take checked arguments."""
+        cdef FeatureRows features = arguments["X"]
+        graphs = arguments["graphs"]
+        self.arguments, self.features, self.rows = arguments, features, features.rows
+        self.start, self.length = graphs.start, graphs.length
+        self.edges, self.edge_start, self.n_edges = graphs.edges, graphs.edge_start, graphs.n_edges
+        self.feature_start, self.grids = graphs.feature_start, graphs.grids
+        self.pairwise, self.decoder = arguments["pairwise"], arguments["decoder"]
+        self.has_labels = arguments["labels"] is not None
+        self.labels = arguments["labels"] if self.has_labels else np.zeros(1, dtype=np.int32)
+        self.cost, self.node_weight = arguments["cost"], arguments["node_weight"]
+        self.bias, self.bounded = arguments["bias"], self.decoder.bounded
+        self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
+        self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
+        self.max_code_size = int(graphs.length.max())
+        self.bias_at = self.n_features * self.KP
+        self.edge_at = self.bias_at + self.bias * self.KP
+        self.n_weights = self.edge_at + self.pairwise.n_weights
+        self.pairwise.reserve(graphs.n_edges.max())
+        self._set_scratch()
+        work = VECTOR_WORK * self.KP * features.n_stored / max(features.n_rows, 1) * (
+            graphs.length.mean())
+        if graphs.n_edges.any():
+            cuts = 1 if self.n_labels == 2 else 2 * self.n_labels
+            work += CUT_WORK * cuts * (graphs.length + graphs.n_edges).mean()
+        self.oracle_work, self.batch_size = work, batch_size(self.n_blocks, work)
+
+    def _set_scratch(self):
+        cdef Py_ssize_t n_nodes = self.max_code_size
+        self.node_costs = np.empty(n_nodes * self.KP)
+        self.label_score = np.empty(self.KP)
+        self.place = np.full(self.KP, -1, dtype=np.int32)
+        self.label = np.empty(self.KP, dtype=np.int32)
+        self.other_labels = np.empty(n_nodes, dtype=np.int32)
+        self.differs = np.empty(n_nodes, dtype=np.uint8)
+        self.accumulator = None
+
+    cpdef BlockProblem fork(self):
+        cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
+        own = {"decoder": self.decoder.fork(), "pairwise": self.pairwise.fork()}
+        other._set({**self.arguments, **own})
+        other.batch_size = self.batch_size
+        return other
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.length[i]
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        self.need_labels()
+        memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        return 0
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
+        """costs: minus the scores of labels and of pairs, minus loss_weight times the node losses.
+
+        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth])
+        """
+        cdef Py_ssize_t v, k, first = self.start[i], n_nodes = self.length[i], KP = self.KP
+        cdef const double* loss
+        cdef double scale
+        cdef double* theta = &self.node_costs[0]
+        cdef GraphCosts* costs = &self.costs
+        sstruct_potentials(
+            &self.rows, first, n_nodes, w, KP, w + self.bias_at if self.bias else NULL, NULL, NULL,
+            0, theta)
+        if loss_weight != 0:
+            self.need_labels()
+            for v in range(n_nodes):
+                loss = &self.cost[self.labels[first + v], 0]
+                scale = loss_weight * self.node_weight[first + v]
+                for k in range(self.n_labels):
+                    theta[v * KP + k] += scale * loss[k]
+        for k in range(n_nodes * KP):
+            theta[k] = -theta[k]
+        costs.n_nodes, costs.n_labels, costs.n_edges = n_nodes, self.n_labels, self.n_edges[i]
+        costs.stride, costs.node_costs = KP, theta
+        costs.edges = &self.edges[0, 0] + 2 * self.edge_start[i]
+        costs.height, costs.width = self.grids[i, 0], self.grids[i, 1]
+        costs.connectivity = <int> self.grids[i, 2]
+        self.pairwise.price(self.feature_start[i], self.n_edges[i], w + self.edge_at, costs)
+        return 0
+
+    cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil:
+        """y = node_costs.argmin(axis=1)"""
+        cdef Py_ssize_t v, k
+        cdef const double* node
+        for v in range(self.length[i]):
+            node = &self.node_costs[v * self.KP]
+            y[v] = 0
+            for k in range(1, self.n_labels):
+                if node[k] < node[y[v]]:
+                    y[v] = <int32_t> k
+
+    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil:
+        """Improve labels by the decoder; return their cost."""
+        cdef GraphAnswer found
+        self.decoder.decode(&self.costs, y, &found)
+        answer.exact = found.exact
+        answer.work += found.work
+        if self.bounded:
+            answer.bound = -found.bound
+        return labelling_cost(&self.costs, y)
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef Py_ssize_t first = self.start[i], n_nodes = self.length[i]
+        cdef double cost, of_truth
+        cdef const int32_t* truth = &self.labels[0] + first
+        cdef int32_t* y = &self.other_labels[0]
+        self.potentials(i, w, loss_weight)
+        self.label_nodes_alone(i, code)
+        answer.exact, answer.work = True, 100
+        if self.costs.n_edges == 0 or self.n_labels == 1:
+            cost = labelling_cost(&self.costs, code)
+        else:
+            self.decoder.block = i
+            cost = self.descend(code, answer)
+        of_truth = labelling_cost(&self.costs, truth) if self.has_labels else cost
+        if of_truth < cost:
+            # Only now from the truth: moves that start there find little but its neighbourhood,
+            # and training would end with hinges that are too small.
+            memcpy(y, truth, n_nodes * sizeof(int32_t))
+            # Bounded: a bound does not depend on the start.
+            cost = of_truth if answer.exact or self.bounded else self.descend(y, answer)
+            if cost > of_truth:    # by rounding
+                memcpy(y, truth, n_nodes * sizeof(int32_t))
+                cost = of_truth
+            memcpy(code, y, n_nodes * sizeof(int32_t))
+        answer.value = -cost
+        if self.bounded:
+            answer.bound = answer.value if answer.exact else max(answer.bound, answer.value)
+        answer.work += n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
+        answer.work += VECTOR_WORK * self.KP * (
+            sstruct_row_start(&self.rows, first + n_nodes) - sstruct_row_start(&self.rows, first))
+        return 0
+
+    cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:
+        """Whether the labelings last looked at differ at an end of an edge."""
+        return self.differs[edge[0]] or self.differs[edge[1]]
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t k, v, e, r, n_nodes = self.length[i], first = self.start[i]
+        cdef double scale, spent = 20 + count * (n_nodes + self.n_edges[i]) * 0.5
+        cdef double* label_score = &self.label_score[0]
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
+        cdef int32_t n_labels
+        cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
+        if w == NULL:
+            for k in range(count):
+                out[k] = -labelling_cost(&self.costs, codes[k])
+            work[0] += spent
+            return 0
+        if loss_weight != 0:
+            self.need_labels()
+        memset(out, 0, count * sizeof(double))
+        for v in range(n_nodes):
+            n_labels = collect_labels(codes, count, v, place, label)
+            self.differs[v] = n_labels > 1
+            if n_labels == 1:
+                continue
+            r = first + v
+            sstruct_some_potentials(&self.rows, r, w, self.KP, label, n_labels, label_score)
+            scale = loss_weight * self.node_weight[r]
+            for k in range(n_labels):
+                if self.bias:
+                    label_score[k] += w[self.bias_at + label[k]]
+                if scale != 0:
+                    label_score[k] += scale * self.cost[self.labels[r], label[k]]
+            for k in range(count):
+                out[k] += label_score[place[codes[k][v]]]
+            forget_labels(place, label, n_labels)
+            spent += n_labels * sstruct_row_size(&self.rows, r) + 2 * count
+        for e in range(self.n_edges[i]):
+            if self.edge_differs(edge + 2 * e):
+                for k in range(count):
+                    out[k] += self.pairwise.score(
+                        self.feature_start[i] + e, codes[k][edge[2 * e]],
+                        codes[k][edge[2 * e + 1]], w + self.edge_at)
+                spent += count * (2 + self.pairwise.n_features)
+        work[0] += spent
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t v, e, first = self.start[i]
+        cdef int64_t more = 0      # neighbours that differ, beyond those that do in the truth
+        cdef const int32_t* truth = &self.labels[0] + first
+        cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
+        cdef double total = 0
+        self.need_labels()
+        for v in range(self.length[i]):
+            total += self.node_weight[first + v] * self.cost[truth[v], code[v]]
+        if self.pairwise.strength > 0:
+            for e in range(self.n_edges[i]):
+                more += code[edge[2 * e]] != code[edge[2 * e + 1]]
+                more -= truth[edge[2 * e]] != truth[edge[2 * e + 1]]
+            total -= self.pairwise.strength * more
+        out[0] = total
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t v, f, at, r, KP = self.KP
+        cdef double total = 0
+        cdef double* sums
+        cdef const int32_t* column
+        if self.accumulator is None:   # as large as w, so only where it is wanted
+            with gil:
+                self.accumulator = np.zeros(self.n_weights)
+        sums = &self.accumulator[0]
+        # The bits are the same whichever comes first: every entry is only negated.
+        self.exchange(i, a, b, 1.0, sums)
+        if self.rows.indices == NULL:
+            out[0] = sstruct_squared_norm(sums, self.n_weights)
+            memset(sums, 0, self.n_weights * sizeof(double))
+            return 0
+        # Every touched entry is squared once and put back to zero.
+        for v in range(self.length[i]):
+            if a[v] == b[v]:
+                continue
+            r = self.start[i] + v
+            column = self.rows.indices + self.rows.indptr[r]
+            for f in range(sstruct_row_size(&self.rows, r)):
+                at = column[f] * KP
+                total += sums[at + a[v]] * sums[at + a[v]] + sums[at + b[v]] * sums[at + b[v]]
+                sums[at + a[v]] = sums[at + b[v]] = 0
+        total += sstruct_squared_norm(sums + self.bias_at, self.n_weights - self.bias_at)
+        memset(sums + self.bias_at, 0, (self.n_weights - self.bias_at) * sizeof(double))
+        out[0] = total
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t k, v, e, first = self.start[i]
+        cdef double* change = &self.label_score[0]
+        cdef int32_t* place = &self.place[0]
+        cdef int32_t* label = &self.label[0]
+        cdef int32_t n_labels
+        cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
+        for v in range(self.length[i]):
+            n_labels = collect_labels(codes, count, v, place, label)
+            self.differs[v] = n_labels > 1
+            if n_labels == 1:
+                continue
+            memset(change, 0, n_labels * sizeof(double))
+            for k in range(count):
+                change[place[codes[k][v]]] += coefficient[k]
+            sstruct_add_row(&self.rows, first + v, label, change, n_labels, out, self.KP)
+            if self.bias:
+                for k in range(n_labels):
+                    out[self.bias_at + label[k]] += change[k]
+            forget_labels(place, label, n_labels)
+        if self.pairwise.n_weights > 0:
+            for e in range(self.n_edges[i]):
+                if self.edge_differs(edge + 2 * e):
+                    self.pairwise.add(
+                        self.feature_start[i] + e, edge[2 * e], edge[2 * e + 1], codes,
+                        coefficient, count, out + self.edge_at)
+        return 0
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        for k in range(code.shape[0]):
+            if not 0 <= code[k] < self.n_labels:
+                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
+        return 0
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""
+        self._check_weights(w)
+        return graph_weight_views(
+            w, self.n_labels, self.n_features, self.bias, self.pairwise.shape)

@@ -1,0 +1,174 @@
+"""What a GraphProblem is given, checked and brought into the layout of its compiled code."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._problems.chain.arguments import check_blocks
+from sstruct._problems.core.node_arguments import weight_views
+from sstruct._problems.graph.grid_edges import grid_edges
+
+# Pairwise models; "fixed" has no weights.
+PAIRWISE = ("fixed", "potts", "contrast", "full", "directed")
+WITH_FEATURES = ("contrast", "directed")
+
+
+@dataclass(frozen=True)
+class GraphRanges:
+    """Which rows of the features of nodes, of the edges and of their features are each graph's.
+
+    Attributes
+    ----------
+    start, length : array-like of shape (n_blocks,)
+        First row and number of rows (at least 1) of each graph's nodes.
+    edges : array-like of shape (E, 2)
+        Of all graphs, ends 0 ... length - 1.
+    edge_start, n_edges : array-like of shape (n_blocks,)
+        First of the rows of `edges` that are a graph's, and their number; graphs may share them.
+    feature_start : array-like of shape (n_blocks,), optional
+        First row of a graph's edge features. Default: `edge_start`.
+    grids : array-like of shape (n_blocks, 3), optional
+        Height, width and connectivity of blocks that are whole grids, with the edges of
+        `grid_edges`; connectivity 0: no grid.
+    """
+
+    start: np.ndarray
+    length: np.ndarray
+    edges: np.ndarray
+    edge_start: np.ndarray
+    n_edges: np.ndarray
+    feature_start: np.ndarray | None = None
+    grids: np.ndarray | None = None
+
+    def checked(self, n_rows, n_feature_rows):
+        """Return the same in the layout of compiled code.
+
+        n_feature_rows : of edges; None: they have no features of their own.
+        """
+        start, length = check_blocks(self.start, self.length, n_rows)
+        edges, edge_start, n_edges = check_edges(self.edges, self.edge_start, self.n_edges, length)
+        feature_start, _ = row_ranges(
+            edge_start if self.feature_start is None else self.feature_start,
+            n_edges,
+            len(length),
+            len(edges) if n_feature_rows is None else n_feature_rows,
+            "edge features",
+        )
+        if n_feature_rows is None:
+            feature_start = np.zeros_like(edge_start)
+        grids = check_grids(self.grids, length, edges, edge_start, n_edges)
+        return GraphRanges(start, length, edges, edge_start, n_edges, feature_start, grids)
+
+
+def edge_shape(pairwise, n_labels, n_features):
+    """Return the shape of a model's pairwise weights, () where there are none."""
+    K = n_labels
+    return {
+        "fixed": (),
+        "potts": (1,),
+        "contrast": (n_features,),
+        "full": (K, K),
+        "directed": (n_features, K, K),
+    }[pairwise]
+
+
+def graph_weight_views(w, n_labels, n_features, bias, shape):
+    """Name the parts of weights in a GraphProblem's layout: coef, intercept, edge; no copies."""
+    size = int(np.prod(shape)) if shape else 0
+    views = weight_views(w[: len(w) - size], n_labels, n_features, (bias, False, False))
+    if shape:
+        views["edge"] = w[len(w) - size :].reshape(shape)
+    return views
+
+
+def attractive_edges(pairwise, shape):
+    """Return lower and upper bounds of pairwise weights that leave no edge repulsive.
+
+    Scores of neighbours are then highest where they agree: for a (K, K) table, diagonal entries
+    are at least 0 and the others at most 0.
+    """
+    if pairwise in ("potts", "contrast"):
+        return np.full(shape, -np.inf), np.zeros(shape)
+    same = np.broadcast_to(np.eye(shape[-1], dtype=bool), shape)
+    return np.where(same, 0.0, -np.inf), np.where(same, np.inf, 0.0)
+
+
+def check_edges(edges, edge_start, n_edges, length):
+    """Return edges as int32 (E, 2), and first row and number of each block's.
+
+    Blocks may share rows; ends are numbered within the block.
+    """
+    edges = np.ascontiguousarray(edges, dtype=np.int32)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"edges of shape {edges.shape}, expected (E, 2)")
+    first, count = row_ranges(edge_start, n_edges, len(length), len(edges), "edges")
+    if len(edges) and (edges.min() < 0 or (edges[:, 0] == edges[:, 1]).any()):
+        raise ValueError("edges must join two different nodes, numbered from 0")
+    some = count > 0
+    if some.any():
+        # The largest end in each range; the entry at the end is there so that ranges may end.
+        borders = np.stack([first[some], first[some] + count[some]], axis=1).ravel()
+        largest = np.maximum.reduceat(np.append(edges.max(axis=1), 0), borders)[::2]
+        if (largest >= length[some]).any():
+            i = np.flatnonzero(some)[np.argmax(largest >= length[some])]
+            raise ValueError(f"block {i}: an edge has an end outside of its {length[i]} nodes")
+    # Never empty, so that there is a first entry to point at.
+    return (edges if len(edges) else np.zeros((1, 2), dtype=np.int32)), first, count
+
+
+def row_ranges(start, count, n_blocks, n_rows, name):
+    """Return first row and number of rows of each block as int64 arrays."""
+    start = np.ascontiguousarray(start, dtype=np.int64)
+    count = np.ascontiguousarray(count, dtype=np.int64)
+    if start.shape != (n_blocks,) or count.shape != (n_blocks,):
+        raise ValueError(f"first row and number of {name} are needed for each of {n_blocks} blocks")
+    if (start < 0).any() or (count < 0).any() or (count > n_rows - start).any():
+        raise ValueError(f"every block's {name} must be among the {n_rows} given")
+    return start, count
+
+
+def check_edge_features(pairwise, features):
+    """Return edge features as float64 (rows, G); one row of one where a model has none."""
+    if pairwise not in PAIRWISE:
+        raise ValueError(f"pairwise must be one of {PAIRWISE}, found {pairwise!r}")
+    if pairwise not in WITH_FEATURES:
+        return np.ones((1, 1))
+    if features is None:
+        raise ValueError(f'pairwise="{pairwise}" needs edge features')
+    features = np.ascontiguousarray(features, dtype=np.float64)
+    if features.ndim != 2 or features.shape[1] == 0:
+        raise ValueError(f"edge features of shape {features.shape}, expected (E, G)")
+    if not np.isfinite(features).all() or (pairwise == "contrast" and (features < 0).any()):
+        raise ValueError("edge features must be finite, those of contrast not negative")
+    return features
+
+
+def check_grids(grids, length, edges, edge_start, n_edges):
+    """Return (n, 3) heights, widths and connectivities; 0 where a block is no whole grid."""
+    if grids is None:
+        return np.zeros((len(length), 3), dtype=np.int64)
+    grids = np.ascontiguousarray(grids, dtype=np.int64)
+    if grids.shape != (len(length), 3):
+        raise ValueError(f"grids of shape {grids.shape}, expected {(len(length), 3)}")
+    known = set()
+    for i in np.flatnonzero(grids[:, 2]):
+        height, width, connectivity = shape = tuple(grids[i].tolist())
+        first, count = int(edge_start[i]), int(n_edges[i])
+        if connectivity not in (4, 8) or min(height, width) < 1 or height * width != length[i]:
+            raise ValueError(f"block {i} is no grid of height, width and connectivity {shape}")
+        if (shape, first, count) in known:
+            continue
+        if not np.array_equal(edges[first : first + count], grid_edges(*shape)):
+            raise ValueError(f"block {i}: the edges are not those of a grid {shape}")
+        known.add((shape, first, count))
+    return grids
+
+
+def check_node_weights(weights, n_rows):
+    """Return the factor of each node's cost as float64; None: ones."""
+    if weights is None:
+        return np.ones(n_rows)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
+    return weights

@@ -1,0 +1,1 @@
+"""Label sets and single labels."""

@@ -1,0 +1,23 @@
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+
+
+cdef class MulticlassProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef readonly FeatureRows features
+    cdef sstruct_rows rows           # a copy of what `features` owns
+    cdef const int32_t[::1] labels
+    cdef const double[:, ::1] cost   # K x KP
+    cdef const double[::1] loss_scale
+    cdef const double[::1] distance  # between any two classes, for each row
+    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly bint bias
+    cdef Py_ssize_t KP, bias_at
+    # Scratch of this object.
+    cdef double[::1] theta, lazy_theta
+    cdef int32_t[::1] label
+
+    cdef void potentials(
+        self, Py_ssize_t i, const double* w, double loss_weight, double* theta) noexcept nogil

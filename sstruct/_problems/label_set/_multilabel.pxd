@@ -1,0 +1,36 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._oracles.label_set._set_decoder cimport LabelDecoder, LabelLoss
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.label_set._edges cimport LabelEdges
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+
+
+cdef class MultilabelProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features
+    cdef sstruct_rows rows                      # a copy of what `features` owns
+    cdef const int64_t[::1] first_on            # (n + 1,): where each row's true labels begin
+    cdef const int32_t[::1] on                  # true labels of all rows
+    cdef const double[:, ::1] cost              # (2, K): of an error at a label that is off, on
+    cdef const double[::1] squared_norm         # of each row, bias included
+    cdef readonly Py_ssize_t n_labels, n_features, n_edges
+    cdef readonly bint bias, full, uniform
+    cdef Py_ssize_t KP, bias_at, edge_at, outcomes
+    # Scratch of this object.
+    cdef LabelDecoder decoder
+    cdef LabelEdges model                       # a copy of what `decoder` owns
+    cdef double[::1] theta, pair                # of the last maximize
+    cdef double constant
+    cdef double[::1] lazy_theta, change
+    cdef double[:, ::1] label_loss              # (2, K)
+    cdef int32_t[::1] differs, occurs, label, edge, truth_code
+
+    cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef double prepare_product(
+        self, Py_ssize_t i, const double* w, double margin, LabelLoss* loss) except? -1 nogil
+    cdef void compare(
+        self, const int32_t** codes, Py_ssize_t count, Py_ssize_t* n_labels,
+        Py_ssize_t* n_edges) noexcept nogil

@@ -1,0 +1,386 @@
+# Design:
+# (a) A block is one row of features (dense or CSR, float32 or float64) with a set of K labels:
+#     phi(x, q) = x (x) q, a bias per label, and of every edge (u, v) the mass of the outcome (1, 1)
+#     ("and") or of all four ("full"). A code has twice each label's value (_oracles/_label_codes): a
+#     relaxed decoder may answer with halves, and all here is linear in q and in the masses.
+# (b) Weights are laid out for the kernels, labels padded to KP: F x KP, then bias (KP), then one or
+#     four numbers an edge (00, 01, 10, 11), not padded.
+# (c) The decoder sees sum_k theta_k q_k + sum_e pair_e q_e(1, 1): tables of four outcomes are brought
+#     to this form, which leaves a constant and adds to node scores.
+# (d) L_i(q) = sum_k c_k |q_k - y_k|. True labels are kept as lists, most of thousands being off.
+# (e) Squared distances: |x|^2 times the squared change of q, plus that of edges; no weights.
+"""Multilabel: the joint feature map, the loss and the max-oracle of MultilabelSSVM."""
+
+from libc.stdint cimport int32_t, int64_t
+from libc.string cimport memcpy, memset
+
+from sstruct._kernels._constants cimport VECTOR_WORK
+from sstruct._oracles.core._interval cimport Interval
+from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.label_set._edges cimport add_edges, edge_distance, edge_scores
+from sstruct._problems.core._rows cimport (
+    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    sstruct_row_size, sstruct_some_potentials)
+
+import numpy as np
+
+from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.graph.arguments import graph_weight_views
+from sstruct._problems.label_set.arguments import check_label_lists, check_label_costs
+
+
+cdef class MultilabelProblem(BlockProblem):
+    """One row, one set of labels.
+
+    Parameters
+    ----------
+    X : ndarray or canonical CSR of shape (n_blocks, n_features)
+        Feature rows; float32 or float64 and contiguous is not copied.
+    labels : tuple of (first, labels) or None
+        Row i has the labels ``labels[first[i]:first[i + 1]]``, ascending, each 0 ... K - 1. None:
+        for prediction alone.
+    decoder : LabelDecoder
+        Of K labels and the model's edges.
+    full : bool
+        Whether all four outcomes of an edge have a weight, or (1, 1) alone.
+    cost : array-like of shape (2, K), optional
+        Cost of an error at each label where it is off and where it is on; nonnegative. Default 1.
+    bias : bool
+        Whether each label has a bias.
+
+    Raises
+    ------
+    ValueError
+        If a shape does not fit the others, a label is none, or a row's labels are not a set that the
+        decoder can answer with.
+    """
+
+    def __init__(self, X, labels, decoder, *, full=False, cost=None, bias=True):
+        cdef FeatureRows features = FeatureRows(X)
+        cdef Py_ssize_t i, n = features.n_rows, K = decoder.n_labels
+        if n < 1:
+            raise ValueError("0 rows, expected at least one")
+        cdef double[::1] squared_norm = np.empty(n)
+        for i in range(n):
+            squared_norm[i] = sstruct_row_product(&features.rows, i, i) + bool(bias)
+        cost = check_label_costs(cost, K)
+        self._set(dict(
+            X=features, labels=None if labels is None else check_label_lists(*labels, n, K),
+            decoder=decoder, full=bool(full), cost=cost, bias=bool(bias), squared_norm=squared_norm,
+            uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0)))
+        self.batch_size = batch_size(n, self.oracle_work)
+        if self.has_labels:
+            for i in range(n):
+                self.check_code(i, self.true_code(i))
+
+    def _set(self, arguments):
+        """Take checked arguments."""
+        cdef FeatureRows features = arguments["X"]
+        cdef LabelDecoder decoder = arguments["decoder"]
+        cdef Py_ssize_t n = features.n_rows, K = decoder.n_labels
+        self.arguments, self.features, self.rows = arguments, features, features.rows
+        self.decoder, self.n_edges = decoder, decoder.n_edges
+        self.has_labels = arguments["labels"] is not None
+        if self.has_labels:
+            self.first_on, self.on = arguments["labels"]
+        else:
+            self.first_on, self.on = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
+        self.full, self.bias, self.cost = arguments["full"], arguments["bias"], arguments["cost"]
+        self.uniform, self.squared_norm = arguments["uniform"], arguments["squared_norm"]
+        self.n_blocks, self.n_labels, self.n_features = n, K, features.n_features
+        self.KP = sstruct_padded(K)
+        self.model.edges, self.model.n_labels = &decoder.edges[0, 0], K
+        self.model.full, self.model.relaxed = self.full, decoder.relaxed
+        self.outcomes = 4 if self.full else 1
+        self.bias_at = self.n_features * self.KP
+        self.edge_at = self.bias_at + self.bias * self.KP
+        self.n_weights = self.edge_at + self.outcomes * self.n_edges
+        self.max_code_size = decoder.code_size
+        self.has_product = decoder.has_product and (self.uniform or not decoder.counts_errors)
+        self.has_between = decoder.has_between
+        self.bounded = True
+        self.oracle_work = self.product_work = (
+            VECTOR_WORK * self.KP * features.n_stored / n + self.outcomes * self.n_edges)
+        self.oracle_work += decoder.work
+        self.product_work += decoder.product_work
+        self.theta, self.lazy_theta, self.change = np.zeros((3, max(self.KP, K)))
+        self.pair = np.zeros(max(self.n_edges, 1))
+        self.label_loss = np.zeros((2, K))
+        self.differs, self.occurs, self.label = np.zeros((3, K), dtype=np.int32)
+        self.edge = np.zeros(max(self.n_edges, 1), dtype=np.int32)
+        self.truth_code = np.zeros(self.max_code_size, dtype=np.int32)
+
+    cpdef BlockProblem fork(self):
+        cdef MultilabelProblem other = MultilabelProblem.__new__(MultilabelProblem)
+        other._set({**self.arguments, "decoder": self.decoder.fork()})
+        other.batch_size = self.batch_size
+        return other
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        cdef Py_ssize_t at
+        self.need_labels()
+        memset(code, 0, self.max_code_size * sizeof(int32_t))
+        for at in range(self.first_on[i], self.first_on[i + 1]):
+            code[self.on[at]] = 2
+        return 0
+
+    cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil:
+        """theta = x_i @ W + bias"""
+        sstruct_potentials(
+            &self.rows, i, 1, w, self.KP, w + self.bias_at if self.bias else NULL, NULL, NULL, 0,
+            theta)
+
+    cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
+        """Set `theta`, `pair` and `constant`: the scores, and loss_weight times the loss, of sets."""
+        cdef Py_ssize_t k, e, at
+        cdef const double* v = w + self.edge_at
+        cdef double* theta = &self.theta[0]
+        cdef const int32_t* edge = &self.decoder.edges[0, 0]
+        self.node_scores(i, w, theta)
+        self.constant = 0
+        if self.full:
+            for e in range(self.n_edges):
+                theta[edge[2 * e]] += v[2] - v[0]
+                theta[edge[2 * e + 1]] += v[1] - v[0]
+                self.pair[e] = (v[3] - v[1]) - (v[2] - v[0])
+                self.constant += v[0]
+                v += 4
+        else:
+            memcpy(&self.pair[0], v, self.n_edges * sizeof(double))
+        if loss_weight == 0:
+            return 0
+        self.need_labels()
+        for k in range(self.n_labels):
+            self.lazy_theta[k] = loss_weight * self.cost[0, k]
+        for at in range(self.first_on[i], self.first_on[i + 1]):
+            k = self.on[at]
+            self.lazy_theta[k] = -loss_weight * self.cost[1, k]
+            self.constant += loss_weight * self.cost[1, k]
+        for k in range(self.n_labels):
+            theta[k] += self.lazy_theta[k]
+        return 0
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef LabelAnswer found
+        self.potentials(i, w, loss_weight)
+        self.decoder.maximize(&self.theta[0], &self.pair[0], code, &found)
+        answer.value = self.constant + self.decoder.score(&self.theta[0], &self.pair[0], code)
+        answer.exact = found.exact
+        answer.bound = answer.value if found.exact else max(
+            self.constant + found.bound, answer.value)
+        answer.work = (
+            30 + found.work + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
+            + self.outcomes * self.n_edges)
+        return 0
+
+    cdef double prepare_product(
+            self, Py_ssize_t i, const double* w, double margin,
+            LabelLoss* loss) except? -1 nogil:
+        """Set potentials, truth and loss; return margin - f(truth), the decoder's offset."""
+        cdef Py_ssize_t k
+        self.potentials(i, w, 0)
+        self.truth(i, &self.truth_code[0])
+        for k in range(self.n_labels):
+            self.label_loss[0, k], self.label_loss[1, k] = 0, self.cost[0, k]
+            if self.truth_code[k] != 0:
+                self.label_loss[0, k], self.label_loss[1, k] = self.cost[1, k], 0
+        loss.truth = &self.truth_code[0]
+        loss.off, loss.on = &self.label_loss[0, 0], &self.label_loss[1, 0]
+        loss.unit = self.cost[0, 0] if self.uniform else 0
+        return margin - self.decoder.score(&self.theta[0], &self.pair[0], &self.truth_code[0])
+
+    cdef int maximize_product(
+            self, Py_ssize_t i, const double* w, double margin, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef LabelLoss loss
+        cdef LabelAnswer found
+        cdef double of_loss, offset = self.prepare_product(i, w, margin, &loss)
+        self.decoder.maximize_product(
+            &self.theta[0], &self.pair[0], &loss, offset, code, &found)
+        self.loss(i, code, &of_loss)
+        answer.value = of_loss * (
+            offset + self.decoder.score(&self.theta[0], &self.pair[0], code))
+        answer.bound = answer.value
+        answer.exact = found.exact
+        answer.work = found.work + self.oracle_work - self.decoder.work
+        return 0
+
+    cdef int maximize_between(
+            self, Py_ssize_t i, const double* w, double loss_weight, double margin,
+            const Interval* interval, int32_t* code, OracleAnswer* answer) except -1 nogil:
+        cdef LabelLoss loss
+        cdef LabelAnswer decoded
+        cdef double of_loss, offset = self.prepare_product(i, w, margin, &loss)
+        self.decoder.maximize_between(
+            &self.theta[0], &self.pair[0], &loss, offset, loss_weight, interval, code, &decoded)
+        answer.value, answer.found = 0, decoded.found
+        if answer.found:
+            self.loss(i, code, &of_loss)
+            answer.value = (
+                offset + self.decoder.score(&self.theta[0], &self.pair[0], code)
+                + loss_weight * of_loss)
+        answer.bound = answer.value
+        answer.exact = decoded.exact
+        answer.work = decoded.work + self.oracle_work - self.decoder.work
+        return 0
+
+    cdef void compare(
+            self, const int32_t** codes, Py_ssize_t count, Py_ssize_t* n_labels,
+            Py_ssize_t* n_edges) noexcept nogil:
+        """List the labels (`label`), and the edges (`edge`), at which labelings differ."""
+        cdef Py_ssize_t k, u, e, K = self.n_labels
+        cdef int32_t v
+        cdef bint either
+        cdef int32_t* differs = &self.differs[0]
+        cdef int32_t* occurs = &self.occurs[0]
+        cdef const int32_t* code = codes[0]
+        cdef const int32_t* edge = &self.decoder.edges[0, 0]
+        cdef bint relaxed = self.decoder.relaxed
+        n_labels[0] = n_edges[0] = 0
+        for u in range(K):
+            differs[u], occurs[u] = 0, code[u]
+        for k in range(1, count):
+            for u in range(K):
+                differs[u] |= codes[k][u] ^ code[u]
+                occurs[u] |= codes[k][u]
+        for u in range(K):
+            if differs[u]:
+                self.label[n_labels[0]] = <int32_t> u
+                n_labels[0] += 1
+            # Of the outcome (1, 1) alone there is nothing where a label is off in all labelings.
+            if not self.full and not occurs[u]:
+                continue
+            for e in range(self.decoder.first[u], self.decoder.first[u + 1]):
+                v = edge[2 * e + 1]
+                either = differs[u] or differs[v]
+                # Where halves meet labelings may differ in the edge alone.
+                either = either or (relaxed and code[u] == 1 and code[v] == 1)
+                if either and (self.full or occurs[v]):
+                    self.edge[n_edges[0]] = <int32_t> e
+                    n_edges[0] += 1
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        cdef Py_ssize_t k, j, at, n_labels, n_edges
+        cdef double* theta = &self.lazy_theta[0]
+        cdef double total
+        cdef int32_t* label = &self.label[0]
+        work[0] += 10 + 0.2 * count * self.n_labels
+        if w == NULL:
+            for k in range(count):
+                out[k] = self.constant + self.decoder.score(
+                    &self.theta[0], &self.pair[0], codes[k])
+            work[0] += 0.1 * count * self.n_edges
+            return 0
+        self.compare(codes, count, &n_labels, &n_edges)
+        # A column alone is read a number at a time, all of them eight at a time.
+        if 8 * n_labels < self.KP:
+            sstruct_some_potentials(&self.rows, i, w, self.KP, label, n_labels, &self.change[0])
+            for j in range(n_labels):
+                theta[label[j]] = self.change[j] + (w[self.bias_at + label[j]] if self.bias else 0)
+            work[0] += n_labels * sstruct_row_size(&self.rows, i)
+        else:
+            self.node_scores(i, w, theta)
+            work[0] += VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
+        if loss_weight != 0:
+            self.need_labels()
+            for j in range(n_labels):
+                theta[label[j]] += loss_weight * self.cost[0, label[j]]
+            for at in range(self.first_on[i], self.first_on[i + 1]):
+                k = self.on[at]
+                if self.differs[k]:
+                    theta[k] -= loss_weight * (self.cost[0, k] + self.cost[1, k])
+        for k in range(count):
+            total = 0
+            for j in range(n_labels):
+                total += codes[k][label[j]] * theta[label[j]]
+            total += edge_scores(
+                &self.model, codes[k], &self.edge[0], n_edges, w + self.edge_at)
+            out[k] = 0.5 * total
+        work[0] += count * (n_labels + 2 * self.outcomes * n_edges)
+        return 0
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        cdef Py_ssize_t k, at
+        cdef double total = 0
+        self.need_labels()
+        # Labels in order, so that equal sets have equal bits; exactly 0 for the truth.
+        at = self.first_on[i]
+        for k in range(self.n_labels):
+            if at < self.first_on[i + 1] and self.on[at] == k:
+                total += self.cost[1, k] * (2 - code[k])
+                at += 1
+            else:
+                total += self.cost[0, k] * code[k]
+        out[0] = 0.5 * total
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        cdef Py_ssize_t j, n_labels, n_edges
+        cdef int64_t change, of_labels = 0, of_edges
+        cdef const int32_t* codes[2]
+        codes[0], codes[1] = a, b
+        self.compare(codes, 2, &n_labels, &n_edges)
+        for j in range(n_labels):
+            change = a[self.label[j]] - b[self.label[j]]
+            of_labels += change * change
+        of_edges = edge_distance(&self.model, a, b, &self.edge[0], n_edges)
+        out[0] = 0.25 * (self.squared_norm[i] * of_labels + of_edges)
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t k, j, n_labels, n_edges
+        cdef double* change = &self.change[0]
+        cdef int32_t* label = &self.label[0]
+        self.compare(codes, count, &n_labels, &n_edges)
+        # Changes from the first labeling: the coefficients sum to zero.
+        for j in range(n_labels):
+            change[j] = 0
+            for k in range(1, count):
+                change[j] += 0.5 * coefficient[k] * (codes[k][label[j]] - codes[0][label[j]])
+            if self.bias:
+                out[self.bias_at + label[j]] += change[j]
+        sstruct_add_row(&self.rows, i, label, change, n_labels, out, self.KP)
+        add_edges(
+            &self.model, codes, coefficient, count, &self.edge[0], n_edges, out + self.edge_at)
+        return 0
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        BlockProblem.check_code(self, i, code)
+        try:
+            self.decoder.check_code(code)
+        except ValueError as error:
+            raise ValueError(f"block {i}: {error}") from None
+        return 0
+
+    @property
+    def edge_shape(self):
+        """Shape of the edges' weights: (E,), or (E, 2, 2)."""
+        outcomes = (2, 2) if self.full else ()
+        return self.n_edges, *outcomes
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""
+        self._check_weights(w)
+        return graph_weight_views(
+            w, self.n_labels, self.n_features, self.bias, self.edge_shape)
+
+
+def label_marginals(MultilabelProblem problem not None, const double[::1] w):
+    """Return, for each row and label, the best score with it on minus that with it off: (n, K)."""
+    problem._check_weights(w)
+    cdef Py_ssize_t i
+    out = np.empty((problem.n_blocks, problem.n_labels))
+    cdef double[:, ::1] values = out
+    with nogil:
+        for i in range(problem.n_blocks):
+            problem.potentials(i, &w[0], 0.0)
+            problem.decoder.marginals(&problem.theta[0], &problem.pair[0], &values[i, 0])
+    return out

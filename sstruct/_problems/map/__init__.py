@@ -1,0 +1,1 @@
+"""MAP inference as a block problem."""

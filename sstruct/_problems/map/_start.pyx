@@ -1,0 +1,94 @@
+# Design:
+# (a) A sweep of TRW-S ends with an equal way to write the energy: bound + node terms + edge terms,
+#     none of them negative. Given to the trees, edge terms whole and node terms in equal shares, it
+#     makes multipliers at which no tree is below its share: h is at least the sweep's bound, and
+#     above it where trees see more than single edges do.
+# (b) After a sweep an edge st has the message m to t, the node it was sent to. What goes to s is
+#     min_b cost_st(., b) - m(b), the most that leaves no edge term negative. In a tree a node's costs
+#     are its share of the whole, less the messages of the tree's edges to it, so that
+#         lambda^t = -sum of the messages to the node along edges of t, less the mean over copies.
+# (c) +inf: an impossible label. Its multipliers are finite, as if its message were the largest that
+#     is; the bound is then what it is.
+"""Multipliers that begin where messages ended."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._problems.map._problem cimport MapProblem
+
+import numpy as np
+
+from sstruct._problems.map.arguments import project
+
+
+cdef void make_finite(double* message, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef double most = -INFINITY
+    for k in range(n):
+        if message[k] < INFINITY:
+            most = max(most, message[k])
+    for k in range(n):
+        if message[k] == INFINITY:
+            message[k] = most if most > -INFINITY else 0
+
+
+def multipliers_of_messages(
+        MapProblem problem, const double[::1] messages, const int64_t[::1] message_start,
+        const int32_t[::1] rank):
+    """Return multipliers whose bound is at least that of the sweep that sent the messages.
+
+    Parameters
+    ----------
+    problem : MapProblem
+        Its trees must have all edges; where +inf forbids labels the bound may be lower.
+    messages, message_start, rank
+        Of `MessagePassing.last_messages` on the same model.
+
+    Returns
+    -------
+    multipliers : ndarray of shape (n_weights,)
+        Those of a label's copies sum to zero.
+    """
+    cdef Py_ssize_t t, p, k, e, v, u, early, late, first, n, s
+    cdef const int32_t* n_labels = problem.packed.costs.n_labels
+    cdef double[::1] back = np.empty(problem.message.shape[0])
+    cdef double[::1] source = np.empty(problem.message.shape[0])
+    cdef const double* message
+    cdef double* to_late = &source[0]
+    cdef double* to_early = &back[0]
+    out = np.zeros(problem.n_weights)
+    cdef double[::1] multipliers = out
+    # Of each place its entry among those with multipliers, -1: it has none.
+    slot = np.full(problem.start[problem.n_blocks], -1, dtype=np.int64)
+    cdef int64_t[::1] slot_of = slot
+    with nogil:
+        for t in range(problem.n_blocks):
+            first = problem.start[t]
+            for s in range(problem.shared_start[t], problem.shared_start[t + 1]):
+                slot_of[first + problem.shared[s]] = s
+            for p in range(first + 1, problem.start[t + 1]):
+                e = problem.edge[p]
+                if e < 0:
+                    continue
+                v, u = p, first + problem.parent[p]
+                if rank[problem.node[v]] < rank[problem.node[u]]:
+                    early, late = v, u
+                else:
+                    early, late = u, v
+                n = n_labels[problem.node[late]]
+                message = &messages[message_start[e]]
+                for k in range(n):
+                    to_late[k] = INFINITY if message[k] == INFINITY else -message[k]
+                problem.packed.send(e, problem.node[late], to_late, to_early)
+                for k in range(n):
+                    to_late[k] = message[k]
+                make_finite(to_late, n)
+                s = slot_of[late]
+                for k in range(n if s >= 0 else 0):
+                    multipliers[problem.weight_at[s] + k * problem.stride[s]] -= to_late[k]
+                n = n_labels[problem.node[early]]
+                make_finite(to_early, n)
+                s = slot_of[early]
+                for k in range(n if s >= 0 else 0):
+                    multipliers[problem.weight_at[s] + k * problem.stride[s]] -= to_early[k]
+    return project(problem.copy_start, out)

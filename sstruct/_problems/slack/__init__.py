@@ -1,0 +1,1 @@
+"""Slack rescaling of any problem."""

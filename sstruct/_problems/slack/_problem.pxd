@@ -1,0 +1,27 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._scored_codes cimport ScoredCodes
+from sstruct._problems.slack._search cimport Search, SlackSearch
+
+
+cdef class SearchMemory:
+    # Of the exact visits of each block: a block is worked on by one thread at a time.
+    cdef bint open                   # whether to write
+    cdef int64_t[::1] queries
+    cdef double[::1] lam             # where the last search ended, for margin 1
+    cdef int64_t[::1] start          # where the code of each block begins, or empty
+    cdef int32_t[::1] code           # best labelings
+
+
+cdef class SlackProblem(BlockProblem):
+    cdef readonly BlockProblem problem
+    cdef readonly str search
+    cdef SearchMemory found          # shared by forks
+    # Scratch of this object.
+    cdef SlackSearch searcher
+    cdef Search kind
+    cdef const double* last_w        # of the last oracle call, for `scores`
+    cdef object kept                 # that array, where it came through a Python door
+    cdef int32_t[::1] true_labeling
+    cdef ScoredCodes scored

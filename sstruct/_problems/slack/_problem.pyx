@@ -1,0 +1,290 @@
+# Design:
+# (a) Slack rescaling of any problem: the plane of y is L(y) (psi(y), 1). Codes are the inner
+#     problem's; its calls answer for scores, distances and scatters, scaled by losses. Solvers
+#     notice nothing: phi(y) here is L(y) (phi(y) - phi(truth)).
+# (b) The max-oracle is `maximize_product` where the inner problem has one, or else a search by
+#     queries of its lambda-oracle (_search.pyx), which begins at the block's best labeling
+#     of last time and leaves the new one, with its lam and the number of queries, in a memory
+#     that forks share.
+# (c) Certificates leave nothing there (`remember`), and checkpoints keep it.
+"""Any problem under slack rescaling."""
+
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._scored_codes cimport ScoredCodes
+from sstruct._problems.slack._search cimport ANGULAR, BINARY, BISECTING, PRODUCT, SlackSearch
+
+import numpy as np
+
+from sstruct._problems.core._block_problem import batch_size
+
+SEARCHES = {"product": PRODUCT, "angular": ANGULAR, "bisecting": BISECTING, "binary": BINARY}
+# Queries of a search, about: for sizes of batches and choices of solvers.
+QUERIES = {"angular": 4, "bisecting": 6, "binary": 12}
+
+
+cdef class SearchMemory:
+    """What searches leave for the next ones of the same blocks."""
+
+    def __init__(self, BlockProblem problem not None, bint codes):
+        cdef Py_ssize_t i, n = problem.n_blocks
+        self.open = True
+        self.queries, self.lam = np.zeros(n, dtype=np.int64), np.ones(n)
+        sizes = [problem.code_size(i) for i in range(n)] if codes else []
+        start = np.r_[0, np.cumsum(sizes, dtype=np.int64)].astype(np.int64)
+        self.start, self.code = start, np.zeros(start[len(sizes)], dtype=np.int32)
+        for i in range(len(sizes)):
+            problem.truth(i, &self.code[self.start[i]])
+
+
+cdef class SlackProblem(BlockProblem):
+    """A problem with its planes scaled by their losses.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+        Its other attributes are this one's too.
+    search : {"auto", "product", "angular", "bisecting", "binary"}
+        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has.
+    memory : SearchMemory, optional
+        Of another such problem, to be shared.
+
+    Attributes
+    ----------
+    search : str
+        The one taken.
+
+    Notes
+    -----
+    ``maximize`` with loss weight m finds argmax_y L(y) (m + <w, phi(y) - phi(truth)>). Searches read
+    the weights of the last call again in ``scores``: they must then still be there.
+    """
+
+    def __init__(self, BlockProblem problem not None, search="auto", memory=None):
+        if search == "auto":
+            search = (
+                "product" if problem.has_product
+                else "angular" if problem.has_between else "bisecting")
+        if search not in SEARCHES:
+            raise ValueError(f"search must be one of {('auto', *SEARCHES)}, found {search!r}")
+        for name, there in (("product", problem.has_product), ("angular", problem.has_between)):
+            if search == name and not there:
+                raise ValueError(
+                    f"search={name!r} wants an oracle that {type(problem).__name__} does not have")
+        self.problem, self.search, self.kind = problem, search, SEARCHES[search]
+        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.keeps_planes = problem.keeps_planes
+        self.oracle_work = (
+            problem.product_work or problem.oracle_work if search == "product"
+            else QUERIES[search] * problem.oracle_work)
+        self.batch_size = max(problem.batch_size, batch_size(self.n_blocks, self.oracle_work))
+        self.found = SearchMemory(problem, search != "product") if memory is None else memory
+        self.searcher = SlackSearch(problem)
+        self.true_labeling = np.empty(problem.max_code_size, dtype=np.int32)
+        self.scored = ScoredCodes()
+
+    cpdef BlockProblem fork(self):
+        cdef SlackProblem other = SlackProblem(self.problem.fork(), self.search, self.found)
+        other.batch_size = self.batch_size
+        return other
+
+    def __getattr__(self, name):
+        return getattr(self.problem, name)
+
+    cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
+        return self.problem.code_size(i)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        self.problem.prefetch(i)
+
+    cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
+        return self.problem.truth(i, code)
+
+    cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
+        return self.problem.loss(i, code, out)
+
+    cdef int maximize(
+            self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
+            OracleAnswer* answer) except -1 nogil:
+        cdef const int32_t* codes[1]
+        cdef double work = 0, unit = loss_weight if loss_weight > 0 else 1
+        cdef Py_ssize_t size = self.problem.code_size(i)
+        self.last_w = w
+        if self.kind == PRODUCT:
+            self.problem.maximize_product(i, w, loss_weight, code, answer)
+            if self.found.open:
+                self.found.queries[i] += 1
+            codes[0] = code   # as `scores` has it, in the same order of sums
+            self.scores(i, NULL, loss_weight, codes, 1, &answer.value, &work)
+            answer.work += work
+            return 0
+        memcpy(&self.searcher.best[0], &self.found.code[self.found.start[i]], size * sizeof(int32_t))
+        self.searcher.run(self.kind, i, w, loss_weight, unit * self.found.lam[i])
+        memcpy(code, &self.searcher.best[0], size * sizeof(int32_t))
+        answer.value, answer.bound = self.searcher.value, self.searcher.bound
+        answer.exact, answer.work = self.searcher.exact, self.searcher.work
+        if self.found.open:
+            memcpy(&self.found.code[self.found.start[i]], code, size * sizeof(int32_t))
+            self.found.lam[i] = self.searcher.lam / unit
+            self.found.queries[i] += self.searcher.n_queries
+        return 0
+
+    cdef int scores(
+            self, Py_ssize_t i, const double* w, double loss_weight, const int32_t** codes,
+            Py_ssize_t count, double* out, double* work) except -1 nogil:
+        """L(y) (loss_weight + <w, phi(y) - phi(truth)>); see `maximize` for w == NULL."""
+        cdef Py_ssize_t k
+        cdef double loss = 0
+        cdef const int32_t** all
+        cdef double* value
+        self.scored.reserve(count + 1)
+        all, value = self.scored.codes, self.scored.value
+        self.problem.truth(i, &self.true_labeling[0])
+        for k in range(count):
+            all[k] = codes[k]
+        all[count] = &self.true_labeling[0]
+        if w == NULL and self.kind != PRODUCT:
+            w = self.last_w
+        self.problem.scores(i, w, 0, all, count + 1, value, work)
+        for k in range(count):
+            self.problem.loss(i, codes[k], &loss)
+            # Zero times an infinite score is zero, too.
+            out[k] = 0 if loss == 0 else loss * (loss_weight + (value[k] - value[count]))
+        work[0] += count * self.problem.code_size(i)
+        return 0
+
+    cdef int squared_distance(
+            self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
+        """|L_a psi_a - L_b psi_b|^2 from the three distances of a, b and the truth."""
+        cdef double loss_a = 0, loss_b = 0, to_a = 0, to_b = 0, between = 0
+        self.problem.truth(i, &self.true_labeling[0])
+        self.problem.loss(i, a, &loss_a)
+        self.problem.loss(i, b, &loss_b)
+        self.problem.squared_distance(i, a, b, &between)
+        if loss_a != loss_b:
+            self.problem.squared_distance(i, a, &self.true_labeling[0], &to_a)
+            self.problem.squared_distance(i, b, &self.true_labeling[0], &to_b)
+        out[0] = max(
+            (loss_a - loss_b) * (loss_a * to_a - loss_b * to_b) + loss_a * loss_b * between, 0)
+        return 0
+
+    cdef int scatter(
+            self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
+            double* out) except -1 nogil:
+        cdef Py_ssize_t k, n = 0
+        cdef double loss = 0, rest = 0
+        cdef const int32_t** all
+        cdef double* value
+        self.scored.reserve(count + 1)
+        all, value = self.scored.codes, self.scored.value
+        self.problem.truth(i, &self.true_labeling[0])
+        for k in range(count):
+            self.problem.loss(i, codes[k], &loss)
+            if loss != 0:
+                all[n] = codes[k]
+                value[n] = coefficient[k] * loss
+                rest -= value[n]
+                n += 1
+        if n == 0:
+            return 0
+        all[n] = &self.true_labeling[0]
+        value[n] = rest
+        return self.problem.scatter(i, all, value, n + 1, out)
+
+    cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
+        return self.problem.check_code(i, code)
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        """The block's next search begins at a labeling of its own."""
+        cdef Py_ssize_t k
+        if self.kind == PRODUCT:
+            return self.problem.retain(i, codes, count)
+        self.scored.reserve(count + 1)
+        for k in range(count):
+            self.scored.codes[k] = codes[k]
+        self.scored.codes[count] = &self.found.code[self.found.start[i]]
+        return self.problem.retain(i, self.scored.codes, count + 1)
+
+    cpdef remember(self, bint kept):
+        self.found.open = kept
+        self.problem.remember(kept)
+
+    @property
+    def failure(self):
+        """That of the problem."""
+        return self.problem.failure
+
+    def counts(self):
+        """Queries so far, without those of certificates."""
+        return {**self.problem.counts(), "queries": int(np.sum(self.found.queries))}
+
+    def planes(self):
+        """Return what codes stand for."""
+        return self.problem.planes()
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave."""
+        self.problem.restore_planes(kept)
+
+    def memory(self):
+        """Return where searches begin, and how many queries there were."""
+        return {
+            **self.problem.memory(),
+            "search_queries": np.array(self.found.queries),
+            "search_lam": np.array(self.found.lam),
+            "search_code": np.array(self.found.code),
+        }
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave, codes checked."""
+        self.problem.restore_memory(kept)
+        cdef const int32_t[::1] code = kept["search_code"]
+        cdef Py_ssize_t i, n = self.n_blocks
+        if (kept["search_queries"].shape != (n,) or kept["search_lam"].shape != (n,)
+                or code.shape[0] != self.found.code.shape[0]):
+            raise ValueError("the arrays do not describe searches in this problem")
+        for i in range(self.found.start.shape[0] - 1):
+            self.problem.check_code(i, code[self.found.start[i]:self.found.start[i + 1]])
+        np.asarray(self.found.queries)[:] = kept["search_queries"]
+        np.asarray(self.found.lam)[:] = kept["search_lam"]
+        np.asarray(self.found.code)[:] = kept["search_code"]
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout."""
+        return self.problem.weight_views(w)
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        return self.problem.padded_weights(public)
+
+    def py_search(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
+        """Return (code, value, bound, exact, number of queries) of a max-oracle call."""
+        self._check_block(i)
+        self._check_weights(w)
+        code = np.empty(self.code_size(i), dtype=np.int32)
+        cdef int32_t[::1] out = code
+        cdef OracleAnswer answer
+        self.kept = w
+        with nogil:
+            self.maximize(i, &w[0], margin, &out[0], &answer)
+        queries = 1 if self.kind == PRODUCT else self.searcher.n_queries
+        bound = answer.value if answer.exact else answer.bound
+        return code, answer.value, bound, bool(answer.exact), queries
+
+    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
+        """Return (code, value, work, exact)."""
+        self.kept = w
+        return BlockProblem.best_code(self, i, w, loss_weight)
+
+    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
+        """Return the scores of labelings; w None: at the weights of the last `best_code`."""
+        cdef const double[::1] kept
+        if w is None and self.kind != PRODUCT:
+            kept = self.kept
+            if self.kept is None or &kept[0] != self.last_w:
+                raise ValueError("there was no oracle call through a Python door before")
+        return BlockProblem.py_scores(self, i, w, codes, loss_weight)

@@ -1,0 +1,340 @@
+# Design:
+# (a) max_y h(y) g(y), h(y) = margin + <w, phi(y) - phi(y_i)>, g(y) = L(y), by queries for
+#     max_y h(y) + lam g(y): the lambda-oracle, which is the max-oracle at loss weight lam, or the
+#     constrained one, over the labelings of an angle of slopes g / h alone (paper 004).
+# (b) A query at lam that finds K bounds the product: h g <= (h + lam g)^2 / (4 lam) <= K^2 / (4 lam).
+#     Labelings better than the best known, of product b, have slopes between u / lam and
+#     1 / (u lam), where u / (1 + u)^2 = lam b / K^2: points of the line above a hyperbola.
+# (c) Angular search is exact: angles by their bounds, the largest first; the labeling that a query
+#     finds is in neither of the two angles that are left, so that M labelings take 2 M + 1 queries.
+#     Bisecting and binary search see corners of the convex hull of the points (h, g) alone.
+#     Where the points fill a convex set (`narrow`) one angle is left: h g has one maximum along its
+#     border, where h g' + h' g = 0, and of it the query tells the side.
+# (d) h and g of a labeling are computed from w, so that no accuracy is lost to a large lam.
+"""Searches for the labeling of largest score times loss."""
+
+from libc.math cimport INFINITY, sqrt
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free
+from libc.string cimport memcpy
+
+from sstruct._kernels._memory cimport grow
+from sstruct._oracles.core._interval cimport Interval
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+
+import numpy as np
+
+# A search ends where the bound is within this share of the best: rounding of the roots in (b).
+cdef double TINY = 1e-10
+# Queries after which a search gives up, with a bound; far more than any was seen to need.
+cdef Py_ssize_t MAX_QUERIES = 500
+# Bounds of lam over its start: beyond, what is left is below rounding.
+cdef double RANGE = 1e14
+# Binary search ends where sqrt(lam) is known to this share.
+cdef double WIDTH = 1e-2
+# Bisecting search goes on at the lam where the lines of its ends meet once these are so close.
+cdef double CLOSE = 4.0
+
+
+cdef class SlackSearch:
+    """Searches in the blocks of a problem, one at a time.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+        With scratch of its own: not used elsewhere at the same time.
+    """
+
+    def __init__(self, BlockProblem problem not None):
+        self.problem, self.convex = problem, problem.convex
+        self.best, self.found, self.truth = np.zeros((3, problem.max_code_size), dtype=np.int32)
+
+    def __dealloc__(self):
+        free(self.heap)
+
+    cdef int run(
+            self, Search search, Py_ssize_t i, const double* w, double margin,
+            double start) except -1 nogil:
+        """Find the best labeling of block i; `best` holds where to begin, start is the first lam.
+
+        Writes best, value, best_h, best_g, bound, exact, n_queries, work, and lam: where the next
+        search of this block may begin.
+        """
+        cdef double lam
+        if not 0 < start < INFINITY:
+            start = 1
+        self.block, self.w, self.margin = i, w, margin
+        self.n_queries, self.work, self.heap_size = 0, 0, 0
+        self.bound, self.exact, self.lam = INFINITY, False, start
+        self.problem.truth(i, &self.truth[0])
+        self.place(&self.best[0], &self.best_h, &self.best_g)
+        self.value = self.best_h * self.best_g
+        if not (self.best_h > 0 and self.value > 0):
+            memcpy(&self.best[0], &self.truth[0], self.problem.code_size(i) * sizeof(int32_t))
+            self.best_h, self.best_g, self.value = margin, 0, 0
+        if search == ANGULAR:
+            lam = self.best_h / self.best_g if self.value > 0 else start
+            if self.convex:
+                self.narrow(lam)
+            else:
+                self.angular(lam)
+        else:
+            self.bisect(start, search == BISECTING)
+        if self.value > 0:
+            self.lam = self.best_h / self.best_g
+        self.bound = max(self.bound, self.value)
+        return 0
+
+    cdef int place(self, const int32_t* code, double* h, double* g) except -1 nogil:
+        """Compute h and g of a labeling."""
+        cdef const int32_t* codes[2]
+        cdef double score[2]
+        codes[0], codes[1] = code, &self.truth[0]
+        self.problem.scores(self.block, self.w, 0, codes, 2, score, &self.work)
+        self.problem.loss(self.block, code, g)
+        h[0] = self.margin + (score[0] - score[1])
+        return 0
+
+    cdef int take_up(self) except -1 nogil:
+        """Look at what a query found: the best one so far?"""
+        self.place(&self.found[0], &self.h, &self.g)
+        if self.h > 0 and self.h * self.g > self.value:
+            self.value = self.h * self.g
+            self.best_h, self.best_g = self.h, self.g
+            memcpy(&self.best[0], &self.found[0],
+                   self.problem.code_size(self.block) * sizeof(int32_t))
+        return 0
+
+    cdef int query(self, double lam) except -1 nogil:
+        """Ask for max h + lam g."""
+        cdef OracleAnswer answer
+        cdef const int32_t* codes[1]
+        cdef double offset = 0
+        self.n_queries += 1
+        self.problem.maximize(self.block, self.w, lam, &self.found[0], &answer)
+        self.work += answer.work
+        codes[0] = &self.truth[0]
+        self.problem.scores(self.block, NULL, lam, codes, 1, &offset, &self.work)
+        self.take_up()
+        self.bounded = answer.exact or self.problem.bounded
+        self.most = self.margin + ((answer.value if answer.exact else answer.bound) - offset)
+        if answer.exact or not self.bounded:
+            self.most = max(self.most, self.h + lam * self.g)
+        return 0
+
+    cdef bint query_between(self, const Interval* interval, double lam) except -1 nogil:
+        """Ask for the same over an interval; return whether there is a labeling in it."""
+        cdef OracleAnswer answer
+        self.n_queries += 1
+        self.problem.maximize_between(
+            self.block, self.w, lam, self.margin, interval, &self.found[0], &answer)
+        self.work += answer.work
+        if answer.found:
+            self.take_up()
+            self.bounded = answer.exact or self.problem.bounded
+            self.most = self.h + lam * self.g
+            if self.bounded and not answer.exact:
+                self.most = max(self.most, answer.bound)
+        return answer.found
+
+    cdef int angular(self, double start) except -1 nogil:
+        """Best-first angular search (paper 004, section 5 and appendix F)."""
+        cdef Angle angle, child
+        cdef Interval whole, part
+        cdef bint bounded = True
+        cdef double lam, most, c, u
+        # A loss of zero is no gain.
+        whole.lower, whole.upper, whole.above, whole.below = 0, INFINITY, True, False
+        angle.interval, angle.most = whole, INFINITY
+        self.push(angle)
+        self.bound = 0
+        while self.heap_size > 0:
+            if self.heap[0].most <= (1 + TINY) * self.value:
+                break
+            if self.n_queries >= MAX_QUERIES:
+                self.bound = self.heap[0].most
+                break
+            angle = self.pop()
+            whole = angle.interval
+            lam = start if whole.upper == INFINITY else 1 / (sqrt(whole.lower) * sqrt(whole.upper))
+            if not self.query_between(&whole, lam):
+                continue
+            bounded = bounded and self.bounded
+            most = min(angle.most, self.most * self.most / (4 * lam))
+            if most <= (1 + TINY) * self.value:
+                continue
+            c = lam * self.value / (self.most * self.most)
+            u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
+            child.most = most
+            # Larger slopes, without what the hyperbola of the best leaves out, up to rounding.
+            part.lower, part.upper = 1 / lam, min(whole.upper, u * (1 - TINY) / lam)
+            part.above, part.below = False, whole.below and part.upper == whole.upper
+            if part.upper > part.lower:
+                child.interval = part
+                self.push(child)
+            part.lower, part.upper = max(whole.lower, (1 + TINY) / (u * lam)), 1 / lam
+            part.above, part.below = whole.above and part.lower == whole.lower, True
+            if part.upper > part.lower:
+                child.interval = part
+                self.push(child)
+        self.exact = bounded and self.bound <= self.value
+        if not bounded:
+            self.bound = INFINITY
+        return 0
+
+    cdef int narrow(self, double start) except -1 nogil:
+        """Angular search where labelings lie between any two: one angle, ever narrower.
+
+        What a query at lam finds, in a convex set, has the best between it and the slope 1 / lam. The
+        next lam is that of the line through the last findings on either side. Where nothing is
+        beyond that line the best is on it, at the slope 1 / lam, which is asked for alone.
+        """
+        cdef Interval angle, ray
+        cdef double lam = start, flat_h = 0, flat_g = 0, steep_h = 0, steep_g = 0, next_lam
+        cdef bint bounded = True, flat = False, steep = False, meets = False
+        angle.lower, angle.upper, angle.above, angle.below = 0, INFINITY, True, False
+        self.bound = INFINITY
+        while self.n_queries < MAX_QUERIES:
+            if not self.query_between(&angle, lam):
+                if self.n_queries == 1:     # nothing gains
+                    self.bound = 0
+                break
+            bounded = bounded and self.bounded
+            self.bound = min(self.bound, self.most * self.most / (4 * lam))
+            if self.bound <= (1 + TINY) * self.value:
+                break
+            if meets and self.most <= (1 + TINY) * (flat_h + lam * flat_g):
+                ray.lower = ray.upper = 1 / lam
+                ray.above = ray.below = False
+                self.query_between(&ray, lam)
+                break
+            if self.h > lam * self.g:
+                flat, flat_h, flat_g = True, self.h, self.g
+                angle.upper = min(angle.upper, 1 / lam)
+                angle.lower = max(angle.lower, (1 - TINY) * self.g / self.h)
+                angle.above = angle.above and angle.lower == 0
+            else:
+                steep, steep_h, steep_g = True, self.h, self.g
+                angle.lower = max(angle.lower, 1 / lam)
+                angle.upper = min(angle.upper, (1 + TINY) * self.g / self.h)
+                angle.above = False
+            if not angle.lower <= angle.upper:
+                break
+            next_lam = self.h / self.g
+            meets = flat and steep and flat_h > steep_h and steep_g > flat_g
+            if meets:
+                next_lam = (flat_h - steep_h) / (steep_g - flat_g)
+                # Where the line is best beyond its ends, one of these is the best.
+                if flat_h <= next_lam * flat_g:
+                    next_lam, meets = flat_h / flat_g, False
+                elif steep_h >= next_lam * steep_g:
+                    next_lam, meets = steep_h / steep_g, False
+            if next_lam == lam or not 0 < next_lam < INFINITY:
+                break
+            lam = next_lam
+        if self.bound <= (1 + TINY) * self.value:
+            self.bound = self.value
+        self.exact = bounded and self.bound <= self.value
+        if not bounded:
+            self.bound = INFINITY
+        return 0
+
+    cdef int bisect(self, double start, bint geometric) except -1 nogil:
+        """Bisecting search, or binary search (section 4; lemma 1).
+
+        lam lies between `low` and `high`: h >= lam g of what the query at `low` found, h < lam g at
+        `high`. geometric: means of logarithms, the geometry of (b), and in the end the corners of the
+        hull between; otherwise plain halving of sqrt(lam).
+        """
+        cdef double low = 0, high = INFINITY, lam = start, factor = 4
+        cdef double low_h = 0, low_g = 0, low_most = 0, high_h = 0, high_g = 0, high_most = 0
+        cdef double smallest = 0, largest = INFINITY   # slopes of what is better than the best
+        cdef double c, u, slope, bound, line, meeting = 0
+        cdef bint bounded = True, meets = False
+        self.bound = INFINITY
+        while self.n_queries < MAX_QUERIES:
+            self.query(lam)
+            bounded = bounded and self.bounded
+            self.bound = min(self.bound, self.most * self.most / (4 * lam) if self.most > 0 else 0)
+            line = low_h + lam * low_g
+            if self.h < lam * self.g:
+                high, high_h, high_g, high_most = lam, self.h, self.g, self.most
+            else:
+                low, low_h, low_g, low_most = lam, self.h, self.g, self.most
+            if low > 0 and high < INFINITY:
+                # Between the ends max h + lam g is convex in lam, at most its chord a + b lam,
+                # whose square over 4 lam is least at a / b.
+                slope = (high_most - low_most) / (high - low)
+                bound = low_most - slope * low
+                if slope > 0 and low * slope < bound < high * slope:
+                    self.bound = min(self.bound, slope * bound)
+            if self.bound <= (1 + TINY) * self.value:
+                break
+            if geometric and self.value > 0:
+                c = lam * self.value / (self.most * self.most)
+                u = (1 - 2 * c + sqrt(max(1 - 4 * c, 0))) / (2 * c)
+                smallest, largest = max(smallest, 1 / (u * lam)), min(largest, u / lam)
+                if smallest > (1 + TINY) * largest:   # nothing is better
+                    self.bound = self.value
+                    break
+            if meets and lam == meeting and self.most <= (1 + TINY) * line:
+                break   # no corner between the two ends
+            if high == INFINITY or low == 0:
+                lam = lam * factor if high == INFINITY else lam / factor
+                factor *= factor
+                if not start / RANGE < lam < start * RANGE:
+                    break
+                continue
+            meets = False
+            if not geometric:
+                if sqrt(high) - sqrt(low) <= WIDTH * sqrt(high):
+                    break
+                lam = (sqrt(low) + sqrt(high)) * (sqrt(low) + sqrt(high)) / 4
+                continue
+            lam = sqrt(low) * sqrt(high)
+            if high_g > low_g:
+                meeting = (low_h - high_h) / (high_g - low_g)
+                if not (1 + TINY) * low < meeting < (1 - TINY) * high:
+                    break   # one end is where they meet
+                if high <= CLOSE * low:
+                    meets, lam = True, meeting
+            if not low < lam < high:
+                break
+        if not bounded:
+            self.bound = INFINITY
+        self.exact = self.bound <= (1 + TINY) * self.value
+        return 0
+
+    cdef int push(self, Angle angle) except -1 nogil:
+        """Put an angle into the heap, the largest bound on top; of equals the first."""
+        cdef Py_ssize_t k, parent
+        if self.heap_size == self.heap_room:
+            grow(<void**> &self.heap, 2 * self.heap_room + 16, sizeof(Angle))
+            self.heap_room = 2 * self.heap_room + 16
+        k = self.heap_size
+        self.heap_size += 1
+        while k > 0:
+            parent = (k - 1) // 2
+            if self.heap[parent].most >= angle.most:
+                break
+            self.heap[k] = self.heap[parent]
+            k = parent
+        self.heap[k] = angle
+        return 0
+
+    cdef Angle pop(self) noexcept nogil:
+        """Take the angle of the largest bound."""
+        cdef Angle top = self.heap[0], last
+        cdef Py_ssize_t k = 0, child
+        self.heap_size -= 1
+        last = self.heap[self.heap_size]
+        while 2 * k + 1 < self.heap_size:
+            child = 2 * k + 1
+            if child + 1 < self.heap_size and self.heap[child + 1].most > self.heap[child].most:
+                child += 1
+            if last.most >= self.heap[child].most:
+                break
+            self.heap[k] = self.heap[child]
+            k = child
+        self.heap[k] = last
+        return top

@@ -1,0 +1,1 @@
+"""Solvers for comparison: batch Frank-Wolfe, subgradient, cutting plane."""

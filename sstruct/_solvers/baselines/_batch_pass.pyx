@@ -1,0 +1,159 @@
+# Design:
+# (a) What batch methods (Frank-Wolfe over all blocks, cutting plane) ask of a BlockProblem: the
+#     oracle of every block at one w, in threads, summed up to one plane. Nothing is kept for a
+#     block.
+# (b) NumPy: psi = sum(q[i] * (phi(i, truth[i]) - phi(i, y[i])) for i in blocks), and likewise the
+#     loss and the hinge. Threads write to their blocks' places; sums run in the order of the blocks.
+# (c) Oracles run some blocks at a time, after which a signal or a deadline stops the pass; the
+#     plane is then unfinished. How many changes no result.
+# (d) Policy is in batch_frank_wolfe.py and cutting_plane.py.
+"""One oracle call a block at one w, summed up to a plane."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._thread_pool cimport Crew
+from sstruct._solvers.core._watch cimport Watch, look, start_watch
+
+import numpy as np
+
+# Blocks between two looks at the clock, for each thread.
+cdef Py_ssize_t BLOCKS = 16
+
+
+cdef struct Inquiry:
+    const double* weights
+    Py_ssize_t first        # block of ticket 0
+    int32_t* codes          # per ticket: the truth and the answer
+    double* margin          # per ticket: the answer's score above the truth's
+    double* bound           # per ticket: no labelling's is higher, as far as the oracle can tell
+    double* work
+    unsigned char* exact
+
+
+cdef int inquire(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    """Task of a batch pass: the oracle of one block."""
+    cdef Inquiry* inquiry = <Inquiry*> context
+    cdef Py_ssize_t i = inquiry.first + ticket
+    cdef int32_t* truth = inquiry.codes + 2 * problem.max_code_size * ticket
+    cdef const int32_t* codes[1]
+    cdef double score = 0
+    cdef OracleAnswer answer
+    codes[0] = truth
+    problem.maximize(i, inquiry.weights, 1.0, truth + problem.max_code_size, &answer)
+    problem.truth(i, truth)
+    inquiry.work[ticket] = answer.work
+    problem.scores(i, NULL, 1.0, codes, 1, &score, &inquiry.work[ticket])
+    inquiry.margin[ticket] = answer.value - score
+    inquiry.bound[ticket] = answer.value - score
+    if problem.bounded and not answer.exact:
+        inquiry.bound[ticket] = max(answer.value, answer.bound) - score
+    inquiry.exact[ticket] = answer.exact
+    return 0
+
+
+cdef class Plane:
+    """The weighted sum of the oracles' planes at one w.
+
+    Parameters
+    ----------
+    n_weights : int
+
+    Attributes
+    ----------
+    psi : ndarray of shape (n_weights,)
+        sum_i q_i psi_i(y_i), y_i the oracle's answer in block i.
+    loss : float
+        sum_i q_i L_i(y_i).
+    hinge : float
+        loss - <w, psi>, from the oracles' values: sum_i q_i H_i(w) where they are exact.
+    bound : float
+        At least sum_i q_i H_i(w) where oracles that are not exact are bounded; else `hinge`.
+    exact : bool
+        Whether every oracle call was.
+    n_calls : int
+        Oracle calls begun, those of an unfinished pass too.
+    """
+
+    cdef readonly object psi
+    cdef readonly double loss, hinge, bound
+    cdef readonly bint exact
+    cdef readonly Py_ssize_t n_calls
+
+    def __init__(self, Py_ssize_t n_weights):
+        self.psi = np.zeros(n_weights)
+        self.exact = True
+
+    def compute(
+            self, Crew crew not None, const double[::1] w not None,
+            const double[::1] block_weight not None, double deadline):
+        """Call the oracle of every block at w and sum up its answers.
+
+        Parameters
+        ----------
+        crew : Crew
+        w : ndarray of shape (n_weights,)
+        block_weight : ndarray of shape (n_blocks,)
+        deadline : float
+            On the clock of ``_exact_pass.seconds``.
+
+        Returns
+        -------
+        bool
+            Whether the pass was complete.
+        """
+        cdef BlockProblem problem = crew.problem
+        cdef Py_ssize_t i, k, size, n = problem.n_blocks, width = problem.max_code_size
+        cdef Py_ssize_t most = min(max(BLOCKS * crew.n_threads, problem.ahead_size), n), done = 0
+        cdef double work = 0, value = 0
+        cdef bint late = False
+        cdef Inquiry inquiry
+        cdef Watch watch = start_watch(deadline)
+        cdef int32_t[::1] codes = np.empty(2 * most * width, dtype=np.int32)
+        cdef double[::1] margin = np.empty(most), bound = np.empty(most), spent = np.empty(most)
+        cdef unsigned char[::1] exact = np.empty(most, dtype=np.uint8)
+        cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
+        cdef double[::1] psi = self.psi
+        if w.shape[0] != problem.n_weights or psi.shape[0] != problem.n_weights:
+            raise ValueError("w or the plane does not fit the problem")
+        if block_weight.shape[0] != n:
+            raise ValueError("block_weight does not fit the problem")
+        inquiry.weights, inquiry.codes, inquiry.margin = &w[0], &codes[0], &margin[0]
+        inquiry.bound = &bound[0]
+        inquiry.work, inquiry.exact = &spent[0], &exact[0]
+        psi[:] = 0
+        self.loss = self.hinge = self.bound = 0
+        self.exact = True
+        self.n_calls = 0
+        try:
+            crew.open(inquire, &inquiry, most)
+            with nogil:
+                while done < n and not late:
+                    size = min(most, n - done)
+                    inquiry.first = done
+                    self.n_calls += size
+                    if problem.ahead_size > 0:
+                        problem.ask_ahead(&asked[done], size, &w[0], 1.0)
+                    crew.run(size)
+                    for k in range(size):
+                        i = done + k
+                        self.exact = self.exact and exact[k]
+                        # Where rounding or an inexact oracle puts the truth first, it is the answer.
+                        if margin[k] > 0:
+                            problem.exchange(
+                                i, &codes[2 * width * k], &codes[2 * width * k + width],
+                                block_weight[i], &psi[0])
+                            problem.loss(i, &codes[2 * width * k + width], &value)
+                            self.loss += block_weight[i] * value
+                            self.hinge += block_weight[i] * margin[k]
+                        self.bound += block_weight[i] * max(bound[k], 0)
+                        if problem.keeps_planes:
+                            problem.retain(i, NULL, 0)
+                        work += spent[k]
+                        if look(&watch, work):
+                            late = True
+                    done += size
+        finally:
+            crew.close()
+        return done == n

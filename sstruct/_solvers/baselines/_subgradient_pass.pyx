@@ -1,0 +1,132 @@
+# Design:
+# (a) The iterates of stochastic subgradient descent and one pass over them. With step 1 / (lam t)
+#     the t-th iterate is a mean: w_t = z_t / t, z_t = sum of n q_i / lam psi_i(y_i) over the t
+#     visits so far. A visit adds one plane to z and shrinks nothing. The oracle's argmax does not
+#     change with scale, so it reads z itself, its losses weighted by t.
+# (b) The average weighs w_t by t: 2 / (T (T + 1)) sum_t t w_t, and t w_t = z_t. A plane that came
+#     at visit k is in z_k ... z_T, so with `moment` the sum of k times the k-th plane,
+#     sum_t z_t = (T + 1) z_T - moment: a second scatter, and no vector operation a visit.
+# (c) With bounds the iterate is w_t = clip(z_t / t): the minimiser over the box of the t linearised
+#     objectives so far (dual averaging with the objective's own regulariser; Xiao 2010). It and the
+#     average are kept entry by entry, in O(n_weights) a visit.
+# (d) Policy is in subgradient.py.
+"""Stochastic subgradient: its iterates, and one pass."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._solvers.core._watch cimport Watch, look, start_watch
+
+import numpy as np
+
+
+cdef class SubgradientState:
+    """Last and averaged iterate of a stochastic subgradient method.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    lam : float
+        Regularisation, positive.
+    block_weight : array-like of shape (n_blocks,)
+        q_i, the weight of each block's hinge loss.
+    bounds : array-like of shape (2, n_weights), optional
+        Least and greatest value of each weight.
+
+    Attributes
+    ----------
+    n_steps : int
+        Visits made; as many oracle calls.
+    exact : bool
+        Whether every oracle call was.
+    """
+
+    cdef readonly Py_ssize_t n_steps
+    cdef readonly bint exact
+    cdef BlockProblem problem
+    cdef bint bounded
+    cdef const double[::1] factor               # n q_i / lam
+    cdef const double[:, ::1] bounds
+    cdef double[::1] total, moment, iterate     # z; (b), or with bounds sum_t t w_t; clip(z / t)
+
+    def __init__(self, BlockProblem problem not None, double lam, block_weight, bounds=None):
+        self.problem = problem
+        self.exact = True
+        self.factor = np.asarray(block_weight, dtype=np.float64) * (problem.n_blocks / lam)
+        if self.factor.shape[0] != problem.n_blocks:
+            raise ValueError("block_weight does not fit the problem")
+        self.bounded = bounds is not None
+        self.bounds = np.zeros((2, 1)) if bounds is None else np.array(bounds, dtype=np.float64)
+        if self.bounded and not (
+                self.bounds.shape[0] == 2 and self.bounds.shape[1] == problem.n_weights):
+            raise ValueError("bounds do not fit the problem")
+        self.total = np.zeros(problem.n_weights)
+        self.moment = np.zeros(problem.n_weights)
+        self.iterate = np.clip(np.zeros(problem.n_weights), *bounds) if self.bounded else self.total
+
+    def run(self, const Py_ssize_t[::1] order not None, double deadline):
+        """Visit blocks in the given order.
+
+        Parameters
+        ----------
+        order : ndarray of intp
+            Blocks, any of them any number of times.
+        deadline : float
+            On the clock of ``_exact_pass.seconds``.
+
+        Returns
+        -------
+        bool
+            Whether all were visited. A signal's exception leaves the visits before it.
+        """
+        cdef Py_ssize_t a, i, j, d = self.problem.n_weights, n_visits = order.shape[0]
+        cdef Py_ssize_t end = self.n_steps + n_visits
+        cdef double work = 0, factor, scale, t
+        cdef OracleAnswer answer
+        cdef Watch watch = start_watch(deadline)
+        cdef int32_t[::1] code = np.empty(self.problem.max_code_size, dtype=np.int32)
+        cdef int32_t[::1] truth = np.empty(self.problem.max_code_size, dtype=np.int32)
+        if n_visits and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
+            raise IndexError(f"order goes beyond the {self.problem.n_blocks} blocks")
+        with nogil:
+            for a in range(n_visits):
+                i, factor = order[a], self.factor[order[a]]
+                scale = 1.0 if self.bounded or self.n_steps == 0 else <double> self.n_steps
+                self.problem.maximize(i, &self.iterate[0], scale, &code[0], &answer)
+                self.problem.truth(i, &truth[0])
+                self.exact = self.exact and answer.exact
+                t = <double> self.n_steps + 1
+                self.problem.exchange(i, &truth[0], &code[0], factor, &self.total[0])
+                if self.bounded:
+                    for j in range(d):
+                        self.iterate[j] = min(
+                            max(self.total[j] / t, self.bounds[0, j]), self.bounds[1, j])
+                        self.moment[j] += t * self.iterate[j]
+                    work += 4.0 * d
+                else:
+                    self.problem.exchange(i, &truth[0], &code[0], t * factor, &self.moment[0])
+                if self.problem.keeps_planes:
+                    self.problem.retain(i, NULL, 0)
+                self.n_steps += 1
+                work += answer.work
+                if look(&watch, work):
+                    break
+        return self.n_steps == end
+
+    @property
+    def last(self):
+        """The iterate after the last visit, a copy."""
+        if self.bounded:
+            return np.array(self.iterate)
+        return np.asarray(self.total) / max(self.n_steps, 1)
+
+    @property
+    def average(self):
+        """The mean of the iterates, the t-th weighted by t; the start before any visit."""
+        t = float(self.n_steps)
+        if t == 0:
+            return self.last
+        if self.bounded:
+            # Rounding may not lead a mean out of the box.
+            return np.clip(np.asarray(self.moment) * (2 / (t * (t + 1))), *np.asarray(self.bounds))
+        return ((t + 1) * np.asarray(self.total) - np.asarray(self.moment)) * (2 / (t * (t + 1)))

@@ -1,0 +1,108 @@
+"""Batch methods: every oracle at one w a pass; and batch Frank-Wolfe, a baseline."""
+
+import numpy as np
+
+from sstruct._kernels._clock import seconds
+from sstruct._solvers.baselines._batch_pass import Plane
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
+from sstruct._solvers.core.status import Status
+
+# A gap below this share of the primal is rounding, and no step follows it.
+ROUNDING = 32 * np.finfo(float).eps
+
+
+class BatchSolver(Solver):
+    """Passes that call every oracle at one w, each the certificate of that w.
+
+    A subclass has ``_accept(primal, exact)``, which takes what a pass has found at the current
+    point, ``_move(plane)``, which finds the next point and returns whether there is one, and
+    ``_arrive()``, which goes there and returns its w: between passes, ``w`` and its certificate
+    are those of the last pass.
+    """
+
+    def _iterate(self):
+        """A pass and a move; return the status once there is one."""
+        w, plane = self._arrive(), Plane(self.problem.n_weights)
+        try:
+            complete = plane.compute(self.crew, w, self.block_weight, self.deadline)
+        finally:
+            self.n_oracle_calls += plane.n_calls
+        self.n_passes += 1
+        if complete:
+            self._accept(self._checked(0.5 * self.lam * squared_norm(w) + plane.bound), plane.exact)
+            self._record()
+            if self._converged():
+                return Status.CONVERGED
+            if not self._move(plane):
+                return Status.STALLED
+        if not complete or seconds() >= self.deadline:
+            status = Status.TIME_LIMIT
+        elif self.n_passes >= self.options.max_iter:
+            status = Status.MAX_ITER
+        else:
+            return None
+        # Certified as well, or the last move would have been in vain.
+        self._certify()
+        self._record()
+        return Status.CONVERGED if self._converged() else status
+
+    def _converged(self):
+        return relative(self._gap(), self.primal) <= self.options.tol
+
+    def _certify(self):
+        begin = seconds()
+        self._accept(*self._primal_at(self._arrive()))
+        self.certificate_seconds += seconds() - begin
+
+
+class BatchFrankWolfe(BatchSolver):
+    """Frank-Wolfe over the product of all simplices, with exact line search.
+
+    The state is the convex combination v of the planes' vectors sum_i q_i psi_i(y_i) / lam and
+    that of their losses. With bounds, w = clip(v), the dual is ell - lam <w, v> + lam/2 |w|^2,
+    and the step is the best one for its quadratic minoriser, which has the curvature of the
+    unbounded dual: it never falls.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    References
+    ----------
+    S. Lacoste-Julien, M. Jaggi, M. Schmidt, P. Pletscher. Block-Coordinate Frank-Wolfe
+    Optimization for Structural SVMs. ICML 2013, Algorithm 2.
+    """
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.n_oracle_calls = 0
+        self._set(np.zeros(self.problem.n_weights), 0.0)
+
+    def _set(self, v, loss):
+        w = v if self.bounds is None else np.clip(v, *self.bounds)
+        dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
+        # At once, so that an interruption leaves the certificate of one point.
+        self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
+        self.ahead = None
+
+    def _arrive(self):
+        if self.ahead is not None:
+            self._set(*self.ahead)
+        return self.w
+
+    def _accept(self, primal, exact):
+        self.primal, self.exact = primal, exact
+
+    def _move(self, plane):
+        """The step; False where the gap is rounding, or all that is left is that of a bound."""
+        # At what the oracles found, which may be less than the certificate's bound.
+        gap = max(self.primal - (plane.bound - plane.hinge) - self.dual, 0.0)
+        least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
+        if gap <= max(least, ROUNDING) * self.primal:
+            return False
+        direction = plane.psi / self.lam - self.v
+        curvature = self._checked(self.lam * squared_norm(direction))
+        gamma = min(gap / curvature, 1.0) if curvature > 0 else 1.0
+        self.ahead = self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss)
+        return True

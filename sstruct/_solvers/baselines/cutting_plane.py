@@ -1,0 +1,97 @@
+"""One-slack cutting plane, a baseline: a model of the mean hinge loss by averaged planes."""
+
+import numpy as np
+
+from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
+from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
+from sstruct._solvers.core._state import squared_norm
+
+# Passes that a plane survives without weight in the master problem, and what counts as none: the
+# interior-point method leaves traces on all of them.
+KEEP = 50
+NO_WEIGHT = 1e-8
+
+
+class CuttingPlane(BatchSolver):
+    """Minimise lam/2 |w|^2 plus the greatest of the planes met; add the plane found there.
+
+    The value of the master problem is a lower bound, ``dual`` the best so far; ``w`` is the best
+    of the points tried. Each plane takes 8 n_weights bytes.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    References
+    ----------
+    T. Joachims, T. Finley, C.-N. J. Yu. Cutting-Plane Training of Structural SVMs. Machine
+    Learning 77, 2009, Algorithm 3.
+    """
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.n_oracle_calls = 0
+        # The plane of the truths: no mean hinge loss is negative.
+        self.psi, self.losses = [np.zeros(self.problem.n_weights)], np.zeros(1)
+        self.gram, self.idle = np.zeros((1, 1)), np.zeros(1, dtype=int)
+        self.candidate, self.dual = self._bound(np.ones(1))
+        self.w = self.candidate
+
+    @classmethod
+    def check_installed(cls):
+        """Raise ImportError where there is no QP solver."""
+        qp_solver()
+
+    @property
+    def working_set_size(self):
+        """Planes; each stands for a labelling of every block."""
+        return float(len(self.losses))
+
+    def _arrive(self):
+        return self.candidate
+
+    def _accept(self, primal, exact):
+        if primal < self.primal:
+            self.w, self.primal, self.exact = self.candidate, primal, exact
+
+    def _bound(self, beta):
+        """Return w of a convex combination of the planes, and its lower bound."""
+        v = sum(weight * psi for weight, psi in zip(beta, self.psi) if weight > 0) / self.lam
+        w = v if self.bounds is None else np.clip(v, *self.bounds)
+        loss = float(beta @ self.losses)
+        return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
+
+    def _move(self, plane):
+        """Add a plane and solve the master problem; False where the plane cuts nothing off."""
+        w = self.candidate
+        model = max(loss - float(w @ psi) for loss, psi in zip(self.losses, self.psi))
+        if plane.loss - float(w @ plane.psi) - model <= ROUNDING * self.primal:
+            return False
+        self._add(plane)
+        if self.bounds is None:
+            beta = simplex_qp(self.gram, self.losses, self.lam)
+        else:
+            psi = np.array(self.psi)
+            beta = boxed_qp(psi, self.losses, self.lam, self.bounds)
+        candidate, dual = self._bound(beta)
+        self.candidate, self.dual = candidate, max(self.dual, dual)
+        self._forget(beta)
+        return True
+
+    def _add(self, plane):
+        products = np.array([psi @ plane.psi for psi in [*self.psi, plane.psi]])
+        self._checked(float(products[-1] / self.lam))
+        self.gram = np.block([[self.gram, products[:-1, None]], [products]])
+        self.psi.append(plane.psi)
+        self.losses = np.append(self.losses, plane.loss)
+        self.idle = np.append(self.idle, 0)
+
+    def _forget(self, beta):
+        """Drop planes idle for long, but never that of the truths."""
+        self.idle = np.where(beta > NO_WEIGHT, 0, self.idle + 1)
+        self.idle[0] = 0
+        kept = np.flatnonzero(self.idle < KEEP)
+        if len(kept) < len(self.idle):
+            self.psi = [self.psi[k] for k in kept]
+            self.losses, self.idle = self.losses[kept], self.idle[kept]
+            self.gram = self.gram[np.ix_(kept, kept)]

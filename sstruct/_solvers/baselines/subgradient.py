@@ -1,0 +1,77 @@
+"""Stochastic subgradient, a baseline: which pass next, when to stop."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from sstruct._kernels._clock import seconds
+from sstruct._solvers.baselines._subgradient_pass import SubgradientState
+from sstruct._solvers.core.solver import Solver
+from sstruct._solvers.core.status import Status
+
+
+class StochasticSubgradient(Solver):
+    """Steps 1 / (lam t) on one block each, with the average that weighs the t-th iterate by t.
+
+    There is no dual: ``dual`` is NaN and ``tol`` is never met. At certificate passes the primal is
+    computed at the last and at the averaged iterate; ``w`` is the better of the two.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    References
+    ----------
+    S. Shalev-Shwartz, Y. Singer, N. Srebro, A. Cotter. Pegasos: Primal Estimated sub-GrAdient
+    SOlver for SVM. Mathematical Programming 127, 2011. The average is that of S. Lacoste-Julien,
+    M. Schmidt, F. Bach. A simpler approach to obtaining an O(1/t) convergence rate for the
+    projected stochastic subgradient method. arXiv:1212.2002.
+    """
+
+    takes: ClassVar[dict] = Solver.takes | {
+        "sampling": ("auto", "uniform", "permutation"),
+        "average": ("auto", True),
+    }
+    dual = math.nan
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.state = SubgradientState(setup.problem, self.lam, self.block_weight, self.bounds)
+        self.random = np.random.default_rng(self.options.seed)
+        self.w = self.state.last
+
+    @property
+    def n_oracle_calls(self):
+        return self.state.n_steps
+
+    def _iterate(self):
+        """A pass; return the status once there is one."""
+        n, uniform = self.problem.n_blocks, self.options.sampling == "uniform"
+        order = self.random.integers(n, size=n) if uniform else self.random.permutation(n)
+        complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+        self.n_passes += 1
+        in_time = complete and seconds() < self.deadline
+        last = not in_time or self.n_passes >= self.options.max_iter
+        certified = last or self.n_passes % self.options.certificate_every == 0
+        if certified:
+            self._certify()
+        else:
+            self.w, self.primal = self.state.average, math.inf
+        self._record(certified)
+        if not in_time:
+            return Status.TIME_LIMIT
+        return Status.MAX_ITER if last else None
+
+    def _certify(self):
+        begin = seconds()
+        average, last = self.state.average, self.state.last
+        self.w, self.primal = average, math.inf  # should an interruption take the certificate
+        of_average, exact = self._primal_at(average)
+        of_last, exact_too = self._primal_at(last)
+        w, primal = (last, of_last) if of_last < of_average else (average, of_average)
+        self.w, self.primal, self.exact = w, primal, exact and exact_too
+        self.certificate_seconds += seconds() - begin
+
+    def _estimate(self):
+        return math.nan

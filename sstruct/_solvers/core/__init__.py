@@ -1,0 +1,1 @@
+"""Dual state, working sets, certificates, clock, history: shared by all solvers."""

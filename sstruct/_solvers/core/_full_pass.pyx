@@ -1,0 +1,142 @@
+# Design:
+# (a) One oracle call a block at one w, in threads; nothing moves. The hinge losses are the primal's,
+#     the gaps between them and the working sets are what sampling and caching go by.
+# (b) An approximate oracle may miss a labeling that the working set has: with a state at hand, the
+#     better one counts. Gap and primal are then estimates still, but no known labeling's are larger.
+# (c) Where such an oracle gives an upper bound, the hinge loss is that bound, and the primal a true
+#     upper bound. Block gaps stay those of what was found: to visit a block for what only a bound
+#     says it has, gains nothing.
+# (d) Calls leave nothing behind for later ones: passes that only measure change no other pass.
+# (e) Threads write to their blocks' places, sums run in the order of the blocks.
+"""A pass that measures: hinge losses and block gaps."""
+
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._solvers.core._scores cimport gather, summarize
+from sstruct._solvers.core._scratch cimport Scratch, reserve
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.core._working_set cimport WorkingSet
+
+import numpy as np
+
+
+cdef struct Evaluation:
+    Py_ssize_t chunk                 # blocks of a ticket
+    Py_ssize_t first, last           # blocks of a run: those of ticket 0 begin at `first`
+    const double* weights
+    const WorkingSet* working_sets   # NULL: the oracles alone
+    double* hinge
+    double* gap                      # NULL: hinge losses alone
+    Scratch* scratches
+    int32_t* codes                   # per thread: an answer and the truth
+    unsigned char* exact
+
+
+cdef int evaluate(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    """Task of a full pass: the hinge losses, and gaps where asked for, of a chunk of blocks."""
+    cdef Evaluation* evaluation = <Evaluation*> context
+    cdef Py_ssize_t i, width = problem.max_code_size, count, best
+    cdef int32_t* code = evaluation.codes + 2 * width * thread
+    cdef int32_t* truth = code + width
+    cdef const int32_t* codes[1]
+    cdef double score = 0, mean = 0, size = 0, work = 0
+    cdef OracleAnswer answer
+    cdef Scratch* scratch
+    codes[0] = truth
+    cdef Py_ssize_t begin = evaluation.first + ticket * evaluation.chunk
+    for i in range(begin, min(begin + evaluation.chunk, evaluation.last)):
+        problem.maximize(i, evaluation.weights, 1.0, code, &answer)
+        problem.truth(i, truth)
+        problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+        if not answer.exact:
+            evaluation.exact[thread] = False
+        if evaluation.gap != NULL or (evaluation.working_sets != NULL and not answer.exact):
+            scratch = &evaluation.scratches[thread]
+            reserve(scratch, evaluation.working_sets[i].size)
+            count = gather(&evaluation.working_sets[i], scratch, not answer.exact, -1)
+            problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &work)
+            best = summarize(&evaluation.working_sets[i], scratch, count, &mean, &size)
+            if not answer.exact:
+                answer.value = max(answer.value, scratch.score[best])
+            if evaluation.gap != NULL:
+                evaluation.gap[i] = answer.value - mean
+        if problem.bounded and not answer.exact:
+            answer.value = max(answer.value, answer.bound)
+        evaluation.hinge[i] = max(answer.value - score, 0)
+    return 0
+
+
+def full_pass(
+        Crew crew not None, const double[::1] w, const double[::1] block_weight,
+        DualState state=None):
+    """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
+
+    Parameters
+    ----------
+    crew : Crew
+    w, block_weight : ndarray of shape (n_weights,) and (n_blocks,)
+    state : DualState, optional
+        Its labelings count where an oracle is approximate. If its weights are w, its block gaps are
+        computed too and take the place of the estimates.
+
+    Returns
+    -------
+    total : float
+        sum_i q_i H_i(w), summed in the order of the blocks; of blocks whose oracle was not exact but
+        bounded, the bound.
+    exact : bool
+        Whether every oracle call was.
+    """
+    cdef BlockProblem problem = crew.problem
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
+    # Blocks of a run, and their tickets: all, or those whose oracles are asked together.
+    cdef Py_ssize_t span = min(problem.ahead_size, n) if problem.ahead_size > 0 else n
+    cdef Py_ssize_t n_chunks = (span + chunk - 1) // chunk
+    cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
+    cdef double total = 0
+    cdef Evaluation evaluation
+    cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
+    if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
+        raise ValueError("w or block_weight does not fit the problem")
+    hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
+    cdef double[::1] hinge = hinges, gap = hinges
+    cdef unsigned char[::1] exact = exacts
+    cdef int32_t[::1] codes = np.empty(
+        2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
+    evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
+    evaluation.exact, evaluation.chunk = &exact[0], chunk
+    evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
+    if state is not None:
+        if state.problem is not problem:
+            raise ValueError("the state is that of another problem")
+        state.reserve_scratches(crew.n_threads)
+        evaluation.working_sets, evaluation.scratches = state.working_sets, state.scratch
+    if has_gaps:
+        gap = np.empty(n)
+        evaluation.gap = &gap[0]
+    problem.remember(False)
+    try:
+        crew.open(evaluate, &evaluation, n_chunks)
+        with nogil:
+            evaluation.first = 0
+            while evaluation.first < n:
+                evaluation.last = min(evaluation.first + span, n)
+                if problem.ahead_size > 0:
+                    problem.ask_ahead(
+                        &asked[evaluation.first], evaluation.last - evaluation.first, &w[0], 1.0)
+                crew.run((evaluation.last - evaluation.first + chunk - 1) // chunk)
+                evaluation.first = evaluation.last
+    finally:
+        crew.close()
+        problem.remember(True)
+    for i in range(n):
+        total += block_weight[i] * hinge[i]
+    if has_gaps:
+        state.total_gap = 0
+        for i in range(n):
+            state.set_gap(i, gap[i])
+            state.total_gap += block_weight[i] * state.gap_estimates[i]
+    return total, bool(exacts.all())

@@ -1,0 +1,155 @@
+# Design:
+# (a) What a path does to a state between two values of lambda; nothing here asks for a step. The
+#     mathematics is in path_solver.py.
+# (b) `rescale` keeps w: v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) stays what it is where lam and
+#     all alphas but the truths' shrink by one factor, since the truth's plane is zero. The dual
+#     shrinks by it too: its linear part does, and so does lam in the rest.
+# (c) The same in warm_start.py, on exported arrays, is for fits of their own; a path changes its state
+#     in place, at the cost of a look at each dual weight.
+"""Changes of lambda, and of losses, that a state survives."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._solvers.core._scratch cimport reserve
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.core._working_set cimport WorkingSet, find, insert, labeling
+
+import numpy as np
+
+
+def rescale(DualState state not None, double lam):
+    """Lower lambda and keep w: all dual weights but the truths' shrink in proportion.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages of iterates.
+    lam : float
+        Positive, at most that of the state.
+    """
+    cdef double ratio = lam / state.lam, others
+    cdef Py_ssize_t i, k
+    cdef WorkingSet* working_set
+    if not 0 < lam <= state.lam:
+        raise ValueError(f"lam must be positive and at most {state.lam}, found {lam}")
+    if state.exact_average is not None:
+        raise ValueError("averages of iterates do not survive another lam")
+    for i in range(state.problem.n_blocks):
+        working_set = &state.working_sets[i]
+        others = 0
+        for k in range(1, working_set.size):
+            working_set.alpha[k] *= ratio
+            others += working_set.alpha[k]
+        working_set.alpha[0] = max(1 - others, 0)
+        working_set.spread = -1
+        state.working_gaps[i] = INFINITY
+    state.lam = lam
+    state.linear *= ratio
+    state.dual *= ratio
+    state.total_gap = 0
+
+
+def keep_dual_weights(DualState state not None, double lam):
+    """Set lambda and keep the dual weights; w is computed anew, and no gap is known.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages of iterates.
+    lam : float
+        Positive.
+    """
+    if not 0 < lam < INFINITY:
+        raise ValueError(f"lam must be positive, found {lam}")
+    if state.exact_average is not None:
+        raise ValueError("averages of iterates do not survive another lam")
+    state.lam = lam
+    state.total_gap = 0
+    for i in range(state.problem.n_blocks):
+        state.gap_estimates[i] = state.working_gaps[i] = INFINITY
+    state.rebuild()
+
+
+def reload_losses(DualState state not None, double lam):
+    """Set lambda, ask the problem for all losses anew, and keep labelings and dual weights.
+
+    For a problem whose losses have changed; the truth's is still 0. w is computed anew, and no gap
+    is known.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages of iterates.
+    lam : float
+        Positive.
+    """
+    cdef Py_ssize_t i, k
+    cdef WorkingSet* working_set
+    for i in range(state.problem.n_blocks):
+        working_set = &state.working_sets[i]
+        for k in range(1, working_set.size):
+            state.problem.loss(i, labeling(working_set, k), &working_set.loss[k])
+    keep_dual_weights(state, lam)
+
+
+def start_at_largest_losses(DualState state not None):
+    """Give all dual weight of each block to the labeling that the max-oracle finds at w = 0.
+
+    Parameters
+    ----------
+    state : DualState
+        Just made.
+
+    Returns
+    -------
+    bool
+        Whether the oracle was exact for every block: the linear part of the dual is then the sum of
+        the hinge losses at w = 0.
+    """
+    cdef BlockProblem problem = state.problem
+    cdef const double[::1] zeros = np.zeros(problem.n_weights)
+    cdef int32_t[::1] code = np.empty(problem.max_code_size, dtype=np.int32)
+    cdef OracleAnswer answer
+    cdef WorkingSet* working_set
+    cdef Py_ssize_t i, k, s
+    cdef double loss = 0
+    cdef bint exact = True
+    for i in range(problem.n_blocks):
+        with nogil:
+            problem.maximize(i, &zeros[0], 1.0, &code[0], &answer)
+            problem.loss(i, &code[0], &loss)
+        exact = exact and answer.exact
+        working_set = &state.working_sets[i]
+        s = find(working_set, &code[0])
+        # An approximate oracle may find less than the truth has.
+        if s < 0 and loss > 0:
+            s = insert(working_set, &code[0], loss)
+            state.n_labelings += 1
+        for k in range(working_set.size):
+            working_set.alpha[k] = k == max(s, 0)
+        reserve(state.scratch, working_set.size)
+    state.n_oracle_calls += problem.n_blocks
+    state.n_shared = -1
+    state.rebuild()
+    return exact
+
+
+def direction(DualState state not None):
+    """Return lam v with 0 where a bound of 0 forbids its sign, and how far along it bounds are.
+
+    Returns
+    -------
+    z : ndarray of shape (n_weights,)
+    most : float
+        The largest s for which s z passes no bound but 0; inf where there is none. Bounds have 0
+        between them.
+    """
+    z = state.lam * state.v()
+    boxed = np.asarray(state.boxed)
+    lower, upper, at = np.asarray(state.lower), np.asarray(state.upper), z[boxed]
+    at[((at < 0) & (lower == 0)) | ((at > 0) & (upper == 0))] = 0
+    z[boxed] = at
+    limit = np.where(at > 0, upper, lower)[at != 0] / at[at != 0]
+    return z, limit.min(initial=np.inf)

@@ -1,0 +1,71 @@
+# Design:
+# (a) A complete binary tree of partial sums: node k is the sum of 2k and 2k + 1, the root is 1.
+#     Every inner node is always the sum of its children as they are, so the tree is a function of
+#     its leaves (a resumed fit draws the same blocks) and rounding does not build up.
+# (b) Leaves of weight zero are never drawn, whatever rounding does on the way down.
+"""Draw blocks in proportion to their gaps."""
+
+from sstruct._kernels._random cimport Random, random_next, random_seed
+
+import numpy as np
+
+
+cdef class SumTree:
+    """Nonnegative weights of which one is drawn in O(log n).
+
+    Parameters
+    ----------
+    n_leaves : int
+        Number of weights, zero at first.
+    """
+
+    def __init__(self, Py_ssize_t n_leaves):
+        if n_leaves < 1:
+            raise ValueError(f"n_leaves must be at least 1, found {n_leaves}")
+        self.n_leaves, self.width = n_leaves, 1
+        while self.width < n_leaves:
+            self.width *= 2
+        self.node = np.zeros(2 * self.width)
+
+    cdef void put(self, Py_ssize_t i, double value) noexcept nogil:
+        cdef Py_ssize_t k = self.width + i
+        self.node[k] = value
+        k //= 2
+        while k > 0:
+            self.node[k] = self.node[2 * k] + self.node[2 * k + 1]
+            k //= 2
+
+    cdef double get(self, Py_ssize_t i) noexcept nogil:
+        return self.node[self.width + i]
+
+    cdef double total(self) noexcept nogil:
+        return self.node[1]
+
+    cdef Py_ssize_t draw(self, Random* random) noexcept nogil:
+        """Index of a weight, with probability proportional to it; the total must be positive."""
+        cdef double mark = (random_next(random) >> 11) * (1.0 / 9007199254740992.0) * self.node[1]
+        cdef Py_ssize_t k = 1
+        while k < self.width:
+            k *= 2
+            if mark >= self.node[k] and self.node[k + 1] > 0 or not self.node[k] > 0:
+                mark -= self.node[k]
+                k += 1
+        return k - self.width
+
+    def py_put(self, Py_ssize_t i, double value):
+        if not 0 <= i < self.n_leaves or not value >= 0:
+            raise ValueError(f"weight {value} at place {i} of {self.n_leaves}")
+        self.put(i, value)
+
+    def py_draws(self, seed, Py_ssize_t count):
+        """Return `count` draws of a generator of their own."""
+        cdef Random random
+        cdef Py_ssize_t k
+        if not self.total() > 0:
+            raise ValueError("all weights are zero")
+        random_seed(&random, seed)
+        out = np.empty(count, dtype=np.intp)
+        cdef Py_ssize_t[::1] draws = out
+        for k in range(count):
+            draws[k] = self.draw(&random)
+        return out

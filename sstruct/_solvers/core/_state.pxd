@@ -1,0 +1,61 @@
+from libc.stdint cimport int32_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._solvers.core._average cimport RunningAverage
+from sstruct._kernels._random cimport Random
+from sstruct._solvers.core._sampling cimport SumTree
+from sstruct._solvers.core._scratch cimport Scratch
+from sstruct._solvers.core._working_set cimport WorkingSet
+
+
+cdef class Scratches:
+    cdef Py_ssize_t n
+    cdef Scratch* of
+
+
+cdef class DualState:
+    cdef readonly BlockProblem problem
+    cdef readonly double lam
+    cdef readonly double dual             # D(alpha), kept up to date step by step
+    cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
+    cdef readonly Py_ssize_t n_oracle_calls
+    cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
+    cdef readonly double work             # counted by the passes
+    cdef readonly Py_ssize_t n_labelings  # over all working sets
+    cdef readonly bint exact              # whether every oracle call of the last exact pass was
+    cdef double total_gap                 # sum_i q_i gap_i at the last full pass; 0 before it
+    cdef const double[::1] block_weight   # q_i: sample weight over the sum of sample weights
+    cdef object weights_owner
+    cdef double[::1] weights              # w, in the array `weights_owner`
+    cdef WorkingSet* working_sets
+    cdef double[::1] gap_estimates        # block gap at the last exact visit, before its step
+    cdef double[::1] working_gaps         # gap over the working set alone; inf after an exact visit
+    cdef SumTree draws                    # q_i gap_estimates_i, to draw blocks from; or None
+    cdef RunningAverage exact_average, approximate_average   # or None
+    # Box constraints: `boxed` weights have bounds. There w = clip(v), v is in `hidden`.
+    cdef readonly Py_ssize_t n_boxed
+    cdef const Py_ssize_t[::1] boxed
+    cdef const double[::1] lower, upper
+    cdef double[::1] hidden, clipped
+    cdef Py_ssize_t[::1] order            # of exact passes; shuffled on and on
+    # Scratch of approximate passes: the blocks with more than one labeling, -1: to be listed anew;
+    # those to visit.
+    cdef Py_ssize_t n_shared
+    cdef Py_ssize_t[::1] shared, visits
+    cdef Random random
+    cdef Scratches scratches              # one a thread
+    cdef Scratch* scratch                 # the first: of the visits that step
+
+    cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
+    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil
+    cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1
+    cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil
+    cdef void uncover(self) noexcept nogil
+    cdef void cover(self) noexcept nogil
+    cdef int move(
+        self, Py_ssize_t i, const int32_t** codes, double* coefficient,
+        Py_ssize_t count) except -1 nogil
+    cdef int hold(
+        self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
+        Py_ssize_t count) except -1 nogil

@@ -1,0 +1,419 @@
+# Design:
+# (a) The whole state of a Frank-Wolfe solver: w, the working sets with their dual weights, the
+#     dual value, the random generator. Steps and passes change it; policy is in Python.
+# (b) With q_i the block weights, v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y) and w = v, or
+#     w = clip(v) where weights are bounded,
+#         D = sum_i q_i sum_y alpha_i(y) L_i(y) - lam <w, v> + lam / 2 |w|^2.
+#     Steps keep both; `rebuild` computes both from the working sets, so that rounding does not
+#     add up.
+# (c) There is one array for v and w. At bounded weights it holds w and v lies in `hidden`;
+#     `uncover` puts v there while a visit moves it, `cover` clips again and adds to the dual what
+#     the quadratic minoriser, which steps use, has left out (paper 001, appendix H).
+# (d) `export` and `restore` hand working sets from fit to fit (warm_start.py); `snapshot` and `resume`
+#     keep every bit, for checkpoints.
+"""The dual state that steps and passes work on."""
+
+from libc.math cimport INFINITY, fabs
+from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._kernels._random cimport random_seed
+from sstruct._solvers.core._scratch cimport Scratch, release, reserve
+from sstruct._solvers.core._working_set cimport (
+    distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
+
+import numpy as np
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
+    double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
+# Dual weights of a block are made to sum to 1 again once rounding has taken them so far off.
+cdef double DRIFT = 1e-14
+
+
+def squared_norm(const double[::1] w not None):
+    """|w|^2."""
+    return sstruct_squared_norm(&w[0], w.shape[0])
+
+
+def aligned_zeros(size):
+    """Zeros on a border of 64 bytes: vectors of eight weights then lie in one cache line each."""
+    owner = np.zeros(size + 7)
+    skip = -(owner.ctypes.data // owner.itemsize) % 8
+    return owner[skip:skip + size]
+
+
+cdef class Scratches:
+    """Scratch for visits, one a thread, `n` of them."""
+
+    def __cinit__(self, Py_ssize_t n):
+        cdef Py_ssize_t k
+        if n < 1:
+            raise ValueError(f"n must be at least 1, found {n}")
+        self.n = n
+        self.of = <Scratch*> calloc(n, sizeof(Scratch))
+        if self.of == NULL:
+            raise MemoryError("no memory left for scratch")
+        for k in range(n):
+            reserve(&self.of[k], 16)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t k
+        if self.of != NULL:
+            for k in range(self.n):
+                release(&self.of[k])
+            free(self.of)
+
+
+cdef class DualState:
+    """Working sets, weights and dual value of a fit.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    lam : float
+        Regularisation, positive.
+    block_weight : array-like of shape (n_blocks,)
+        q_i > 0, the weight of each block's hinge loss.
+    seed : int
+        Of the random generator; taken modulo 2**64.
+    bounds : array-like of shape (2, n_weights), optional
+        Lower and upper bounds of the weights, in the problem's layout; infinite where free.
+    draw : bool
+        Whether blocks are to be drawn in proportion to their gaps.
+    average : bool
+        Whether to keep the weighted averages of the iterates.
+    """
+
+    def __cinit__(
+            self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
+            draw=False, average=False):
+        if not lam > 0:
+            raise ValueError(f"lam must be positive, found {lam}")
+        self.problem = problem
+        self.lam = lam
+        self.block_weight = np.ascontiguousarray(block_weight, dtype=np.float64)
+        if self.block_weight.shape[0] != problem.n_blocks:
+            raise ValueError(
+                f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")
+        if not np.min(block_weight) > 0:
+            raise ValueError("block weights must be positive")
+        self.weights_owner = aligned_zeros(problem.n_weights)
+        self.weights = self.weights_owner
+        self._set_bounds(bounds)
+        self.gap_estimates = np.full(problem.n_blocks, INFINITY)
+        self.working_gaps = np.full(problem.n_blocks, INFINITY)
+        self.order = np.arange(problem.n_blocks, dtype=np.intp)
+        self.shared, self.visits = np.empty((2, problem.n_blocks), dtype=np.intp)
+        random_seed(&self.random, <uint64_t> (int(seed) % 2**64))
+        self.draws = SumTree(problem.n_blocks) if draw else None
+        if average:
+            self.exact_average = RunningAverage(problem.n_weights)
+            self.approximate_average = RunningAverage(problem.n_weights)
+        self.working_sets = <WorkingSet*> calloc(problem.n_blocks, sizeof(WorkingSet))
+        if self.working_sets == NULL:
+            raise MemoryError("no memory left for the working sets")
+        self.reserve_scratches(1)
+        self._open_working_sets()
+        self.rebuild()
+
+    def _open_working_sets(self):
+        """The truth alone, with all of the dual weight."""
+        cdef Py_ssize_t i
+        cdef int32_t[::1] code = np.zeros(self.problem.max_code_size, dtype=np.int32)
+        for i in range(self.problem.n_blocks):
+            working_set_close(&self.working_sets[i])
+            working_set_open(&self.working_sets[i], self.problem.code_size(i), 2)
+            self.problem.truth(i, &code[0])
+            insert(&self.working_sets[i], &code[0], 0.0)
+            self.working_sets[i].alpha[0] = 1
+        self.n_labelings, self.n_shared = self.problem.n_blocks, -1
+
+    def _set_bounds(self, bounds):
+        if bounds is None:
+            bounds = np.empty((2, 0))
+        else:
+            bounds = np.asarray(bounds, dtype=np.float64)
+            if bounds.shape != (2, self.problem.n_weights):
+                raise ValueError(f"bounds of shape {bounds.shape}, expected "
+                                 f"{(2, self.problem.n_weights)}")
+        lower, upper = bounds
+        if not (lower <= upper).all() or (lower == np.inf).any() or (upper == -np.inf).any():
+            raise ValueError("bounds must have lower <= upper with a finite weight between")
+        boxed = np.flatnonzero((lower > -np.inf) | (upper < np.inf))
+        self.n_boxed = len(boxed)
+        self.boxed = boxed
+        self.lower, self.upper = lower[boxed], upper[boxed]
+        self.hidden, self.clipped = np.zeros((2, len(boxed)))
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.working_sets != NULL:
+            for i in range(self.problem.n_blocks):
+                working_set_close(&self.working_sets[i])
+            free(self.working_sets)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        """Ask for the memory of a visit of block i to come."""
+        cdef const WorkingSet* working_set = &self.working_sets[i]
+        sstruct_prefetch(working_set.alpha, working_set_bytes(
+            working_set.code_size, working_set.capacity))
+        self.problem.prefetch(i)
+
+    cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
+        """Have scratch for so many threads."""
+        cdef Py_ssize_t size
+        if self.scratches is None or self.scratches.n < n_threads:
+            size = self.scratch.size if self.scratches is not None else 0
+            self.scratches = Scratches(n_threads)
+            self.scratch = self.scratches.of
+            reserve(self.scratch, size)
+        return 0
+
+    cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil:
+        gap = max(gap, 0)
+        self.gap_estimates[i] = gap
+        if self.draws is not None:
+            self.draws.put(i, self.block_weight[i] * gap)
+
+    cdef void uncover(self) noexcept nogil:
+        """Put v in the place of w."""
+        cdef Py_ssize_t b
+        for b in range(self.n_boxed):
+            self.clipped[b] = self.weights[self.boxed[b]]
+            self.weights[self.boxed[b]] = self.hidden[b]
+
+    cdef void cover(self) noexcept nogil:
+        """Put w = clip(v) in the place of v; the dual gains on its quadratic minoriser."""
+        cdef Py_ssize_t b
+        cdef double v, w, before, step, gain = 0
+        for b in range(self.n_boxed):
+            v = self.weights[self.boxed[b]]
+            before = self.clipped[b]
+            step = v - self.hidden[b]
+            w = min(max(v, self.lower[b]), self.upper[b])
+            # m(v) = w^2 / 2 - w v, against m(v_0) - w_0 (v - v_0) - (v - v_0)^2 / 2
+            gain += (0.5 * (w - before) * (w + before) - w * v + before * self.hidden[b]
+                     + before * step + 0.5 * step * step)
+            self.hidden[b] = v
+            self.weights[self.boxed[b]] = w
+        self.dual += self.lam * gain
+
+    cdef int move(
+            self, Py_ssize_t i, const int32_t** codes, double* coefficient,
+            Py_ssize_t count) except -1 nogil:
+        """v += sum_k coefficient_k phi(y_k); averages stay where they are."""
+        self.problem.scatter(i, codes, coefficient, count, &self.weights[0])
+        if self.exact_average is not None:
+            self.hold(self.exact_average, i, codes, coefficient, count)
+            self.hold(self.approximate_average, i, codes, coefficient, count)
+        return 0
+
+    cdef int hold(
+            self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
+            Py_ssize_t count) except -1 nogil:
+        """Let an average stay where it is while v moves by the coefficients."""
+        cdef Py_ssize_t k
+        for k in range(count):
+            coefficient[k] = -coefficient[k] / average.scale
+        self.problem.scatter(i, codes, coefficient, count, &average.offset[0])
+        for k in range(count):
+            coefficient[k] = -coefficient[k] * average.scale
+        return 0
+
+    cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
+        """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
+        cdef WorkingSet* working_set = &self.working_sets[i]
+        cdef double value = distances(working_set, a)[b]
+        if value >= 0:
+            return value
+        self.problem.squared_distance(
+            i, labeling(working_set, a), labeling(working_set, b), &value)
+        if not value < INFINITY:
+            with gil:
+                raise ValueError(
+                    f"block {i}: two labelings are {value:g} apart (squared distance); "
+                    "scale the features down")
+        # Rounding must not make a distance negative, which would mean: not asked for yet.
+        value = max(value, 0)
+        distances(working_set, a)[b] = distances(working_set, b)[a] = value
+        return value
+
+    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
+        """Distances of entry a to all entries."""
+        cdef const double* row = distances(&self.working_sets[i], a)
+        cdef Py_ssize_t k
+        for k in range(self.working_sets[i].size):
+            if row[k] < 0:
+                self.distance(i, a, k)
+        return row
+
+    @property
+    def w(self):
+        """The weights, a copy, in the problem's layout."""
+        return np.array(self.weights)
+
+    @property
+    def live_w(self):
+        """The weights themselves, which the next step changes."""
+        return self.weights_owner
+
+    def rebuild(self):
+        """Compute w and the dual value from the working sets alone.
+
+        O(labelings with alpha > 0, where they differ from the truth).
+        """
+        cdef Py_ssize_t i, k, b, count
+        cdef WorkingSet* working_set
+        cdef double linear = 0, sum_others, total, v, w, gain = 0
+        cdef double* weights = &self.weights[0]
+        self.weights[:] = 0
+        with nogil:
+            for i in range(self.problem.n_blocks):
+                working_set = &self.working_sets[i]
+                working_set.spread = -1
+                total = 0
+                for k in range(working_set.size):
+                    total += working_set.alpha[k]
+                count = 0
+                sum_others = 0
+                for k in range(working_set.size):
+                    if fabs(total - 1) > DRIFT:
+                        working_set.alpha[k] /= total
+                    if k > 0 and working_set.alpha[k] > 0:
+                        linear += self.block_weight[i] * working_set.alpha[k] * working_set.loss[k]
+                        # psi(y) = phi(truth) - phi(y)
+                        self.scratch.change[count] = (
+                            -working_set.alpha[k] * self.block_weight[i] / self.lam)
+                        sum_others -= self.scratch.change[count]
+                        self.scratch.codes[count] = labeling(working_set, k)
+                        count += 1
+                if count > 0:
+                    self.scratch.change[count] = sum_others
+                    self.scratch.codes[count] = labeling(working_set, 0)
+                    self.problem.scatter(
+                        i, self.scratch.codes, self.scratch.change, count + 1, weights)
+        for b in range(self.n_boxed):
+            v = self.weights[self.boxed[b]]
+            w = min(max(v, self.lower[b]), self.upper[b])
+            self.hidden[b] = v
+            self.weights[self.boxed[b]] = w
+            gain += w * (w - v)
+        self.linear = linear
+        self.dual = linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+
+    def v(self):
+        """Return what w would be without bounds: a copy."""
+        v = np.array(self.weights)
+        v[np.asarray(self.boxed)] = self.hidden
+        return v
+
+    def average(self):
+        """Return the averaged iterate, or None before there is one.
+
+        Of the averages over exact and over approximate visits, the interpolation with the
+        highest dual value (exact without bounds; with bounds, of the dual's minoriser).
+
+        Returns
+        -------
+        w : ndarray of shape (n_weights,)
+        """
+        if self.exact_average is None or self.exact_average.count == 0:
+            return None
+        v = self.v()
+        a = self.exact_average.weights(v)
+        if self.approximate_average.count > 0:
+            step = self.approximate_average.weights(v) - a
+            slope = (self.approximate_average.linear - self.exact_average.linear
+                     - self.lam * (step @ self.clip(a.copy())))
+            curvature = self.lam * (step @ step)
+            if slope > 0:
+                a += (min(slope / curvature, 1) if curvature > 0 else 1) * step
+        return self.clip(a)
+
+    def clip(self, v):
+        """Bring weights between their bounds, in place."""
+        boxed = np.asarray(self.boxed)
+        v[boxed] = np.clip(v[boxed], self.lower, self.upper)
+        return v
+
+    @property
+    def estimated_gap(self):
+        """Sum of the block gaps at their last exact visits, each before its step; inf at first."""
+        return float(np.dot(self.block_weight, self.gap_estimates))
+
+    def export(self):
+        """Return the working sets as plain arrays.
+
+        Returns
+        -------
+        dict
+            size (n_blocks,): labelings a block, the truth first; alpha, loss and last_active
+            (n_labelings,); code (int32): all labelings, one after another.
+        """
+        cdef Py_ssize_t i, k, at = 0, position = 0, n = 0, total = 0
+        cdef WorkingSet* working_set
+        for i in range(self.problem.n_blocks):
+            n += self.working_sets[i].size
+            total += self.working_sets[i].size * self.working_sets[i].code_size
+        sizes = np.empty(self.problem.n_blocks, dtype=np.int64)
+        alphas, losses = np.empty(n), np.empty(n)
+        stamps, codes = np.empty(n, dtype=np.int32), np.empty(total, dtype=np.int32)
+        cdef int64_t[::1] size = sizes
+        cdef double[::1] alpha = alphas, loss = losses
+        cdef int32_t[::1] stamp = stamps, code = codes
+        for i in range(self.problem.n_blocks):
+            working_set = &self.working_sets[i]
+            size[i] = working_set.size
+            for k in range(working_set.size):
+                alpha[at] = working_set.alpha[k]
+                loss[at] = working_set.loss[k]
+                stamp[at] = working_set.last_active[k]
+                at += 1
+            memcpy(&code[position], working_set.codes,
+                   working_set.size * working_set.code_size * sizeof(int32_t))
+            position += working_set.size * working_set.code_size
+        return {"size": sizes, "alpha": alphas, "loss": losses, "last_active": stamps,
+                "code": codes}
+
+    def restore(self, exported):
+        """Take over the labelings and dual weights of `export`, then rebuild w.
+
+        Losses are computed anew, so that the problem's loss may have changed; its labelings not.
+        """
+        cdef const int64_t[::1] size = exported["size"]
+        cdef const double[::1] alpha = exported["alpha"]
+        cdef const int32_t[::1] code = exported["code"]
+        cdef Py_ssize_t i, j, at = 0, position = 0, length
+        cdef double loss = 0
+        cdef WorkingSet* working_set
+        if size.shape[0] != self.problem.n_blocks:
+            raise ValueError(f"{size.shape[0]} blocks, expected {self.problem.n_blocks}")
+        if np.min(size) < 1 or np.sum(size) != alpha.shape[0] or np.min(alpha) < 0:
+            raise ValueError("size and alpha do not describe dual weights")
+        sums = np.add.reduceat(alpha, np.cumsum(size) - size)
+        if not np.allclose(sums, 1, rtol=0, atol=1e-9):
+            raise ValueError("the dual weights of a block do not sum to 1")
+        self.n_labelings, self.n_shared = 0, -1
+        for i in range(self.problem.n_blocks):
+            working_set = &self.working_sets[i]
+            length = working_set.code_size
+            for j in range(working_set.size):
+                working_set.alpha[j] = 0
+            for _ in range(size[i]):
+                if position + length > code.shape[0]:
+                    raise ValueError("the arrays end before the last block")
+                self.problem.check_code(i, code[position:position + length])
+                j = find(working_set, &code[position])
+                if j < 0:
+                    self.problem.loss(i, &code[position], &loss)
+                    j = insert(working_set, &code[position], loss)
+                working_set.alpha[j] += alpha[at]
+                at += 1
+                position += length
+            reserve(self.scratch, working_set.size)
+            self.n_labelings += working_set.size
+        self.rebuild()

@@ -1,0 +1,300 @@
+"""What all solvers share: clock, record of a fit, certificate, interruptions, progress."""
+
+import math
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from sstruct._kernels._clock import seconds
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.history import History
+from sstruct._solvers.core.status import Status
+
+# Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
+# find has gaps of this share of it.
+EXHAUSTED = 0.1
+
+
+@dataclass
+class Options:
+    """What a fit was asked for; estimators fill it in from their parameters.
+
+    average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
+    of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
+    the labels one is searched at a visit.
+    """
+
+    multi_plane: bool = True
+    step: str = "pairwise"
+    sampling: str = "permutation"
+    cache: bool = False
+    overlap: bool = False
+    schedule: str = "work"
+    average: bool = False
+    pass_average: bool = False
+    n_jobs: int = 1
+    tol: float = 1e-2
+    certificate_every: int = 10
+    max_iter: int = 1000
+    max_time: float | None = None
+    seed: int = 0
+    rho: float | str = "auto"
+    parts: int = 1
+
+    @property
+    def needs_gaps(self):
+        """Whether passes go by true block gaps, so that they must be refreshed."""
+        return self.sampling == "gap" or self.cache
+
+
+@dataclass
+class Setup:
+    """What every solver is given.
+
+    Attributes
+    ----------
+    problem : BlockProblem
+    lam : float
+    block_weight : ndarray of shape (n_blocks,)
+        q_i, the weight of each block's hinge loss.
+    options : Options
+    bounds : ndarray of shape (2, n_weights) or None
+        Least and greatest value of each weight, in the problem's layout.
+    progress : context manager yielding an object with ``update(passes, gap)``, or None
+    callback : function or None
+        ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
+        pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
+        solution: function that makes the Solution as of now, uncertified where the pass is.
+    checkpoint : Checkpoint or None
+        Where the state is saved after passes, and taken up from if the file is there. This and
+        `warm` are for solvers with dual weights.
+    warm : dict or None
+        ``FrankWolfe.export`` of an earlier fit.
+    """
+
+    problem: object
+    lam: float
+    block_weight: np.ndarray
+    options: Options
+    bounds: np.ndarray | None = None
+    progress: object = None
+    callback: Callable | None = None
+    checkpoint: object = None
+    warm: dict | None = None
+
+
+@dataclass
+class Solution:
+    """A weight vector in the problem's layout, with its certificate.
+
+    ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
+    """
+
+    w: np.ndarray
+    primal: float
+    dual: float
+    status: Status
+    exact: bool
+    n_passes: int
+    n_oracle_calls: int
+    history: dict
+    interruption: BaseException | None = None
+    remarks: tuple = ()
+
+    @property
+    def gap(self):
+        """Primal minus dual; rounding may not make it negative."""
+        return gap(self.primal, self.dual)
+
+
+def gap(primal, dual):
+    """Primal minus dual, at least 0; NaN where there is no dual."""
+    difference = primal - dual
+    return difference if math.isnan(difference) else max(difference, 0.0)
+
+
+def relative(gap, primal):
+    """Gap over primal; 0 where both are, inf before the first certificate."""
+    if primal == math.inf:
+        return math.inf
+    return gap / primal if primal > 0 else 0.0
+
+
+class Solver:
+    """One fit: iterations until one of them returns a status.
+
+    A subclass has ``_iterate()``, which makes a pass and returns a Status once the fit is over,
+    ``_certify()``, which sets ``primal`` and ``exact`` at ``w``, and keeps ``w``, ``dual`` and
+    ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    Attributes
+    ----------
+    takes : dict
+        Of an estimator's parameters those that the solver does not take as they come: the values
+        that it takes, by name, the default first. Those here are of solvers without dual weights.
+    has_dual_weights : bool
+        Whether another fit can go on from where it ended.
+    """
+
+    takes: ClassVar[dict] = {
+        "step": ("auto",),
+        "sampling": ("auto",),
+        "cache": ("auto", False),
+        "schedule": ("work",),
+        "average": ("auto", False),
+        "warm_start": (False,),
+        "checkpoint": (None,),
+    }
+    has_dual_weights = False
+    n_approximate = 0
+    working_set_size = 0.0
+    measures = ()
+
+    def __init__(self, setup):
+        self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
+        self.options, self.bounds = setup.options, setup.bounds
+        self.progress, self.callback = setup.progress, setup.callback
+        problem, options = setup.problem, setup.options
+        self.history = History(problem.counts(), self.measures)
+        self.begin = seconds()
+        self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
+        self.certificate_seconds = 0.0
+        self.n_passes = 0
+        self.primal, self.exact = math.inf, True
+        self.crew = Crew(problem, options.n_jobs)
+
+    @classmethod
+    def refused(cls, parameters):
+        """Yield an estimator's parameters, as (name, values taken), that the solver refuses."""
+        for name, values in cls.takes.items():
+            value = parameters[name]
+            if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
+                yield name, values
+
+    @classmethod
+    def check_installed(cls):
+        """Raise ImportError where a package that the solver needs is missing."""
+
+    def solve(self):
+        """Run to the end and return a Solution; what interrupts it is in there too."""
+        status, interruption = None, None
+        bar = self.progress if self.progress is not None else nullcontext()
+        # What leaves the range of float64 is an error of this package (`_checked`), and one only.
+        with np.errstate(over="ignore", invalid="ignore"), bar as bar:
+            try:
+                while status is None:
+                    status = self._iterate()
+                    if bar is not None:
+                        bar.update(self.n_passes, self._estimate())
+                    if self.callback is not None:
+                        status = self._call_back(status)
+            except KeyboardInterrupt as error:
+                status, interruption = Status.INTERRUPTED, error
+                self._end_early()
+            except Exception as error:
+                # Those of a user's oracle leave the state between two steps, as signals do.
+                if error is not self.problem.failure:
+                    raise
+                status, interruption = Status.INTERRUPTED, error
+                self._end_early()
+        return self._solution(status, interruption)
+
+    def _solution(self, status, interruption=None):
+        return Solution(
+            w=self.w,
+            primal=self.primal,
+            dual=self.dual,
+            status=status,
+            exact=self.exact,
+            n_passes=max(self.effective_passes, 1),
+            n_oracle_calls=self.n_oracle_calls,
+            history=self.history.as_arrays(),
+            interruption=interruption,
+        )
+
+    def _call_back(self, status):
+        """Tell the callback of a pass; return the status, certified where it ends the fit."""
+        info = {
+            **self.history.newest(),
+            "relative_gap_estimate": self._estimate(),
+            "status": status,
+        }
+
+        def solution():
+            now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
+            return replace(now, primal=info["primal"])
+
+        if not self.callback(info, solution) or status is not None:
+            return status
+        if math.isnan(info["primal"]):
+            self._certify()
+            self._record()
+        return Status.STOPPED_BY_CALLBACK
+
+    @property
+    def effective_passes(self):
+        """Passes of n oracle calls each."""
+        return self.n_passes
+
+    def _end_early(self):
+        """Certify what an interruption has left; another one gives up the certificate."""
+        # A pass under way is one, whether or not it was counted yet.
+        unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
+        self.n_passes = self.history.last("passes") + unrecorded
+        try:
+            self._certify()
+        except KeyboardInterrupt:
+            pass
+        except Exception as error:
+            if error is not self.problem.failure:
+                raise
+        self._record()
+
+    def _gap(self):
+        return gap(self.primal, self.dual)
+
+    def _estimate(self):
+        """Relative gap as far as it is known."""
+        return relative(self._gap(), self.primal)
+
+    def _primal_at(self, w, state=None):
+        """P(w) and whether the oracles were exact, by a full pass (of `state`, if given)."""
+        hinge, exact = full_pass(self.crew, w, self.block_weight, state)
+        return self._checked(0.5 * self.lam * squared_norm(w) + hinge), exact
+
+    def _checked(self, objective):
+        """Return a value of the objective, or of a part of it, that must be finite."""
+        if not math.isfinite(objective):
+            raise ValueError(
+                f"the objective is {objective}: the weights leave the range of float64. Scale "
+                f"the features, or take a larger lam than {self.lam:g}"
+            )
+        return objective
+
+    def _record(self, certified=True):
+        self.history.record(
+            seconds=seconds() - self.begin,
+            certificate_seconds=self.certificate_seconds,
+            passes=self.n_passes,
+            oracle_calls=self.n_oracle_calls,
+            approximate_passes=self.n_approximate,
+            primal=self.primal if certified else math.nan,
+            gap=self._gap() if certified else math.nan,
+            dual=self.dual,
+            working_set_size=self.working_set_size,
+            **self.problem.counts(),
+            **self._measures(),
+        )
+
+    def _measures(self):
+        """What the solver adds to a row of the history, by the names in `measures`."""
+        return {}

@@ -1,0 +1,22 @@
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.frank_wolfe._steps cimport StepKind
+from sstruct._solvers.core._watch cimport Watch
+
+
+cpdef enum Sampling:
+    PERMUTATION   # every block once, in random order
+    UNIFORM       # n draws, none twice in a batch
+    GAP           # n draws in proportion to the block gaps as last seen
+    SEQUENTIAL    # every block once, stretch by stretch of the data, each in random order
+
+
+cdef class PassPlan:
+    cdef readonly StepKind kind
+    cdef readonly Sampling sampling
+    cdef readonly Py_ssize_t number, keep
+    cdef readonly double deadline
+
+
+cdef Py_ssize_t approximate_visits(
+    DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
+    bint* late) except -1 nogil

@@ -1,0 +1,150 @@
+# Design:
+# (a) Visits of working sets alone (MP-BCFW, paper 000): the approximate oracle is the best cached
+#     labeling, no call of the real one.
+# (b) Most blocks have little left to gain: between passes over all of them come passes over those
+#     whose last gap was above the mean.
+"""A pass over cached labelings."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+
+from sstruct._kernels._random cimport random_shuffle
+from sstruct._solvers.core._scores cimport above_rounding, summarize
+from sstruct._solvers.core._scratch cimport Scratch
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.frank_wolfe._steps cimport (
+    CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
+from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
+from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.core._working_set cimport WorkingSet, labeling
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
+
+# Work of looking whether to visit a block.
+cdef double LOOK_WORK = 1
+
+
+cdef class PassPlan:
+    """How exact and approximate passes go.
+
+    Parameters
+    ----------
+    kind : StepKind
+        Approximate visits make corrective steps, or one Frank-Wolfe step where it is FW.
+    sampling : Sampling
+        Of exact passes. Approximate ones keep to stretches of the data where it is SEQUENTIAL.
+    number : int
+        Number of the pass, the stamp of labelings found.
+    keep : int
+        Passes that an idle labeling of weight 0 survives.
+    deadline : float
+        On the clock of `seconds`.
+    """
+
+    def __init__(
+            self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
+            double deadline):
+        self.kind, self.sampling = kind, sampling
+        self.number, self.keep, self.deadline = number, keep, deadline
+
+
+def approximate_pass(DualState state not None, PassPlan plan not None, bint all_blocks):
+    """Visit working sets alone.
+
+    Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
+    such gaps are skipped; blocks not visited so since their last exact visit never are.
+    Returns whether the pass was complete.
+    """
+    cdef Watch watch = start_watch(plan.deadline)
+    cdef bint late = False
+    with nogil:
+        approximate_visits(state, plan, all_blocks, INFINITY, &watch, &late)
+    return not late
+
+
+cdef Py_ssize_t approximate_visits(
+        DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
+        bint* late) except -1 nogil:
+    """The visits of a pass, until so much work is counted; return how many had a gap."""
+    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
+    cdef double mean = 0
+    if state.n_shared < 0:
+        list_shared(state)
+    # Blocks that cache only the truth count as known, with nothing to gain.
+    n_known = n - state.n_shared
+    for a in range(state.n_shared):
+        i = state.shared[a]
+        if state.working_gaps[i] != INFINITY:
+            mean += state.working_gaps[i]
+            n_known += 1
+    mean = mean / n_known if n_known > 0 else 0
+    for a in range(state.n_shared):
+        i = state.shared[a]
+        if all_blocks or state.working_gaps[i] > mean:
+            state.visits[n_visits] = i
+            n_visits += 1
+    state.work += LOOK_WORK * state.n_shared
+    if plan.sampling == SEQUENTIAL:
+        shuffle_in_stretches(&state.random, &state.visits[0], n_visits, n)
+    else:
+        random_shuffle(&state.random, &state.visits[0], n_visits)
+    for a in range(n_visits):
+        if state.work >= enough:
+            break
+        announce(state, a, n_visits)
+        approximate_visit(state, state.visits[a], plan)
+        n_gaps += state.working_gaps[state.visits[a]] > 0
+        if look(watch, state.work):
+            late[0] = True
+            break
+    return n_gaps
+
+
+cdef void list_shared(DualState state) noexcept nogil:
+    """List the blocks whose dual weight more than one labeling may have."""
+    cdef Py_ssize_t i
+    state.n_shared = 0
+    for i in range(state.problem.n_blocks):
+        if state.working_sets[i].size > 1:
+            state.shared[state.n_shared] = i
+            state.n_shared += 1
+
+
+cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept nogil:
+    """Ask for the memory of visits to come: they are in random order, and short."""
+    if a + 8 < n_visits:
+        sstruct_prefetch(&state.working_sets[state.visits[a + 8]], sizeof(WorkingSet))
+    if a + 4 < n_visits:
+        state.prefetch(state.visits[a + 4])
+
+
+cdef int approximate_visit(DualState state, Py_ssize_t i, PassPlan plan) except -1 nogil:
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Scratch* scratch = state.scratch
+    cdef Py_ssize_t k, first = 0, count, best
+    cdef double mean = 0, gap, size = 0
+    # The truth takes part while it is active or an oracle has lately returned it.
+    if working_set.alpha[0] <= 0 and plan.number - working_set.last_active[0] >= plan.keep:
+        first = 1
+    count = working_set.size - first
+    state.working_gaps[i] = 0
+    if count >= 2:
+        for k in range(count):
+            scratch.member[k] = first + k
+            scratch.codes[k] = labeling(working_set, first + k)
+        state.problem.scores(
+            i, &state.weights[0], 1.0, scratch.codes, count, scratch.score, &state.work)
+        best = summarize(working_set, scratch, count, &mean, &size)
+        gap = scratch.score[best] - mean
+        working_set.last_active[first + best] = <int32_t> plan.number
+        if above_rounding(gap, size):
+            state.working_gaps[i] = gap
+            if plan.kind == FW:
+                take_visit_step(state, i, FW, best, count, mean)
+                state.work += 5.0 * count
+            else:
+                state.work += correct(state, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
+    if state.approximate_average is not None:
+        state.approximate_average.follow(state.linear)
+    return 0

@@ -1,0 +1,339 @@
+# Design:
+# (a) n visits, each with an oracle call or a cache hit. A pass draws batches: the oracles of a
+#     batch run at one w, in threads; its blocks are then stepped in order, each scored at the
+#     current w: the dual rises with every step and the result does not depend on who ran the
+#     oracles. With batches of 1 the oracle's own potentials are used. A batch of all blocks may
+#     run at weights other than the state's (`at`), whose hinge losses it measures. Between
+#     question and steps there may be approximate visits (`meanwhile`): labelings found are then
+#     those of an older w, at most a batch's; the steps towards them are not.
+# (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
+# (c) Policy (which pass next, when to stop) is in block_coordinate.py.
+"""A pass of visits with max-oracles."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.string cimport memcpy
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._thread_pool cimport Crew
+from sstruct._solvers.frank_wolfe._approximate_pass cimport (
+    GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling, approximate_visits)
+from sstruct._kernels._random cimport random_below, random_shuffle
+from sstruct._solvers.core._scores cimport above_rounding, gather, summarize
+from sstruct._solvers.core._scratch cimport Scratch, reserve
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.frank_wolfe._steps cimport CORRECTIVE, take_visit_step
+from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
+from sstruct._solvers.core._watch cimport Watch, look, start_watch
+from sstruct._solvers.core._working_set cimport WorkingSet, erase, find, insert
+
+import numpy as np
+
+from sstruct._solvers.core._state import aligned_zeros
+
+# F and nu of paper 001, section 3.3: a cached labeling is good enough from this share of the
+# block's last gap, and of the mean gap.
+cdef double OWN_SHARE = 0.25
+cdef double MEAN_SHARE = 0.01
+# N of paper 000: beyond so many labelings a block, idle ones make room.
+cdef Py_ssize_t MAX_LABELINGS = 1000
+
+
+cdef struct Visit:
+    Py_ssize_t block, hit   # hit: entry of the working set that is good enough, or -1
+    double gap, work        # gap: of the block at the batch's w; only in batches
+    bint exact              # of the oracle's answer
+
+
+cdef struct Batch:
+    # What the threads of an exact pass read; each writes to the visit of its ticket.
+    WorkingSet* working_sets
+    const double* weights
+    const double* gap_estimates
+    const double* block_weight
+    Scratch* scratches      # one a thread
+    Visit* visits
+    int32_t* codes          # answers of the oracles, `width` entries each
+    Py_ssize_t width, size  # size: most visits of a batch
+    double floor            # nu times the mean weighted gap; -1: no cache
+    bint alone              # batches of 1 at the state's weights: nothing moves before the step
+    bint looked_up          # whether hits are known: the oracle is asked for the rest
+    # What the caller reads alone.
+    double* held            # (n_weights,) copy of the state's weights, or NULL
+    double meanwhile        # work of approximate visits for each question
+    Py_ssize_t* asked       # (size,)
+
+
+cdef int look_for_hit(
+        Batch* batch, BlockProblem problem, Scratch* scratch, Visit* visit) except -1 nogil:
+    """Look for a good enough labeling in the cache."""
+    cdef Py_ssize_t i = visit.block, best, count
+    cdef WorkingSet* working_set = &batch.working_sets[i]
+    cdef double mean = 0, size = 0, gap
+    reserve(scratch, working_set.size)
+    visit.work, visit.hit, visit.exact = 0, -1, True
+    if batch.floor >= 0 and batch.gap_estimates[i] < INFINITY and working_set.size > 1:
+        count = gather(working_set, scratch, True, -1)
+        problem.scores(
+            i, batch.weights, 1.0, scratch.codes, count, scratch.score, &visit.work)
+        best = summarize(working_set, scratch, count, &mean, &size)
+        gap = scratch.score[best] - mean
+        if above_rounding(gap, size) and gap >= max(
+                OWN_SHARE * batch.gap_estimates[i], batch.floor / batch.block_weight[i]):
+            visit.hit = best
+    return 0
+
+
+cdef int look_up(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    """Task of an exact pass: a good enough labeling from the cache, or else from the oracle."""
+    cdef Batch* batch = <Batch*> context
+    cdef Visit* visit = &batch.visits[ticket]
+    cdef Py_ssize_t i = visit.block, count
+    cdef WorkingSet* working_set = &batch.working_sets[i]
+    cdef Scratch* scratch = &batch.scratches[thread]
+    cdef double mean = 0, size = 0
+    cdef OracleAnswer answer
+    reserve(scratch, working_set.size)
+    if not batch.looked_up:
+        look_for_hit(batch, problem, scratch, visit)
+    if visit.hit >= 0:
+        return 0
+    problem.maximize(
+        i, batch.weights, 1.0, batch.codes + ticket * batch.width, &answer)
+    visit.work += answer.work
+    visit.exact = answer.exact
+    if not batch.alone:
+        count = gather(working_set, scratch, False, -1)
+        problem.scores(i, NULL, 1.0, scratch.codes, count, scratch.score, &visit.work)
+        summarize(working_set, scratch, count, &mean, &size)
+        visit.gap = answer.value - mean
+    return 0
+
+
+cdef void drop_idle(DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) noexcept nogil:
+    """Erase labelings of weight 0 that nothing has found best for `keep` passes."""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Py_ssize_t k
+    for k in range(working_set.size - 1, 0, -1):
+        if working_set.alpha[k] <= 0 and number - working_set.last_active[k] >= keep:
+            erase(working_set, k)
+            state.n_labelings -= 1
+
+
+cdef Py_ssize_t cached(DualState state, Py_ssize_t i, const int32_t* code) except -1 nogil:
+    """Entry of a labeling in the working set of block i, inserted where it is new."""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Py_ssize_t k, oldest = -1, s = find(working_set, code)
+    cdef double loss = 0
+    if s >= 0:
+        return s
+    if working_set.size >= MAX_LABELINGS:
+        for k in range(1, working_set.size):
+            if working_set.alpha[k] <= 0 and (
+                    oldest < 0 or working_set.last_active[k] < working_set.last_active[oldest]):
+                oldest = k
+        if oldest > 0:
+            erase(working_set, oldest)
+            state.n_labelings -= 1
+    state.problem.loss(i, code, &loss)
+    s = insert(working_set, code, loss)
+    state.n_labelings += 1
+    reserve(state.scratch, working_set.size)
+    return s
+
+
+cdef int step_exactly(
+        DualState state, const Visit* visit, const int32_t* code, PassPlan plan,
+        bint alone) except -1 nogil:
+    """Step of a visit, scored at the current w, towards what the batch found for its block.
+
+    alone: nothing has moved since; scores of a hit and potentials of the oracle still hold.
+    """
+    cdef Py_ssize_t i = visit.block, s = visit.hit, count, at
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef double mean = 0, gap, size = 0
+    if s < 0:
+        s = cached(state, i, code)
+    working_set.last_active[s] = <int32_t> plan.number
+    count = gather(working_set, state.scratch, visit.hit >= 0 or plan.kind == CORRECTIVE, s)
+    if not (alone and visit.hit >= 0):
+        state.problem.scores(
+            i, NULL if alone else &state.weights[0], 1.0, state.scratch.codes, count,
+            state.scratch.score, &state.work)
+    summarize(working_set, state.scratch, count, &mean, &size)
+    at = 0
+    while state.scratch.member[at] != s:
+        at += 1
+    gap = state.scratch.score[at] - mean
+    if visit.hit < 0:
+        state.n_oracle_calls += 1
+        state.set_gap(i, gap if alone else visit.gap)
+    state.working_gaps[i] = INFINITY
+    if above_rounding(gap, size):
+        state.n_steps += 1
+        take_visit_step(state, i, plan.kind, at, count, mean)
+    drop_idle(state, i, plan.number, plan.keep)
+    if state.problem.keeps_planes:
+        count = gather(working_set, state.scratch, True, -1)
+        state.problem.retain(i, state.scratch.codes, count)
+    if state.exact_average is not None:
+        state.exact_average.follow(state.linear)
+    return 0
+
+
+cdef Py_ssize_t draw_batch(
+        DualState state, Sampling sampling, Py_ssize_t begin, Py_ssize_t size,
+        Visit* visits) noexcept nogil:
+    """Choose the blocks of a batch, none twice; return how many: fewer where no gap is left."""
+    cdef Py_ssize_t b, c
+    for b in range(size):
+        if sampling == PERMUTATION or sampling == SEQUENTIAL:
+            visits[b].block = state.order[begin + b]
+        elif sampling == UNIFORM:
+            # `order` is a permutation: its first places become the batch.
+            c = b + random_below(&state.random, state.problem.n_blocks - b)
+            visits[b].block = state.order[c]
+            state.order[c] = state.order[b]
+            state.order[b] = visits[b].block
+        elif state.draws.total() > 0:
+            visits[b].block = state.draws.draw(&state.random)
+            state.draws.put(visits[b].block, 0)
+        else:
+            size = b
+            break
+    if sampling == GAP:
+        for b in range(size):
+            state.draws.put(
+                visits[b].block,
+                state.block_weight[visits[b].block] * state.gap_estimates[visits[b].block])
+    return size
+
+
+cdef int ask(
+        DualState state, PassPlan plan, Batch* batch, Py_ssize_t size, Watch* watch,
+        bint* late) except -1 nogil:
+    """Look for hits, ask the oracles for the other blocks, and visit working sets meanwhile."""
+    cdef Py_ssize_t b, n_asked = 0
+    cdef double enough
+    if batch.held != NULL:
+        memcpy(batch.held, &state.weights[0], state.problem.n_weights * sizeof(double))
+    for b in range(size):
+        look_for_hit(batch, state.problem, state.scratch, &batch.visits[b])
+        if batch.visits[b].hit < 0:
+            batch.asked[n_asked] = batch.visits[b].block
+            n_asked += 1
+    state.problem.ask_ahead(batch.asked, n_asked, batch.weights, 1.0)
+    enough = state.work + batch.meanwhile * n_asked
+    while state.work < enough and not late[0]:
+        # Steps have been taken since: who shares dual weight is to be seen anew.
+        state.n_shared = -1
+        if approximate_visits(state, plan, False, enough, watch, late) == 0:
+            break
+    return 0
+
+
+cdef int step_batch(
+        DualState state, PassPlan plan, const Batch* batch, Py_ssize_t size, Watch* watch,
+        bint* late) except -1 nogil:
+    """Step the blocks of a batch in order."""
+    cdef Py_ssize_t b
+    for b in range(size):
+        state.work += batch.visits[b].work
+        state.exact = state.exact and batch.visits[b].exact
+        step_exactly(
+            state, &batch.visits[b], batch.codes + b * batch.width, plan, batch.alone)
+        if look(watch, state.work):
+            late[0] = True
+    return 0
+
+
+def _check_pass(DualState state, Crew crew, PassPlan plan, at, meanwhile):
+    if crew.problem is not state.problem:
+        raise ValueError("the crew works on another problem")
+    if at is not None and plan.sampling != PERMUTATION:
+        raise ValueError("a pass of all blocks at once visits each of them once")
+    if at is not None and len(at) != state.problem.n_weights:
+        raise ValueError(f"{len(at)} weights, expected {state.problem.n_weights}")
+    if at is not None and meanwhile > 0:
+        raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
+    if plan.sampling == GAP and state.draws is None:
+        raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
+
+
+def exact_pass(
+        DualState state not None, Crew crew not None, PassPlan plan not None, bint cache,
+        const double[::1] at=None, double meanwhile=0):
+    """Visit n blocks with their max-oracles, in batches.
+
+    Parameters
+    ----------
+    state : DualState
+    crew : Crew
+        Threads over the state's problem.
+    plan : PassPlan
+        Sampling GAP needs a state made with ``draw=True`` whose blocks have all been visited. Where
+        all gaps are zero the pass ends early.
+    cache : bool
+        Whether a cached labeling whose gap is large enough takes the place of an oracle call.
+    at : ndarray of shape (n_weights,), optional
+        Weights at which all oracles run, each block's once, before any step; None: a batch runs at
+        the w that it begins at. Without cache hits `estimated_gap` is then h(at) - l + lam <at, v>,
+        l and v as the pass begins, and ``exact`` says whether that is certain.
+    meanwhile : float
+        Work of approximate visits while oracles are asked, for each of them; less where nothing is
+        left to gain.
+
+    Returns
+    -------
+    bool
+        Whether the pass was complete.
+    """
+    cdef BlockProblem problem = state.problem
+    cdef Py_ssize_t n = problem.n_blocks, size, b, done = 0
+    cdef Watch watch = start_watch(plan.deadline)
+    cdef bint late = False
+    cdef Batch batch
+    _check_pass(state, crew, plan, at, meanwhile)
+    state.n_shared = -1
+    state.exact = True
+    batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
+    batch.width = problem.max_code_size
+    cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
+    cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
+    cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
+    cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
+    state.reserve_scratches(crew.n_threads)
+    batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
+    batch.working_sets, batch.asked = state.working_sets, &asked[0]
+    batch.weights = &state.weights[0] if at is None else &at[0]
+    batch.held, batch.meanwhile = NULL, meanwhile
+    if meanwhile > 0:
+        batch.held = &held[0]
+        batch.weights = batch.held
+    batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
+    batch.alone = batch.size == 1 and at is None and meanwhile <= 0
+    batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
+    batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
+    try:
+        crew.open(look_up, &batch, batch.size)
+        with nogil:
+            if plan.sampling == PERMUTATION:
+                random_shuffle(&state.random, &state.order[0], n)
+            elif plan.sampling == SEQUENTIAL:
+                for b in range(n):
+                    state.order[b] = b
+                shuffle_in_stretches(&state.random, &state.order[0], n, n)
+            while done < n and not late:
+                size = draw_batch(
+                    state, plan.sampling, done, min(batch.size, n - done), batch.visits)
+                if size == 0:
+                    break
+                if batch.looked_up:
+                    ask(state, plan, &batch, size, &watch, &late)
+                crew.run(size)
+                step_batch(state, plan, &batch, size, &watch, &late)
+                done += size
+    finally:
+        crew.close()
+    return not late or done >= n

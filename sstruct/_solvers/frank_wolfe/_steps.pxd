@@ -1,0 +1,21 @@
+from sstruct._solvers.core._state cimport DualState
+
+# A corrective visit stops at this share of the gap it found, or after so many steps.
+cdef double CORRECTION
+cdef Py_ssize_t MAX_CORRECTIONS
+
+
+cpdef enum StepKind:
+    FW
+    PAIRWISE
+    AWAY
+    CORRECTIVE
+
+
+cdef int take_visit_step(
+    DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
+    double mean) except -1 nogil
+
+cdef double correct(
+    DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count, double target,
+    Py_ssize_t max_steps) except? -1 nogil

@@ -1,0 +1,296 @@
+"""Block-coordinate Frank-Wolfe and its multi-plane variant: which pass next, when to stop.
+
+The passes themselves are compiled; nothing here is done for each block.
+"""
+
+import math
+from typing import ClassVar
+
+from sstruct._kernels._clock import seconds
+from sstruct._solvers.core._average import PassAverage
+from sstruct._solvers.core._snapshot import resume, snapshot
+from sstruct._solvers.core._state import DualState, aligned_zeros
+from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+
+STEPS = {
+    "fw": StepKind.FW,
+    "pairwise": StepKind.PAIRWISE,
+    "away": StepKind.AWAY,
+    "corrective": StepKind.CORRECTIVE,
+}
+SAMPLINGS = {
+    "permutation": Sampling.PERMUTATION,
+    "uniform": Sampling.UNIFORM,
+    "gap": Sampling.GAP,
+    "sequential": Sampling.SEQUENTIAL,
+}
+# Those that visit every block in each pass.
+EACH_ONCE = ("permutation", "sequential")
+
+# Passes that an unused labeling survives: T of paper 000. Plain BCFW keeps active ones only.
+KEEP = 10
+# M of paper 000.
+MAX_APPROXIMATE_PASSES = 1000
+# An exact pass also costs what its new labelings add to all later passes: its work counts so many
+# times when approximate passes are weighed against it. One run each on OCR letters and CoNLL-2000:
+# times to a gap of 0.01 spread by about a quarter between 1 and 4, without a clear best, and
+# oracle calls fall as it grows.
+EXACT_WEIGHT = 1.5
+# Of the approximate passes between two exact ones, every fourth visits all blocks.
+FULL_EVERY = 4
+# Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
+# own. In the first pass there are few: to fit them alone costs more calls later than it spares.
+MEANWHILE = 1 / 16
+# Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
+REFRESH_EVERY = 10
+# A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
+MOST_ROUNDS = 10
+
+
+class FrankWolfe(Solver):
+    """One fit: passes over a state until the certificate is good enough.
+
+    Parameters
+    ----------
+    setup : Setup
+    state : DualState, optional
+        Made with ``draw`` for ``sampling="gap"`` and with ``average`` where averages are asked
+        for; None: a fresh one, or that of ``setup.warm``.
+    """
+
+    takes: ClassVar[dict] = {}
+    has_dual_weights = True
+
+    def __init__(self, setup, state=None):
+        super().__init__(setup)
+        options = setup.options
+        if state is None:
+            state = DualState(
+                setup.problem,
+                setup.lam,
+                setup.block_weight,
+                options.seed,
+                bounds=setup.bounds,
+                draw=options.sampling == "gap",
+                average=options.average,
+            )
+            if setup.warm is not None:
+                setup.problem.restore_planes(setup.warm)
+                state.restore(setup.warm)
+        self.state, self.checkpoint = state, setup.checkpoint
+        # Drawing by gaps needs every gap first.
+        self.visits_all = options.sampling != "uniform"
+        self.averaged = None
+        self.pass_average = None
+        if options.pass_average:
+            self.pass_average = PassAverage(aligned_zeros(setup.problem.n_weights))
+        # Gap of the average by the estimate of the last iterate's, at the last certificate.
+        self.gap_ratio = 1.0
+
+    def export(self):
+        """Return what a later fit goes on from: arrays by name, for ``Setup.warm``."""
+        own = {"lam": self.lam, "block_weight": self.block_weight}
+        return {**own, **self.problem.planes(), **self.state.export()}
+
+    def solve(self):
+        """Run to the end, or from a checkpoint on, and return a Solution."""
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            self._resume(*kept)
+        solution = super().solve()
+        if self.checkpoint is not None:
+            if solution.status is Status.CONVERGED:
+                self.checkpoint.remove()
+            elif solution.status is not Status.INTERRUPTED:
+                self._save()
+        return solution
+
+    @property
+    def w(self):
+        """The last iterate, or the averaged one where that had the smaller primal."""
+        return self.state.live_w if self.averaged is None else self.averaged
+
+    @property
+    def dual(self):
+        """Of the current dual weights."""
+        return self.state.dual
+
+    @property
+    def n_oracle_calls(self):
+        """Without those of certificates."""
+        return self.state.n_oracle_calls
+
+    @property
+    def effective_passes(self):
+        """Passes of n oracle calls each: where hits take the place of calls, fewer than made."""
+        if not self.options.cache:
+            return self.n_passes
+        return self.n_oracle_calls // self.problem.n_blocks
+
+    @property
+    def working_set_size(self):
+        """Mean number of cached labelings of a block."""
+        return self.state.n_labelings / self.problem.n_blocks
+
+    def _iterate(self):
+        """An exact pass with its approximate ones; return the status once there is one."""
+        options, state = self.options, self.state
+        if self._spent():  # resumed after the last pass
+            self._certify()
+            self._record()
+            return Status.MAX_ITER
+        n_steps, dual = state.n_steps, state.dual
+        in_time = self._passes()
+        self.n_passes += 1
+        if self.pass_average is not None:
+            self.pass_average.add(state.live_w)
+        # Where blocks are drawn, one of those left out may still have a gap.
+        quiet = in_time and state.n_steps == n_steps
+        # What oracles have found at older weights says nothing of those after more steps.
+        quiet = quiet and not (options.overlap and state.dual > dual)
+        stalled = quiet and self.visits_all
+        self.visits_all = options.sampling in EACH_ONCE or quiet
+        last = not in_time or stalled or self._spent()
+        every = options.certificate_every
+        if options.needs_gaps:
+            every = min(every, REFRESH_EVERY)
+        due = last or self.n_passes % every == 0
+        near = self._estimate() <= options.tol
+        if due or near or self._estimate() * self.gap_ratio <= options.tol:
+            self._certify(last_iterate=due or near)
+            self._record()
+            if relative(self._gap(), self.primal) <= options.tol:
+                return Status.CONVERGED
+            bounded = self.problem.bounded and not self.exact
+            if bounded and self._estimate() <= EXHAUSTED * options.tol:
+                return Status.STALLED
+        else:
+            self._record(certified=False)
+        if not in_time:
+            return Status.TIME_LIMIT
+        if stalled:
+            return Status.STALLED
+        if last:
+            return Status.MAX_ITER
+        if self.checkpoint is not None and self.checkpoint.due():
+            self._save()
+        return None
+
+    def _spent(self):
+        """Whether max_iter passes of n oracle calls are over."""
+        calls = self.options.max_iter * self.problem.n_blocks
+        rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
+        return self.state.n_oracle_calls >= calls or self.n_passes >= rounds
+
+    def _passes(self):
+        """Return False when the deadline came first."""
+        options, state = self.options, self.state
+        begin, dual = self._spending(), state.dual
+        plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE)
+        overlap = options.overlap and self.n_passes > 0
+        meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
+        if not exact_pass(state, self.crew, plan, options.cache, meanwhile=meanwhile):
+            return False
+        if not options.multi_plane:
+            return seconds() < self.deadline
+        if options.schedule == "work":
+            begin -= (EXACT_WEIGHT - 1) * (self._spending() - begin)
+        return self._approximate_passes(begin, dual)
+
+    def _plan(self, visits_all=False):
+        """How the next pass goes; visits_all: it visits each block once, whatever the sampling."""
+        options = self.options
+        return PassPlan(
+            STEPS[options.step],
+            Sampling.PERMUTATION if visits_all else SAMPLINGS[options.sampling],
+            self.n_passes + 1,
+            KEEP if options.multi_plane or options.cache else 0,
+            self.deadline,
+        )
+
+    def _approximate_passes(self, begin, dual):
+        """Make them while one gains more per unit of work than all since `begin` and `dual`.
+
+        Return False when the deadline came first.
+        """
+        state, plan = self.state, self._plan()
+        for k in range(MAX_APPROXIMATE_PASSES):
+            before, dual_before = self._spending(), state.dual
+            of_all = k % FULL_EVERY == 0
+            if not approximate_pass(state, plan, of_all):
+                return False
+            self.n_approximate += 1
+            now = self._spending()
+            if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
+                break
+        return seconds() < self.deadline
+
+    def _spending(self):
+        """What the rule for approximate passes goes by: counted work, or the paper's clock."""
+        return self.state.work if self.options.schedule == "work" else seconds()
+
+    def _estimate(self):
+        """Relative gap from the block gaps met on the way, each at another w: no certificate."""
+        estimate = self.state.estimated_gap
+        return relative(estimate, self.state.dual + estimate)
+
+    @property
+    def points(self):
+        """The last iterate and its average, if there is one: where w_ may be."""
+        average = self.state.average() if self.options.average else None
+        if self.pass_average is not None and self.pass_average.count > 0:
+            average = self.state.clip(self.pass_average.w)  # of rounding
+        return [self.state.live_w] + ([] if average is None else [average])
+
+    def _certify(self, last_iterate=True):
+        """Rebuild w from the working sets, against drift, and compute the primal there.
+
+        And at the average; or there alone.
+        """
+        state = self.state
+        begin, estimate = seconds(), self._estimate()
+        self.primal, self.averaged = math.inf, None
+        state.rebuild()
+        last, *averages = self.points
+        if last_iterate or not averages:
+            self.primal, self.exact = self._primal_at(
+                last, state if self.options.needs_gaps else None
+            )
+        for average in averages:
+            primal, exact = self._primal_at(average, state)
+            if primal < self.primal:
+                self.primal, self.exact, self.averaged = primal, exact, average
+            if 0 < estimate < math.inf:
+                self.gap_ratio = relative(gap(primal, state.dual), primal) / estimate
+        self.certificate_seconds += seconds() - begin
+
+    def _save(self):
+        """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        average = {}
+        if self.pass_average is not None:
+            average = {"pass_average": self.pass_average.w}
+        self.checkpoint.save(
+            {**snapshot(self.state), **columns, **average},
+            {
+                "seconds": seconds() - self.begin,
+                "certificate_seconds": self.certificate_seconds,
+                "n_passes": self.n_passes,
+                "n_approximate": self.n_approximate,
+                "visits_all": bool(self.visits_all),
+                "gap_ratio": self.gap_ratio,
+            },
+        )
+
+    def _resume(self, arrays, notes):
+        resume(self.state, arrays)
+        self.history.restore({name: arrays[f"history_{name}"] for name in self.history.columns})
+        self.begin -= notes.pop("seconds")
+        if self.pass_average is not None:
+            self.pass_average.resume(arrays["pass_average"], notes["n_passes"])
+        for name, value in notes.items():
+            setattr(self, name, value)

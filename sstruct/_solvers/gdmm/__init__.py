@@ -1,0 +1,1 @@
+"""The greedy direction method of multipliers."""

@@ -1,0 +1,65 @@
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+from sstruct._solvers.gdmm._entries cimport Entries
+from sstruct._solvers.gdmm._pairs cimport BoundedPairs
+from sstruct._kernels._random cimport Random
+
+
+cdef class ChainFactors:
+    # Data.
+    cdef FeatureRows features
+    cdef sstruct_rows rows
+    cdef const int64_t[::1] start, length
+    cdef const int32_t[::1] labels
+    cdef const double[:, ::1] cost
+    cdef const double[::1] loss_scale
+    cdef const unsigned char[::1] starts_here, ends_here
+    cdef const double[:, ::1] boundary_penalty
+    cdef readonly Py_ssize_t n_blocks, n_rows, n_labels, n_node_weights, n_edges
+    cdef Py_ssize_t KP, bias_at, start_at, end_at
+    cdef readonly bint transitions, masked
+    cdef bint bias, boundaries
+    cdef double[::1] mass             # C_i = q_i / lam of each block
+    cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
+    # State. Edge r is the one between rows r - 1 and r.
+    cdef readonly object w            # without transitions
+    cdef double[::1] weights
+    cdef readonly BoundedPairs pairs  # with the scores of transitions; None where there are no edges
+    cdef Entries* active_labels
+    cdef Entries* active_pairs
+    cdef Entries* left                # messages at each edge's left end, and at its right end
+    cdef Entries* right
+    cdef Entries nobody              # stays empty
+    cdef readonly double rho
+    cdef Random random
+    cdef Py_ssize_t n_new
+    # Measured in the last pass, and at each chain's last visit; seconds since the beginning.
+    cdef double gain
+    cdef readonly double[::1] chain_gain
+    cdef readonly double residual, movement, label_seconds, pair_seconds
+    # Scratch.
+    cdef double[::1] theta, message, gradient, linear, step, change
+    cdef int32_t[::1] label, slot, row_count, column_count
+
+    cdef int reserve(self, Py_ssize_t size) except -1 nogil
+    cdef void node_scores(
+        self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
+        ) noexcept nogil
+    cdef void all_scores(
+        self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t low, Py_ssize_t high) noexcept nogil
+    cdef void add_node(
+        self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, const double* change,
+        Py_ssize_t count, double* out) noexcept nogil
+    cdef int send(
+        self, Entries* messages, const int32_t* label, Py_ssize_t count, double sign
+        ) except -1 nogil
+    cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil
+    cdef int visit_node(
+        self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil
+    cdef int search_labels(
+        self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
+        double least) except -1 nogil
+    cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil
+    cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil
+    cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil

@@ -1,0 +1,414 @@
+# Design:
+# (a) A chain is cut into unigram factors (nodes) and bigram factors (edges), each with its own dual
+#     variables: alpha of a node, beta of an edge, in a shifted simplex of mass C_i (ALGORITHMS 1.1,
+#     with a C for every block, and all of lam in it). w = sum x alpha, v = sum beta; the messages
+#     at an edge's ends hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
+# (b) A visit to a chain takes each node, then each edge, then moves the multipliers.
+#     The best pair that is not active joins an edge first, the best few labels a node in passes
+#     with a search. Nodes are minimised exactly: their block's Hessian is Q I. Edges take steps by
+#     the same program with a safe majoriser: the largest number of active pairs in a row, and in a
+#     column, for rho (M'M).
+# (c) A label may join if its gradient is above that of one whose mass could go to it; that is the
+#     optimality condition. What ends without mass leaves.
+# (d) Messages are lists of labels that are, or were, active at the edge or at its node.
+# (e) Bounds on the optimum are in _gdmm_bounds. The scores of transitions are in `pairs`, in order.
+"""GDMM on chains: the factors, and a pass over them."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.stdlib cimport calloc, free
+
+from sstruct._problems.chain._problem cimport ChainProblem
+from sstruct._problems.core._rows cimport (
+    sstruct_add_row, sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
+from sstruct._solvers.gdmm._edge_steps cimport edge_steps
+from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
+from sstruct._solvers.gdmm._pairs cimport BoundedPairs
+from sstruct._solvers.gdmm._simplex cimport simplex_minimum
+from sstruct._kernels._random cimport random_below, random_seed
+from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch
+
+import numpy as np
+
+from sstruct._solvers.core._state import aligned_zeros
+
+
+cdef class ChainFactors:
+    """Dual variables and messages of all factors of a chain problem; all zero at first.
+
+    Parameters
+    ----------
+    problem : ChainProblem
+        With labels. Its rows, costs, masks and layout of weights are read, not its oracle.
+    lam : float
+    block_weight : ndarray of shape (n_blocks,)
+        q_i.
+    rho : float
+        Penalty of the augmented Lagrangian.
+    n_new : int
+        Labels that a search adds to a node, at most.
+    seed : int
+        Of the draws of label parts.
+    exhaustive : bool
+        Whether searches for pairs look at all of them.
+    """
+
+    def __cinit__(
+            self, ChainProblem problem not None, double lam, block_weight, double rho,
+            Py_ssize_t n_new, seed, bint exhaustive=False):
+        cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
+        problem.need_labels()
+        self.start, self.length, self.labels = problem.start, problem.length, problem.labels
+        self.cost, self.loss_scale = problem.cost, problem.loss_scale
+        self.starts_here, self.ends_here = problem.starts_here, problem.ends_here
+        self.boundary_penalty = problem.boundary_penalty
+        self.features, self.rows = problem.features, problem.rows
+        self.n_blocks, self.n_rows, self.n_labels, self.KP = problem.n_blocks, n, K, KP
+        self.bias, self.boundaries = problem.bias, problem.boundaries
+        self.transitions, self.masked = problem.transitions, problem.masked
+        self.bias_at, self.start_at = problem.bias_at, problem.start_at
+        self.end_at, self.n_node_weights = problem.end_at, problem.edge_at
+        self.w = self.weights = aligned_zeros(self.n_node_weights)
+        self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
+        if self.mass.shape[0] != self.n_blocks or not rho > 0 or n_new < 1:
+            raise ValueError("block_weight does not fit, or rho or n_new is not positive")
+        self.rho = rho
+        random_seed(&self.random, seed)
+        self.active_labels = <Entries*> calloc(n, sizeof(Entries))
+        self.active_pairs = <Entries*> calloc(n, sizeof(Entries))
+        self.left = <Entries*> calloc(n + 1, sizeof(Entries))
+        self.right = <Entries*> calloc(n + 1, sizeof(Entries))
+        if not (self.active_labels and self.active_pairs and self.left and self.right):
+            raise MemoryError
+        self.n_new, self.pairs = n_new, None
+        if self.transitions or self.masked:
+            penalty = np.asarray(problem.edge_penalty) if self.masked else None
+            self.pairs = BoundedPairs(K, KP, penalty, exhaustive)
+        self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
+        for b in range(self.n_blocks):
+            for l in range(self.length[b]):
+                r = self.start[b] + l
+                self.curvature[r] = sstruct_row_product(&self.rows, r, r) + self.bias
+                if self.boundaries:
+                    self.curvature[r] += l == 0 and self.starts_here[b]
+                    self.curvature[r] += l == self.length[b] - 1 and self.ends_here[b]
+                append(&self.active_labels[r], self.labels[r], 0, 0)
+                if l > 0 and self.pairs is not None:
+                    append(&self.active_pairs[r], self.labels[r - 1], self.labels[r], 0)
+                    self.n_edges += 1
+        self.theta, self.message = np.empty(KP), np.zeros(KP)
+        self.slot = np.full(KP, -1, dtype=np.int32)
+        self.row_count, self.column_count = np.zeros((2, KP), dtype=np.int32)
+        self.gradient = np.empty(0)
+        self.reserve(64)
+
+    def __dealloc__(self):
+        cdef Py_ssize_t r
+        cdef Entries* lists
+        cdef Entries* every[4]
+        every[0], every[1] = self.active_labels, self.active_pairs
+        every[2], every[3] = self.left, self.right
+        for lists in every:
+            for r in range(self.n_rows if lists != NULL else 0):
+                free(lists[r].at)
+            free(lists)
+
+    cdef int reserve(self, Py_ssize_t size) except -1 nogil:
+        """Have scratch for so many labels or pairs of a factor."""
+        if size > self.gradient.shape[0]:
+            with gil:
+                self.gradient, self.linear, self.step, self.change = np.empty((4, 2 * size))
+                self.label = np.empty(2 * size, dtype=np.int32)
+        return 0
+
+    def run(self, const Py_ssize_t[::1] order, bint search, Py_ssize_t parts, double step,
+            double deadline):
+        """Visit chains in an order.
+
+        Parameters
+        ----------
+        order : ndarray of intp
+        search : bool
+            Whether nodes look for new labels. Edges, whose search is cheap, always look for pairs.
+        parts : int
+            Of how many label parts one is searched for a node.
+        step : float
+            Of the multipliers; 0 leaves them alone.
+        deadline : float
+
+        Returns
+        -------
+        n_visited : int
+        """
+        cdef Py_ssize_t at, b, l, n_visited = 0
+        cdef Watch watch = start_watch(deadline)
+        cdef BoundedPairs pairs = self.pairs
+        if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
+            raise IndexError("order has a block that is not there")
+        parts = min(max(parts, 1), self.n_labels)
+        cdef double before, work = 0, searched = self.n_labels // parts if search else 0
+        cdef double of_position = 100 + searched * self.features.n_stored / max(self.n_rows, 1)
+        self.residual = self.movement = self.gain = 0
+        with nogil:
+            for at in range(order.shape[0]):
+                b = order[at]
+                before = self.gain
+                for l in range(self.length[b]):
+                    self.visit_node(b, l, parts, search)
+                for l in range(1, self.length[b] if pairs is not None else 1):
+                    self.visit_edge(pairs, b, l)
+                self.move_multipliers(b, step)
+                self.chain_gain[b] = self.gain - before
+                n_visited += 1
+                work += self.length[b] * of_position
+                if look(&watch, work):
+                    break
+        return n_visited
+
+    cdef void node_scores(
+            self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
+            ) noexcept nogil:
+        """Scores of some labels at position l, with the loss; allowed ones."""
+        cdef Py_ssize_t k, r = self.start[b] + l
+        sstruct_some_potentials(&self.rows, r, &self.weights[0], self.KP, label, count, out)
+        for k in range(count):
+            out[k] += self.loss_scale[b] * self.cost[self.labels[r], label[k]]
+            if self.bias:
+                out[k] += self.weights[self.bias_at + label[k]]
+            if self.boundaries and l == 0 and self.starts_here[b]:
+                out[k] += self.weights[self.start_at + label[k]]
+            if self.boundaries and l == self.length[b] - 1 and self.ends_here[b]:
+                out[k] += self.weights[self.end_at + label[k]]
+
+    cdef void all_scores(
+            self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
+        """theta[low:high] = the same of all labels in a range; -inf where forbidden."""
+        cdef Py_ssize_t k, r = self.start[b] + l, KP = self.KP
+        cdef double* theta = &self.theta[0]
+        cdef const double* w = &self.weights[0]
+        cdef const double* cost = &self.cost[self.labels[r], 0]
+        cdef const double* bias = w + self.bias_at if self.bias else NULL
+        for k in range(low, high):
+            theta[k] = self.loss_scale[b] * cost[k]
+        if bias != NULL:
+            for k in range(low, high):
+                theta[k] += bias[k]
+        sstruct_range_potentials(&self.rows, r, w, KP, low, high, theta)
+        if self.starts_here[b] and l == 0:
+            for k in range(low, high):
+                theta[k] += self.boundary_penalty[0, k] + (
+                    w[self.start_at + k] if self.boundaries else 0)
+        if self.ends_here[b] and l == self.length[b] - 1:
+            for k in range(low, high):
+                theta[k] += self.boundary_penalty[1, k] + (
+                    w[self.end_at + k] if self.boundaries else 0)
+
+    cdef void add_node(
+            self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, const double* change,
+            Py_ssize_t count, double* out) noexcept nogil:
+        """out += the joint feature map of position l times changes of some labels' weights."""
+        cdef Py_ssize_t k
+        sstruct_add_row(&self.rows, self.start[b] + l, label, change, count, out, self.KP)
+        for k in range(count):
+            if self.bias:
+                out[self.bias_at + label[k]] += change[k]
+            if self.boundaries and l == 0 and self.starts_here[b]:
+                out[self.start_at + label[k]] += change[k]
+            if self.boundaries and l == self.length[b] - 1 and self.ends_here[b]:
+                out[self.end_at + label[k]] += change[k]
+
+    cdef int send(
+            self, Entries* messages, const int32_t* label, Py_ssize_t count, double sign
+            ) except -1 nogil:
+        """Add `change` of some labels, times a sign, to residuals; labels new to them are listed."""
+        cdef Py_ssize_t k
+        cdef int32_t at
+        for k in range(messages.size):
+            self.slot[messages.at[k].first] = <int32_t> k
+        for k in range(count):
+            at = self.slot[label[k]]
+            if at < 0:
+                at = append(messages, label[k], 0, 0)
+                self.slot[label[k]] = at
+            messages.at[at].value += sign * self.change[k]
+        for k in range(messages.size):
+            self.slot[messages.at[k].first] = -1
+        return 0
+
+    cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil:
+        """The messages at a node, from the edge before it and the one after; empty where none is."""
+        cdef Py_ssize_t r = self.start[b] + l
+        cdef bint some = self.pairs is not None
+        sources[0] = &self.right[r] if some and l > 0 else &self.nobody
+        sources[1] = &self.left[r + 1] if some and l < self.length[b] - 1 else &self.nobody
+
+    cdef int visit_node(
+            self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
+        """Minimise the augmented Lagrangian over one unigram factor, a new label included."""
+        cdef Py_ssize_t r = self.start[b] + l, k, n
+        cdef double C = self.mass[b], least = INFINITY, begin
+        cdef Entries* active = &self.active_labels[r]
+        cdef Entries* sources[2]
+        cdef Entries* source
+        self.messages_at(b, l, sources)
+        if search:
+            drop_zeros(active)
+        self.reserve(active.size + self.n_new)
+        for source in sources:
+            for k in range(source.size):
+                self.message[source.at[k].first] += self.rho * (
+                    source.at[k].value + source.at[k].multiplier)
+        n = active.size
+        for k in range(n):
+            self.label[k] = active.at[k].first
+        self.node_scores(b, l, &self.label[0], n, &self.gradient[0])
+        for k in range(n):
+            self.gradient[k] -= self.message[self.label[k]]
+            if active.at[k].value < (C if k == 0 else 0) and self.gradient[k] < least:
+                least = self.gradient[k]
+        if search:
+            begin = sstruct_seconds()
+            self.search_labels(b, l, parts, sources, least)
+            self.label_seconds += sstruct_seconds() - begin
+        for source in sources:
+            for k in range(source.size):
+                self.message[source.at[k].first] = 0
+        return self.step_node(b, l, sources) if active.size > 1 else 0
+
+    cdef int search_labels(
+            self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
+            double least) except -1 nogil:
+        """Make the best few labels active whose gradient is above `least`."""
+        cdef Entries* active = &self.active_labels[self.start[b] + l]
+        cdef Entries* source
+        cdef Py_ssize_t k, at, side, n = active.size, most = n, low = 0, high = self.n_labels
+        if parts > 1:
+            k = random_below(&self.random, parts)
+            low, high = k * high // parts, (k + 1) * high // parts
+        self.all_scores(b, l, low, high)
+        for side in range(2):
+            source = sources[side]
+            for k in range(source.size):
+                self.theta[source.at[k].first] -= self.rho * (
+                    source.at[k].value + source.at[k].multiplier)
+        for k in range(n):
+            self.theta[self.label[k]] = -INFINITY
+        # In falling order behind the active ones.
+        for k in range(low, high):
+            if not self.theta[k] > least:
+                continue
+            if most < n + self.n_new:
+                most += 1
+            at = most - 1
+            while at > n and self.theta[k] > self.gradient[at - 1]:
+                self.label[at], self.gradient[at] = self.label[at - 1], self.gradient[at - 1]
+                at -= 1
+            self.label[at], self.gradient[at] = <int32_t> k, self.theta[k]
+            if most == n + self.n_new:
+                least = self.gradient[most - 1]
+        for k in range(n, most):
+            append(active, self.label[k], 0, 0)
+        return 0
+
+    cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil:
+        """Move to the minimum over the active labels, from their `gradient`; tell the messages."""
+        cdef Py_ssize_t r = self.start[b] + l, k, side, n_changed = 0
+        cdef bint before = l > 0 and self.pairs is not None
+        cdef bint after = l < self.length[b] - 1 and self.pairs is not None
+        cdef double Q = self.curvature[r] + self.rho * (before + after), difference
+        cdef Entries* active = &self.active_labels[r]
+        cdef Py_ssize_t n = active.size
+        for k in range(n):
+            self.linear[k] = self.gradient[k] - Q * active.at[k].value
+        simplex_minimum(&self.linear[0], Q, self.mass[b], n, &self.step[0])
+        for k in range(n):
+            difference = self.step[k] - active.at[k].value
+            if difference != 0:
+                self.label[n_changed], self.change[n_changed] = active.at[k].first, difference
+                n_changed += 1
+                self.movement += (before + after) * difference * difference
+                self.gain += Q * difference * difference
+            active.at[k].value = self.step[k]
+        self.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
+        for side in range(2):
+            if sources[side] != &self.nobody:
+                self.send(sources[side], &self.label[0], n_changed, -1)
+        return 0
+
+    cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil:
+        """Take steps over the bigram factor between positions l - 1 and l, a new pair included."""
+        cdef Py_ssize_t r = self.start[b] + l, k, n, n_changed = 0
+        cdef Entries* active = &self.active_pairs[r]
+        cdef double C = self.mass[b], least = INFINITY, begin, difference
+        cdef int32_t j, i
+        cdef bint found
+        self.reserve(active.size + 1)
+        drop_zeros(active)
+        pairs.load(&self.left[r], &self.right[r], self.rho, False)
+        for k in range(active.size):
+            j, i = active.at[k].first, active.at[k].second
+            self.gradient[k] = pairs.score[j * pairs.width + i] + pairs.left[j] + pairs.right[i]
+            if active.at[k].value < (C if k == 0 else 0) and self.gradient[k] < least:
+                least = self.gradient[k]
+        begin = sstruct_seconds()
+        pairs.mark(active)
+        found = pairs.search(least)
+        pairs.unmark()
+        if found:
+            append(active, pairs.best_first, pairs.best_second, 0)
+            self.gradient[active.size - 1] = pairs.best
+        self.pair_seconds += sstruct_seconds() - begin
+        n = active.size
+        if n == 1:
+            pairs.unload(&self.left[r], &self.right[r])
+            return 0
+        edge_steps(
+            pairs, active, self.transitions, self.rho, C, &self.row_count[0],
+            &self.column_count[0], &self.gradient[0], &self.linear[0], &self.change[0],
+            &self.step[0])
+        for k in range(n):
+            pairs.left[active.at[k].first] = pairs.right[active.at[k].second] = 0
+        pairs.unload(&self.left[r], &self.right[r])
+        for k in range(n):
+            difference = self.step[k] - active.at[k].value
+            if difference != 0:
+                if self.transitions:
+                    pairs.change(active.at[k].first, active.at[k].second, difference)
+                self.label[n_changed], self.change[n_changed] = active.at[k].first, difference
+                n_changed += 1
+        self.send(&self.left[r], &self.label[0], n_changed, 1)
+        n_changed = 0
+        for k in range(n):
+            if self.step[k] != active.at[k].value:
+                self.label[n_changed] = active.at[k].second
+                n_changed += 1
+            active.at[k].value = self.step[k]
+        self.send(&self.right[r], &self.label[0], n_changed, 1)
+        return 0
+
+    cdef void move_multipliers(self, Py_ssize_t b, double step) noexcept nogil:
+        """mu += step * residual, at both ends of the edges of a chain."""
+        cdef Py_ssize_t r, k
+        cdef double square
+        cdef Entries* ends[2]
+        cdef Entries* messages
+        if self.pairs is None:
+            return
+        for r in range(self.start[b] + 1, self.start[b] + self.length[b]):
+            ends[0], ends[1] = &self.left[r], &self.right[r]
+            for messages in ends:
+                for k in range(messages.size):
+                    messages.at[k].multiplier += step * messages.at[k].value
+                    square = messages.at[k].value * messages.at[k].value
+                    self.residual += square
+                    self.gain += self.rho * square
+
+
+def py_simplex_minimum(const double[::1] c, double Q, double C):
+    """Return a (m,) and the multiplier b; see `simplex_minimum`."""
+    if c.shape[0] == 0 or not Q >= 0 or not C > 0:
+        raise ValueError("c must not be empty, Q not negative, and C positive")
+    out = np.empty(c.shape[0])
+    cdef double[::1] a = out
+    cdef double b = simplex_minimum(&c[0], Q, C, c.shape[0], &a[0])
+    return out, b

@@ -1,0 +1,258 @@
+# Design:
+# (a) Lower bound: the labels' alpha alone. Edges' masses on (1, 1) that go with marginals q_u, q_v are
+#     those of [max(0, q_u + q_v - 1), min(q_u, q_v)]; their other masses follow, and no loss depends on
+#     them. So of all consistent beta the best minimise sum_e v_e^2, edge by edge: v_e is the number
+#     nearest to 0 between the sums over samples of the least and the greatest it may be. That is the
+#     maximum of the dual given alpha, whatever the residuals of the running beta; it tends to the
+#     optimum as alpha does. The best multiple of the point, from 0 (the truth) to 1, is taken.
+#     Weights and value are computed from scratch.
+# (b) Upper bound: the primal of the relaxation at any weights, one call of the problem's max-oracle a
+#     sample, exact over the local polytope.
+# (c) Of the labels that an oracle's answer has on, wholly or half, and that were not let in, the one
+#     with the highest score is: a sample whose answers stay within its admitted labels is at the
+#     optimum as soon as these are. One at a time, since early answers have many labels on: all of
+#     them would be 90 of bibtex's 159 by the tenth pass.
+"""Bounds of GDMM on label sets, from scratch."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._problems.label_set._multilabel cimport MultilabelProblem
+from sstruct._problems.core._rows cimport sstruct_add_row
+from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, is_admitted
+from sstruct._solvers.gdmm._label_pass cimport LabelFactors
+
+import numpy as np
+
+from sstruct._solvers.core._state import aligned_zeros
+
+cdef extern from "sstruct/_kernels/kernels.h":
+    double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
+
+
+cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
+
+
+cdef struct OracleCalls:
+    Py_ssize_t chunk                # blocks of a ticket
+    const double* weights
+    LabelBlock* blocks
+    void* factors
+    double* hinge
+    int32_t* codes                  # per thread: an answer and the truth
+    unsigned char* exact
+    Py_ssize_t* admitted
+
+
+cdef int call_oracles(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    cdef OracleCalls* calls = <OracleCalls*> context
+    cdef Py_ssize_t i, width = problem.max_code_size
+    cdef Py_ssize_t end = min((ticket + 1) * calls.chunk, problem.n_blocks)
+    cdef int32_t k
+    cdef int32_t* code = calls.codes + 2 * width * thread
+    cdef int32_t* truth = code + width
+    cdef const int32_t* codes[1]
+    cdef int32_t best
+    cdef double score = 0, work = 0, gain, most = 0
+    cdef OracleAnswer answer
+    codes[0] = truth
+    for i in range(ticket * calls.chunk, end):
+        problem.maximize(i, calls.weights, 1.0, code, &answer)
+        problem.truth(i, truth)
+        problem.scores(i, NULL, 1.0, codes, 1, &score, &work)
+        if not answer.exact:
+            calls.exact[thread] = False
+            if problem.bounded:
+                answer.value = max(answer.value, answer.bound)
+        calls.hinge[i] = max(answer.value - score, 0)
+        best = -1
+        for k in range((<MultilabelProblem> problem).n_labels):
+            if code[k] != 0 and not is_admitted(&calls.blocks[i], k):
+                gain = (<MultilabelProblem> problem).theta[k]
+                if best < 0 or gain > most:
+                    best, most = k, gain
+        if best >= 0:
+            admit(&calls.blocks[i], best, &(<LabelFactors> calls.factors).index)
+            calls.admitted[thread] += 1
+    return 0
+
+
+def hinge_losses(LabelFactors factors not None, Crew crew not None, const double[::1] w):
+    """Call every oracle at w and let in a label of each answer that has others on than were let in.
+
+    Returns
+    -------
+    hinge : ndarray of shape (n_blocks,)
+        H_i(w), those of the relaxation.
+    exact : bool
+        Whether every oracle call was.
+    n_admitted : int
+    """
+    cdef BlockProblem problem = crew.problem
+    cdef Py_ssize_t n = problem.n_blocks, chunk = blocks_a_ticket(n)
+    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
+    cdef OracleCalls calls
+    if problem is not factors.problem:
+        raise ValueError("the factors are those of another problem")
+    problem._check_weights(w)
+    hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
+    counts = np.zeros(crew.n_threads, dtype=np.intp)
+    cdef double[::1] hinge = hinges
+    cdef unsigned char[::1] exact = exacts
+    cdef Py_ssize_t[::1] admitted = counts
+    cdef int32_t[::1] codes = np.empty(
+        2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
+    calls.chunk, calls.weights, calls.hinge, calls.codes = chunk, &w[0], &hinge[0], &codes[0]
+    calls.blocks, calls.factors = factors.blocks, <void*> factors
+    calls.exact, calls.admitted = &exact[0], &admitted[0]
+    crew.run_once(call_oracles, &calls, n_chunks)
+    return hinges, bool(exacts.all()), int(counts.sum())
+
+
+def consistent_point(LabelFactors factors not None):
+    """Return the best consistent dual point of the labels' alpha.
+
+    Returns
+    -------
+    w : ndarray of shape (n_weights,)
+        Its weights.
+    dual : float
+        Its value in the package's units: no more than the optimum.
+    """
+    cdef MultilabelProblem problem = factors.problem
+    cdef LabelBlock* block
+    cdef Py_ssize_t i, e, E = problem.n_edges
+    cdef int32_t at, p, k
+    cdef double linear = 0, square, scale, C, q_u, q_v, truth
+    out = aligned_zeros(problem.n_weights + 1)
+    cdef double[::1] w = out
+    cdef double[::1] low = np.zeros(E + 1), high = np.zeros(E + 1)
+    with nogil:
+        for i in range(problem.n_blocks):
+            block, C = &factors.blocks[i], factors.factor[i]
+            for at in range(block.n_labels):
+                k = block.label[at]
+                linear += block.alpha[at] * (
+                    -problem.cost[1, k] if at < block.n_true else problem.cost[0, k])
+                if problem.bias:
+                    w[problem.bias_at + k] += block.alpha[at]
+            sstruct_add_row(
+                &problem.rows, i, block.label, block.alpha, block.n_labels, &w[0], problem.KP)
+            for p in range(block.n_pairs):
+                e, k, at = block.edge[p], block.end[2 * p], block.end[2 * p + 1]
+                # C times the labels' values.
+                q_u = (C if k < block.n_true else 0) - block.alpha[k]
+                q_v = (C if at < block.n_true else 0) - block.alpha[at]
+                truth = C if k < block.n_true and at < block.n_true else 0
+                low[e] += truth - min(q_u, q_v)
+                high[e] += truth - max(q_u + q_v - C, 0)
+        for e in range(E):
+            w[problem.edge_at + e] = min(max(low[e], 0.0), max(high[e], low[e]))
+    # The best multiple: towards the truth, where all of alpha is 0, the point stays consistent.
+    square = sstruct_squared_norm(&w[0], problem.n_weights)
+    scale = min(-linear / square, 1.0) if square > 0 and linear < 0 else (square == 0) * 1.0
+    out *= scale
+    return out[:problem.n_weights], factors.lam * scale * (-linear - 0.5 * scale * square)
+
+
+def measures(LabelFactors factors not None):
+    """Return mean numbers of admitted labels, of those not at the truth, and of edges a sample, and
+    the sum of the squares of labels' alpha over all edges' ends.
+    """
+    cdef Py_ssize_t i, labels = 0, edges = 0, active = 0
+    cdef int32_t at
+    cdef double square = 0
+    for i in range(factors.n_blocks):
+        for at in range(2 * factors.blocks[i].n_pairs):
+            square += factors.blocks[i].alpha[factors.blocks[i].end[at]] ** 2
+        labels += factors.blocks[i].n_labels
+        edges += factors.blocks[i].n_pairs
+        for at in range(factors.blocks[i].n_labels):
+            active += factors.blocks[i].alpha[at] != 0
+    cdef double n = factors.n_blocks
+    return labels / n, active / n, edges / n, square
+
+
+def search(
+        LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
+    """Search a sample's factors as a visit does, and move nothing; for tests.
+
+    Parameters
+    ----------
+    i, part : int
+    w : ndarray of shape (n_weights,), optional
+        Weights to take the place of the running ones, for good.
+    slack : ndarray of shape (K,), optional
+        Slacks of the admitted labels, at most 0; None: 0.
+
+    Returns
+    -------
+    label, top, edge, joint : as of `_best_label` and `_best_edge`
+    """
+    if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
+        raise IndexError(f"there is no block {i}, or no part {part}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef double top, joint = 0
+    cdef int32_t at, label
+    cdef Py_ssize_t edge
+    if w is not None:
+        np.asarray(factors.weights)[:factors.problem.n_weights] = w
+        np.asarray(factors.bound)[:] = np.inf
+    factors._score(i, block, part)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = at
+        factors.slack[at] = 0 if slack is None else slack[block.label[at]]
+    label = factors._best_label(&top)
+    edge = factors._best_edge(block, top, &joint)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = -1
+    return label, top, edge, joint
+
+
+def snapshot(LabelFactors factors not None, Py_ssize_t i):
+    """Return the variables of a sample, copies, for tests: a dict of arrays by name."""
+    if not 0 <= i < factors.n_blocks:
+        raise IndexError(f"there is no block {i}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef Py_ssize_t j, side
+    return {
+        "n_true": block.n_true,
+        "label": np.array([block.label[j] for j in range(block.n_labels)], dtype=np.int32),
+        "alpha": np.array([block.alpha[j] for j in range(block.n_labels)]),
+        "edge": np.array([block.edge[j] for j in range(block.n_pairs)], dtype=np.int32),
+        "end": np.array(
+            [[block.end[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
+            dtype=np.int32).reshape(-1, 2),
+        "beta": np.array(
+            [[block.beta[3 * j + side] for side in range(3)] for j in range(block.n_pairs)],
+        ).reshape(-1, 3),
+        "message": np.array(
+            [[block.message[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
+        ).reshape(-1, 2),
+    }
+
+
+def py_outcome_steps(double[:, ::1] table, double rho, double C, double step):
+    """Step over the edges of a table (see outcomes.h), in place: a door for tests.
+
+    Returns
+    -------
+    residual, change : float
+        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
+    """
+    cdef double[2] sums
+    if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
+        raise ValueError(
+            f"expected {SSTRUCT_EDGE_ROWS} rows and a multiple of {SSTRUCT_EDGE_LANES} edges")
+    sums[0] = sums[1] = 0
+    if table.shape[1]:
+        sstruct_outcome_steps(&table[0, 0], table.shape[1], table.shape[1], rho, C, step, sums)
+    return sums[0], sums[1]

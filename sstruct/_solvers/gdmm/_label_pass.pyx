@@ -1,0 +1,386 @@
+# Design:
+# (a) Dual-decomposed learning of label sets: the dual of the relaxation over the local polytope, with
+#     a factor for each label and each edge of a sample, in the augmented Lagrangian of the
+#     constraints that an edge's masses have its labels' marginals (_gdmm_label_block has the
+#     variables). In the units of the paper: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
+# (b) A visit to a sample: let one label in; a few times minimise over all admitted labels (they meet
+#     in no term, so each is a clip), minimise over each edge between them (4 outcomes, majorised by
+#     1 + 2 rho on the diagonal) and move the multipliers; look for an edge that would let labels in.
+# (c) Labels are searched by their scores, whole or one part of them drawn a visit. A label not
+#     admitted has no messages, so it enters when its score and cost are positive. Parts are ranges:
+#     one is drawn at random, so each label's chance is the same, and its products vectorize.
+# (d) Of edges that have no variables the outcome (1, 1) alone has a score, its weight v. Messages may
+#     be put on such an edge freely as far as its ends' slack allows, the distance of a label that is
+#     off from entering: what is then left, v + slack_u + slack_v, slacks <= 0, is the gain of turning
+#     both on. The greatest is found by branch and bound over v, with upper bounds of BLOCK edges
+#     each, lifted where v rises and set right by searches. A label that is not admitted has the
+#     least slack there. An exhaustive search, to compare with, looks at every edge.
+# (e) What such searches miss (labels that pay only three at a time) the certificate's oracles find
+#     (_gdmm_label_bounds).
+# (f) A visit works on a copy of the sample's edges, laid out for outcomes.h, and adds to what
+#     samples share once, at its end: the scores of its labels follow the steps by |x|^2.
+# [Yen et al., NIPS 2016, Algorithm 3 and Appendix C-2]
+"""GDMM's factors of label sets: their state, and one pass."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport calloc, free
+
+from sstruct._problems.label_set._multilabel cimport MultilabelProblem
+from sstruct._problems.core._rows cimport (
+    sstruct_add_row, sstruct_range_potentials, sstruct_row_size, sstruct_some_potentials)
+from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, free_block
+from sstruct._kernels._random cimport random_below, random_seed, random_shuffle
+from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch
+
+import numpy as np
+
+from sstruct._solvers.core._state import aligned_zeros
+
+cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_MASS
+        SSTRUCT_MESSAGE
+        SSTRUCT_WEIGHT
+        SSTRUCT_ON
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
+
+cdef enum:
+    BLOCK = 32      # edges of a bound
+
+
+cdef class LabelFactors:
+    """State of GDMM on label sets.
+
+    Parameters
+    ----------
+    problem : MultilabelProblem
+        With labels, and one weight an edge.
+    lam : float
+        Regularisation, positive.
+    block_weight : array-like of shape (n_blocks,)
+        q_i, positive.
+    rho : float
+        Penalty of the augmented Lagrangian, positive.
+    n_parts : int
+        Parts of the labels, of which one is searched a visit.
+    seed : int
+    n_sweeps : int
+        Updates of the admitted variables a visit, at least 1.
+    multiplier_step : float
+        0 leaves the multipliers alone: a quadratic penalty.
+    exhaustive : bool
+        Whether searches for edges look at all of them.
+
+    Attributes
+    ----------
+    residual, change : float
+        Of the last pass: the sum of squared differences between edges' masses and labels'
+        marginals, and of the steps of the former, both in the units of C.
+    search_seconds, update_seconds : float
+        Spent so far in searches for labels and edges, and in updates.
+    """
+
+    def __cinit__(self, MultilabelProblem problem not None, *args, **kwargs):
+        self.n_blocks = problem.n_blocks
+        self.blocks = <LabelBlock*> calloc(self.n_blocks, sizeof(LabelBlock))
+        if self.blocks == NULL:
+            raise MemoryError
+
+    def __dealloc__(self):
+        cdef Py_ssize_t i
+        if self.blocks != NULL:
+            for i in range(self.n_blocks):
+                free_block(&self.blocks[i])
+            free(self.blocks)
+
+    def __init__(
+            self, MultilabelProblem problem not None, double lam, block_weight, double rho,
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, double multiplier_step=1.0,
+            bint exhaustive=False):
+        cdef Py_ssize_t i, at, K = problem.n_labels
+        if problem.full or not problem.has_labels:
+            raise ValueError("the problem must have labels, and one weight an edge")
+        if not 1 <= n_parts <= K:
+            raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
+        self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
+        self.multiplier_step, self.exhaustive, self.n_parts = multiplier_step, exhaustive, n_parts
+        self.factor = np.asarray(block_weight, dtype=np.float64) / lam
+        if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
+            raise ValueError("block_weight must be positive, one for each block")
+        # A place more than there are weights: there may be no edge to take the address of.
+        self.weights = aligned_zeros(problem.n_weights + 1)
+        self.first = problem.decoder.first
+        self.index.edges, self.index.first = problem.model.edges, &self.first[0]
+        random_seed(&self.random, seed)
+        self.bound = np.zeros((problem.n_edges + BLOCK - 1) // BLOCK)
+        self.theta = np.zeros(max(problem.KP, K))
+        self.found, self.total, self.degree, self.slack, self.begin = np.zeros((5, K))
+        self.wanted, self.place = np.full((2, K), -1, dtype=np.int32)
+        for i in range(self.n_blocks):
+            for at in range(problem.first_on[i], problem.first_on[i + 1]):
+                admit(&self.blocks[i], problem.on[at], &self.index)
+            self.blocks[i].n_true = self.blocks[i].n_labels
+
+    def run(self, double deadline):
+        """Visit every sample once, in random order.
+
+        Returns
+        -------
+        bool
+            Whether all were visited. A signal's exception leaves the visits before it.
+        """
+        cdef Py_ssize_t a = 0, n = self.n_blocks
+        cdef double work = 0
+        cdef Watch watch = start_watch(deadline)
+        cdef Py_ssize_t[::1] order = np.arange(n)
+        random_shuffle(&self.random, &order[0], n)
+        self.residual = self.change = 0
+        with nogil:
+            for a in range(n):
+                self._visit(order[a])
+                work += (
+                    sstruct_row_size(&self.problem.rows, order[a])
+                    + 50 * self.blocks[order[a]].n_pairs)
+                if look(&watch, work):
+                    break
+        return a == n - 1
+
+    def set_rho(self, double rho):
+        """Change the penalty; the multipliers stay."""
+        cdef Py_ssize_t i, p, side
+        cdef LabelBlock* block
+        cdef double residual, ratio = self.rho / rho
+        for i in range(self.n_blocks):
+            block = &self.blocks[i]
+            for p in range(block.n_pairs):
+                for side in range(2):
+                    residual = block.beta[3 * p + 2] + block.beta[3 * p + 1 - side] - (
+                        block.alpha[block.end[2 * p + side]])
+                    block.message[2 * p + side] = residual + ratio * (
+                        block.message[2 * p + side] - residual)
+        self.rho = rho
+
+    cdef void _score(self, Py_ssize_t i, LabelBlock* block, Py_ssize_t part) noexcept nogil:
+        """Set `theta` of admitted labels and those of a part, from `low` to `high`."""
+        cdef Py_ssize_t j, k, count = 0, K = self.problem.n_labels
+        cdef const double* w = &self.weights[0]
+        cdef const double* bias = w + self.problem.bias_at if self.problem.bias else NULL
+        self.low, self.high = part * K // self.n_parts, (part + 1) * K // self.n_parts
+        for k in range(self.low, self.high):
+            self.theta[k] = bias[k] if bias != NULL else 0
+        sstruct_range_potentials(
+            &self.problem.rows, i, w, self.problem.KP, self.low, self.high, &self.theta[0])
+        for j in range(block.n_labels):
+            k = block.label[j]
+            if not self.low <= k < self.high:
+                self.wanted[count] = <int32_t> k
+                count += 1
+        sstruct_some_potentials(
+            &self.problem.rows, i, w, self.problem.KP, &self.wanted[0], count, &self.found[0])
+        for j in range(count):
+            k = self.wanted[j]
+            self.theta[k] = self.found[j] + (bias[k] if bias != NULL else 0)
+
+    cdef int32_t _best_label(self, double* top) noexcept nogil:
+        """The label of the part, not admitted, with the highest score and cost, `top`; or -1."""
+        cdef Py_ssize_t k
+        cdef int32_t best = -1
+        cdef double value
+        top[0] = -INFINITY
+        for k in range(self.low, self.high):
+            value = self.theta[k] + self.problem.cost[0, k]
+            if value > top[0] and self.place[k] < 0:
+                top[0], best = value, <int32_t> k
+        return best
+
+    cdef int _lay_out(self, Py_ssize_t i, LabelBlock* block) except -1 nogil:
+        """Copy the sample's edges to `table`, by kinds."""
+        cdef Py_ssize_t o, p, truth, n = block.n_pairs, room = self.room
+        cdef double mass, C = self.factor[i]
+        cdef double* table
+        for p in range(block.n_labels):
+            self.begin[p], self.degree[p] = block.alpha[p], 0
+        if n + SSTRUCT_EDGE_LANES > room:
+            with gil:
+                room = self.room = (n + n // 4) // SSTRUCT_EDGE_LANES * SSTRUCT_EDGE_LANES + 32
+                self.table = aligned_zeros(SSTRUCT_EDGE_ROWS * room)
+        table = &self.table[0]
+        for p in range(n):
+            truth = 2 * (block.end[2 * p] < block.n_true) + (block.end[2 * p + 1] < block.n_true)
+            mass = C
+            for o in range(1, 4):
+                table[o * room + p] = (C if o == truth else 0) - block.beta[3 * p + o - 1]
+                mass -= table[o * room + p]
+            table[p] = max(mass, 0)
+            for o in range(2):
+                table[(SSTRUCT_MESSAGE + o) * room + p] = block.message[2 * p + o]
+                self.degree[block.end[2 * p + o]] += 1
+            table[SSTRUCT_WEIGHT * room + p] = self.weights[self.problem.edge_at + block.edge[p]]
+        # Edges beside the last one stay where they are.
+        for p in range(n, n + SSTRUCT_EDGE_LANES):
+            for o in range(SSTRUCT_EDGE_ROWS):
+                table[o * room + p] = 0
+            table[p] = C
+        return 0
+
+    cdef void _write_back(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
+        """Take the sample's edges from `table`; add its changes to the weights."""
+        cdef Py_ssize_t o, p, truth, e, count = 0, room = self.room
+        cdef double old, C = self.factor[i]
+        cdef const double* table = &self.table[0]
+        cdef double* v = &self.weights[self.problem.edge_at]
+        for p in range(block.n_pairs):
+            truth = 2 * (block.end[2 * p] < block.n_true) + (block.end[2 * p + 1] < block.n_true)
+            e, old = block.edge[p], block.beta[3 * p + 2]
+            for o in range(1, 4):
+                block.beta[3 * p + o - 1] = (C if o == truth else 0) - table[o * room + p]
+            for o in range(2):
+                block.message[2 * p + o] = table[(SSTRUCT_MESSAGE + o) * room + p]
+            if block.beta[3 * p + 2] != old:
+                v[e] += block.beta[3 * p + 2] - old
+                if v[e] > self.bound[e // BLOCK]:
+                    self.bound[e // BLOCK] = v[e]
+        for p in range(block.n_labels):
+            if block.alpha[p] == self.begin[p]:
+                continue
+            self.wanted[count] = block.label[p]
+            self.found[count] = block.alpha[p] - self.begin[p]
+            if self.problem.bias:
+                self.weights[self.problem.bias_at + block.label[p]] += self.found[count]
+            count += 1
+        sstruct_add_row(
+            &self.problem.rows, i, &self.wanted[0], &self.found[0], count, &self.weights[0],
+            self.problem.KP)
+
+    cdef void _update_labels(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
+        """Minimise over the admitted labels' alpha."""
+        cdef Py_ssize_t at, p, k, room = self.room
+        cdef double low, high, gradient, curvature, alpha, C = self.factor[i]
+        cdef double norm = self.problem.squared_norm[i]
+        cdef double* message = &self.table[SSTRUCT_MESSAGE * room]
+        cdef double* on = &self.table[SSTRUCT_ON * room]
+        cdef double* total = &self.total[0]
+        for at in range(block.n_labels):
+            total[at] = 0
+        for p in range(block.n_pairs):
+            total[block.end[2 * p]] += message[p]
+            total[block.end[2 * p + 1]] += message[room + p]
+        for at in range(block.n_labels):
+            k = block.label[at]
+            low, high = (0.0 if at < block.n_true else -C), (C if at < block.n_true else 0.0)
+            gradient = self.theta[k] - self.rho * total[at] + (
+                -self.problem.cost[1, k] if at < block.n_true else self.problem.cost[0, k])
+            curvature = norm + self.rho * self.degree[at]
+            if curvature > 0:
+                alpha = min(max(block.alpha[at] - gradient / curvature, low), high)
+            else:
+                alpha = low if gradient > 0 else high
+            # How far a label that is off is from entering; where it is partly on it costs nothing.
+            self.slack[at] = min(gradient, 0) if at >= block.n_true and alpha == 0 else 0
+            # From here on `total` is the step.
+            total[at] = alpha - block.alpha[at]
+            self.theta[k] += norm * total[at]
+            block.alpha[at] = alpha
+        for p in range(block.n_pairs):
+            at, k = block.end[2 * p], block.end[2 * p + 1]
+            message[p] -= total[at]
+            message[room + p] -= total[k]
+            on[p] = (C if at < block.n_true else 0) - block.alpha[at]
+            on[room + p] = (C if k < block.n_true else 0) - block.alpha[k]
+
+    cdef double _slack_of(self, const LabelBlock* block, int32_t k) noexcept nogil:
+        """How far a label is from entering, at most 0; -inf where it was not scored."""
+        if self.place[k] >= 0:
+            return self.slack[self.place[k]]
+        if not self.low <= k < self.high:
+            return -INFINITY
+        return min(self.theta[k] + self.problem.cost[0, k], 0)
+
+    cdef Py_ssize_t _best_edge(self, LabelBlock* block, double top, double* joint) noexcept nogil:
+        """The edge without variables whose ends gain most, `joint` > 0, by turning on; or -1.
+
+        top : the highest score and cost of a label that is not admitted.
+        """
+        cdef Py_ssize_t c, e, best = -1
+        cdef int32_t u, v
+        cdef double value, high
+        cdef const double* weight = &self.weights[self.problem.edge_at]
+        joint[0], top = 0, min(top, 0)
+        for c in range(self.bound.shape[0]):
+            if not (self.bound[c] + top > joint[0] or self.exhaustive):
+                continue
+            high = -INFINITY
+            for e in range(c * BLOCK, min((c + 1) * BLOCK, self.problem.n_edges)):
+                high = max(high, weight[e])
+                if not (weight[e] + top > joint[0] or self.exhaustive):
+                    continue
+                u, v = self.index.edges[2 * e], self.index.edges[2 * e + 1]
+                if self.place[u] >= 0 and self.place[v] >= 0:
+                    continue
+                value = weight[e] + self._slack_of(block, u) + self._slack_of(block, v)
+                if value > joint[0]:
+                    joint[0], best = value, e
+            self.bound[c] = high
+        return best
+
+    cdef int _visit(self, Py_ssize_t i) except -1 nogil:
+        """One visit to a sample; see (b)."""
+        cdef LabelBlock* block = &self.blocks[i]
+        cdef Py_ssize_t e, part = 0
+        cdef Py_ssize_t _sweep, lanes
+        cdef double[2] sums
+        cdef int32_t at, k
+        cdef double top, joint, begin = sstruct_seconds(), middle
+        if self.n_parts > 1:
+            part = random_below(&self.random, self.n_parts)
+        sums[0] = sums[1] = 0
+        self._score(i, block, part)
+        for at in range(block.n_labels):
+            self.place[block.label[at]] = at
+        k = self._best_label(&top)
+        if k >= 0 and top > 0:
+            self.place[k] = block.n_labels
+            admit(block, k, &self.index)
+            # The next one is not looked for: what it scores depends on what this one takes.
+        middle = sstruct_seconds()
+        self.search_seconds += middle - begin
+        lanes = (block.n_pairs + SSTRUCT_EDGE_LANES - 1) // SSTRUCT_EDGE_LANES * SSTRUCT_EDGE_LANES
+        self._lay_out(i, block)
+        for _sweep in range(self.n_sweeps):
+            self._update_labels(i, block)
+            sstruct_outcome_steps(
+                &self.table[0], self.room, lanes, self.rho, self.factor[i], self.multiplier_step,
+                sums)
+        self.residual += sums[0]
+        self.change += sums[1]
+        self._write_back(i, block)
+        begin = sstruct_seconds()
+        self.update_seconds += begin - middle
+        if k >= 0 and not top > 0:
+            e = self._best_edge(block, top, &joint)
+            if e >= 0:
+                for at in range(2):
+                    k = self.index.edges[2 * e + at]
+                    if self.place[k] < 0:
+                        self.place[k] = block.n_labels
+                        admit(block, k, &self.index)
+        for at in range(block.n_labels):
+            self.place[block.label[at]] = -1
+        self.search_seconds += sstruct_seconds() - begin
+        return 0
+
+    @property
+    def parts(self):
+        """Labels of each part: a list of arrays."""
+        K, n_parts = self.problem.n_labels, self.n_parts
+        return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]
+
+    @property
+    def running_weights(self):
+        """Weights that go with the running variables, a copy."""
+        return np.array(self.weights[:self.problem.n_weights])

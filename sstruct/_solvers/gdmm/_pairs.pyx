@@ -1,0 +1,315 @@
+# Design:
+# (a) The scores v of all pairs of labels, as a table and its transpose, with upper bounds: of each
+#     BLOCK entries of a row or column, of each row and column, and of each BLOCK rows. Every bigram
+#     factor of a problem shares them.
+# (b) Bounds are lazy: a score that rises lifts them, one that falls leaves them, and a search that
+#     comes by sets them right. So a change touches a few places of memory, where heaps of K^2 keys
+#     would be sifted: that, and not the search, was most of the time of a pass.
+# (c) The factorwise oracle maximises v[j, k] + left[j] + right[k], where messages are nonzero for few
+#     labels. By the signs of the messages (ALGORITHMS 1.4): both positive, pairs of raised labels,
+#     by falling message; one positive, branch and bound over that label's row or column, where no
+#     other message adds anything; none, over all rows. What is found in one case bounds the next.
+# (d) To compare with, an exhaustive search looks at the whole table, and keeps no bounds.
+# (e) Pairs that are active already are passed over: by a list for each row of the factor's own pairs.
+"""The factorwise oracle of bigram factors."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t
+from libc.stdlib cimport free, malloc
+
+from sstruct._solvers.gdmm._entries cimport Entries, append
+
+import numpy as np
+
+cdef enum:
+    BLOCK = 32
+
+
+cdef inline void fall(Raised* raised, Py_ssize_t size) noexcept nogil:
+    """Sort by falling message; there are few. Ties: as they came."""
+    cdef Py_ssize_t k, at
+    cdef Raised moved
+    for k in range(1, size):
+        moved, at = raised[k], k
+        while at > 0 and raised[at - 1].message < moved.message:
+            raised[at] = raised[at - 1]
+            at -= 1
+        raised[at] = moved
+
+
+cdef inline void lift(Lines* lines, Py_ssize_t line, Py_ssize_t place, double score) noexcept nogil:
+    """Store a score; no bound stays below it."""
+    cdef double* block = &lines.block[line * lines.n_blocks + place // BLOCK]
+    lines.score[line * lines.width + place] = score
+    if score > block[0]:
+        block[0] = score
+        if score > lines.top[line]:
+            lines.top[line] = score
+
+
+cdef class BoundedPairs:
+    """Scores of pairs of labels, all zero at first.
+
+    Parameters
+    ----------
+    n_labels : int
+    width : int
+        Entries of a row of scores, at least `n_labels`.
+    penalty : ndarray of shape (n_labels, width) or None
+        -inf for pairs that are never found, 0 for others.
+    exhaustive : bool
+        Whether a search looks at every pair.
+    """
+
+    def __cinit__(self, Py_ssize_t n_labels, Py_ssize_t width, penalty, bint exhaustive=False):
+        cdef Py_ssize_t K = n_labels, KP = width, n_blocks = (n_labels + BLOCK - 1) // BLOCK
+        if K * KP >= 2**31:
+            raise ValueError(f"pairs of {K} labels are too many for GDMM's tables")
+        self.n_labels, self.width, self.exhaustive = K, KP, exhaustive
+        self.score, self.turned = np.zeros(K * KP), np.zeros(K * KP)
+        if penalty is not None:
+            table = np.where(np.asarray(penalty)[:, :K] == 0, 0.0, -np.inf)
+            self.scores()[...] = table
+            np.asarray(self.turned).reshape(K, KP)[:, :K] = table.T
+        # Too high for what is forbidden, until a search comes by.
+        self.bound, self.group = np.zeros(2 * K * (n_blocks + 1)), np.zeros(n_blocks)
+        self.rows = Lines(
+            &self.score[0], &self.bound[0], &self.bound[2 * K * n_blocks], KP, n_blocks)
+        self.columns = Lines(
+            &self.turned[0], &self.bound[K * n_blocks], self.rows.top + K, KP, n_blocks)
+        self.raised_left = <Raised*> malloc(K * sizeof(Raised))
+        self.raised_right = <Raised*> malloc(K * sizeof(Raised))
+        if not (self.raised_left and self.raised_right):
+            raise MemoryError
+        self.left, self.right = np.zeros(KP), np.zeros(KP)
+        self.head, self.following = np.full(K, -1, dtype=np.int32), np.empty(64, dtype=np.int32)
+
+    def __dealloc__(self):
+        free(self.raised_left)
+        free(self.raised_right)
+
+    def scores(self):
+        """Return the table (K, K), a view."""
+        return np.asarray(self.score).reshape(self.n_labels, self.width)[:, :self.n_labels]
+
+    cdef void change(self, int32_t first, int32_t second, double difference) noexcept nogil:
+        """Add to the score of an allowed pair."""
+        cdef double score = self.score[first * self.width + second] + difference
+        if self.exhaustive:
+            self.score[first * self.width + second] = score
+            return
+        lift(&self.rows, first, second, score)
+        lift(&self.columns, second, first, score)
+        if score > self.group[first // BLOCK]:
+            self.group[first // BLOCK] = score
+
+    cdef void load(
+            self, const Entries* left, const Entries* right, double rho, bint multipliers
+            ) noexcept nogil:
+        """Lay out the messages to a factor, rho (mu + residual) or rho mu, until `unload`."""
+        cdef Py_ssize_t k
+        cdef double message
+        self.n_left = self.n_right = 0
+        for k in range(left.size):
+            message = rho * (
+                left.at[k].multiplier + (0 if multipliers else left.at[k].value))
+            self.left[left.at[k].first] = message
+            if message > 0:
+                self.raised_left[self.n_left] = Raised(message, left.at[k].first)
+                self.n_left += 1
+        for k in range(right.size):
+            message = rho * (
+                right.at[k].multiplier + (0 if multipliers else right.at[k].value))
+            self.right[right.at[k].first] = message
+            if message > 0:
+                self.raised_right[self.n_right] = Raised(message, right.at[k].first)
+                self.n_right += 1
+
+    cdef void unload(self, const Entries* left, const Entries* right) noexcept nogil:
+        cdef Py_ssize_t k
+        for k in range(left.size):
+            self.left[left.at[k].first] = 0
+        for k in range(right.size):
+            self.right[right.at[k].first] = 0
+
+    cdef int mark(self, const Entries* active) except -1 nogil:
+        """List the pairs to be passed over by their rows, until `unmark`."""
+        cdef int32_t k, j
+        if active.size > self.following.shape[0]:
+            with gil:
+                self.following = np.empty(2 * active.size, dtype=np.int32)
+        self.active = active
+        for k in range(active.size):
+            j = active.at[k].first
+            self.following[k] = self.head[j]
+            self.head[j] = k
+        return 0
+
+    cdef void unmark(self) noexcept nogil:
+        cdef int32_t k
+        for k in range(self.active.size):
+            self.head[self.active.at[k].first] = -1
+
+    cdef void consider(self, int32_t first, int32_t second) noexcept nogil:
+        """Keep a pair if it is the best so far, and not an active one."""
+        cdef int32_t k
+        cdef double value = (
+            self.score[first * self.width + second] + self.left[first] + self.right[second])
+        self.work += 1
+        if not value > self.best:
+            return
+        k = self.head[first]
+        while k >= 0:
+            if self.active.at[k].second == second:
+                return
+            k = self.following[k]
+        self.best, self.best_first, self.best_second = value, first, second
+
+    cdef void walk(self, Lines* lines, int32_t line, double message, bint turned) noexcept nogil:
+        """Consider the entries of a line that may be above the best so far; set its bounds right.
+
+        message : of the line's label; those of labels across, at most 0, are left out of bounds.
+        """
+        cdef Py_ssize_t c, k
+        cdef double high, top = -INFINITY
+        cdef double* block = lines.block + line * lines.n_blocks
+        cdef const double* score = lines.score + line * lines.width
+        for c in range(lines.n_blocks):
+            if message + block[c] > self.best:
+                high = -INFINITY
+                for k in range(c * BLOCK, min((c + 1) * BLOCK, self.n_labels)):
+                    if score[k] > high:
+                        high = score[k]
+                    if message + score[k] > self.best:
+                        if turned:
+                            self.consider(<int32_t> k, line)
+                        else:
+                            self.consider(line, <int32_t> k)
+                block[c] = high
+                self.work += BLOCK
+            if block[c] > top:
+                top = block[c]
+        lines.top[line] = top
+        self.work += lines.n_blocks
+
+    cdef bint search_all(self) noexcept nogil:
+        """`search` over the whole table, K^2."""
+        cdef Py_ssize_t j, k
+        cdef bint above
+        cdef double message, best
+        cdef const double* score = &self.score[0]
+        cdef const double* right = &self.right[0]
+        for j in range(self.n_labels):
+            # A loop that vectorizes: in few rows is there a better pair.
+            above, message, best = False, self.left[j], self.best
+            for k in range(self.n_labels):
+                above |= score[k] + message + right[k] > best
+            if above:
+                for k in range(self.n_labels):
+                    self.consider(<int32_t> j, <int32_t> k)
+            score += self.width
+        return self.best_first >= 0
+
+    cdef bint search(self, double bound) noexcept nogil:
+        """Find the best pair that is not marked, of value above `bound`; return whether there is one.
+
+        Messages are those of `load`. The pair is `best_first`, `best_second`, its value `best`.
+        """
+        cdef Py_ssize_t g, j, k, kept = 0
+        cdef double message, highest_left = 0, highest_right = 0, high
+        self.best, self.best_first = bound, -1
+        if self.exhaustive:
+            return self.search_all()
+        # Most raised labels cannot lead above the bound, whatever is at the other end.
+        for j in range(self.n_left):
+            highest_left = max(highest_left, self.raised_left[j].message)
+        for k in range(self.n_right):
+            highest_right = max(highest_right, self.raised_right[k].message)
+        for j in range(self.n_left):
+            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
+            if message + highest_right > bound:
+                self.raised_left[kept] = self.raised_left[j]
+                kept += 1
+        self.n_left, kept = kept, 0
+        for k in range(self.n_right):
+            message = self.raised_right[k].message + self.columns.top[self.raised_right[k].label]
+            if message + highest_left > bound:
+                self.raised_right[kept] = self.raised_right[k]
+                kept += 1
+        self.n_right = kept
+        fall(self.raised_left, self.n_left)
+        fall(self.raised_right, self.n_right)
+        # Both raised.
+        for j in range(self.n_left if self.n_right else 0):
+            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
+            for k in range(self.n_right):
+                if not message + self.raised_right[k].message > self.best:
+                    break
+                self.consider(self.raised_left[j].label, self.raised_right[k].label)
+        # One raised; that the other one might be, too, does no harm.
+        for j in range(self.n_left):
+            message = self.raised_left[j].message
+            if message + self.rows.top[self.raised_left[j].label] > self.best:
+                self.walk(&self.rows, self.raised_left[j].label, message, False)
+        for k in range(self.n_right):
+            message = self.raised_right[k].message
+            if message + self.columns.top[self.raised_right[k].label] > self.best:
+                self.walk(&self.columns, self.raised_right[k].label, message, True)
+        # None.
+        for g in range(self.rows.n_blocks):
+            if not self.group[g] > self.best:
+                continue
+            high = -INFINITY
+            for j in range(g * BLOCK, min((g + 1) * BLOCK, self.n_labels)):
+                if self.left[j] <= 0 and self.left[j] + self.rows.top[j] > self.best:
+                    self.walk(&self.rows, <int32_t> j, self.left[j], False)
+                if self.rows.top[j] > high:
+                    high = self.rows.top[j]
+            self.group[g] = high
+            self.work += BLOCK
+        self.work += self.rows.n_blocks
+        return self.best_first >= 0
+
+    def py_change(self, int32_t first, int32_t second, double difference):
+        """Add to the score of a pair: a door for tests."""
+        if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
+            raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
+        if self.score[first * self.width + second] == -INFINITY:
+            raise ValueError(f"pair {first}, {second} is forbidden")
+        self.change(first, second, difference)
+
+    def py_search(self, left, right, active, double bound=-INFINITY):
+        """Search with messages {label: message} and active pairs: a door for tests.
+
+        Returns
+        -------
+        pair : tuple of int, or None
+        value : float
+        work : int
+            Pairs and bounds looked at.
+        """
+        cdef Entries lists[3]
+        cdef Py_ssize_t k
+        for k in range(3):
+            lists[k] = Entries(0, 0, NULL)
+        try:
+            for k, messages in enumerate((left, right)):
+                for label, message in messages.items():
+                    if not 0 <= label < self.n_labels:
+                        raise IndexError(f"label {label} of {self.n_labels}")
+                    append(&lists[k], label, 0, message)
+            for first, second in active:
+                if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
+                    raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
+                append(&lists[2], first, second, 0)
+            self.work = 0
+            self.load(&lists[0], &lists[1], 1.0, False)
+            self.mark(&lists[2])
+            found = self.search(bound)
+            self.unmark()
+            self.unload(&lists[0], &lists[1])
+        finally:
+            for k in range(3):
+                free(lists[k].at)
+        pair = (self.best_first, self.best_second) if found else None
+        return pair, self.best, int(self.work)

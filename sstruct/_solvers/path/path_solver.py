@@ -1,0 +1,390 @@
+"""The regularization path: one state led from a large lambda to a small one.
+
+Notation: q_i weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and L_i(y) a plane
+(with slack rescaling both times L_i(y)), H_i(w) = max_y L_i(y) - <w, psi_i(y)>, and
+
+    P_lam(w) = lam/2 |w|^2 + h(w),    h(w) = sum_i q_i H_i(w),
+    v = sum_i q_i / lam sum_y alpha_i(y) psi_i(y),    w = v, or clip(v) where weights are bounded,
+    l = sum_i q_i sum_y alpha_i(y) L_i(y).
+
+**Gap.** D = l - lam <w, v> + lam/2 |w|^2, so P - D = h(w) - l + lam <w, v>.
+
+**Induction.** A vector and dual weights serve down to a breakpoint (``segment.py``) that lies
+further down than that of paper 001, section 4: there w stays that of the dual weights, which are multiplied
+by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From them the
+solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the piece, but
+any pass moves the state forward, so that the first point with a gap of at most kappa eps becomes a
+breakpoint. Iterates swing about the optimum while D only rises, so the w with the smallest P of
+those whose h is known is set against the newest dual weights. Only the first breakpoint's w must be
+that of its dual weights.
+
+**Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
+the oracles found, so a check costs nothing that progress does not need. That w is half way between
+the state's and the best one known: nearer to the optimum than both, as a rule, and what oracles
+find there serves as well. Where it neither is better nor gives a step, the next pass looks at the
+state's own.
+
+**Beginning.** Fix dual weights alpha and let lam vary: z = lam v = sum_i q_i sum_y alpha_i(y)
+psi_i(y) does not depend on it. Without bounds w = s z with s = 1/lam, and the gap
+
+    G(s) = h(s z) - l + s |z|^2
+
+is convex in s (h is), with G(0) = h(0) - l. So for all 0 <= t <= 1
+
+    G(t s) <= t G(s) + (1 - t) (h(0) - l):
+
+one point (w, alpha) with a gap of at most eps at lam and with l >= h(0) - eps serves every lambda
+above lam, with w in proportion to 1/lambda. Paper 001 takes alpha with l = h(0), all of it on
+labelings y~_i that maximise L_i, at lam = 1 / (kappa eps) (|z|^2 + sum_i q_i max_y -<z,
+psi_i(y)>), a bound on their gap (for slack rescaling with L_i(y) as a factor inside the max). Here
+that is where the search begins, with the gap itself in place of the bound: the chord of G between
+0 and a point above the gap asked for lies above G. From there lambda falls by large factors, alpha
+kept, a few passes at each, as long as alpha comes out with l >= h(0) - eps. On OCR letters the
+first breakpoint is so a thousand times smaller, three decades in which pieces of constant w, each
+0.9 times as far as the one before, would approximate multiples of one vector. Nothing but the
+convexity of h enters, so margin and slack rescaling are alike.
+
+Bounds must have 0 between them. With z' = z, but 0 where a bound of 0 forbids its sign, and s so
+small that s z' passes no other bound, clip(s z) = s z' and <w, lam v> = s |z'|^2: the same holds
+with z' for z. That limits the first lambda from below.
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sstruct._kernels._clock import seconds
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._rescale import (
+    direction,
+    keep_dual_weights,
+    rescale,
+    start_at_largest_losses,
+)
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, EXACT_WEIGHT, FrankWolfe
+from sstruct._solvers.path.segment import SHY, Piece
+
+# The first breakpoint is looked for in such steps of lambda, which shrink to the second.
+JUMP = 8.0
+LEAST_JUMP = 1.5
+# A lambda that takes more certificates than that is no first breakpoint.
+MOST_TRIES = 25
+# Beyond so many times the gap asked for, ordinary passes come before the next certificate.
+FAR = 2.0
+
+
+@dataclass(kw_only=True)
+class Point(Piece):
+    """A piece, its weights, and what it took to find them.
+
+    Of the heuristic path, and with approximate oracles, ``hinge`` and ``gap`` are estimates.
+    """
+
+    w: np.ndarray
+    exact: bool
+    seconds: float
+    oracle_calls: int
+    n_approximate: int
+    working_set_size: float
+
+
+class PathSolver(FrankWolfe):
+    """Passes over one state while lambda falls.
+
+    Parameters
+    ----------
+    setup, state
+        As of ``FrankWolfe``; the state just made. Of the options, ``tol`` and the averages are not
+        looked at, and ``max_iter`` is for each lambda.
+
+    Attributes
+    ----------
+    status : Status
+        CONVERGED, or what ended the path or grid early.
+    end : float
+        Lambda down to which the points given serve; 0: all. Of paths alone.
+    hinge_at_zero : float
+        sum_i q_i H_i(0). Of paths alone.
+    """
+
+    def __init__(self, setup, state=None):
+        super().__init__(setup, state)
+        self.status, self.end, self.hinge_at_zero = Status.CONVERGED, math.inf, math.nan
+        # Of the last exact pass: what it added to the dual, and its cost.
+        self.gained = self.spent = 0.0
+        self.n_looks = 0
+        # w with the smallest primal, its hinge sum, |w|^2, and whether the sum is certain.
+        self.kept = None
+        self.visits_all = self.unbounded = True
+
+    @property
+    def n_oracle_calls(self):
+        """Those of certificates too, of which each is a pass."""
+        return self.state.n_oracle_calls + self.n_looks * self.problem.n_blocks
+
+    def path(self, eps, kappa, lam_min, heuristic):
+        """Generate the points of an eps-approximate path, from the largest lambda on.
+
+        Parameters
+        ----------
+        eps : float
+            Largest duality gap, absolute.
+        kappa : float
+            Share of eps that the gap has at most at breakpoints; below 1.
+        lam_min : float or None
+            Where the path may end; None: at a ten thousandth of the first lambda.
+        heuristic : bool
+            Whether to go by stale estimates of the gap, without certificates.
+
+        Yields
+        ------
+        Point
+        """
+        point = self._first(eps, kappa * eps, lam_min or 0.0)
+        self.kept = point.w, point.hinge, squared_norm(point.w), point.exact
+        if lam_min is None:
+            lam_min = 1e-4 * point.lam
+        while True:
+            yield point
+            lam = point.breakpoint(eps)
+            self.end = lam_min if 0 < lam <= lam_min else lam
+            if point.lam <= np.finfo(float).tiny:  # w = 0 for all lambda
+                self.end = 0.0
+            if self.end <= lam_min:
+                return
+            if lam >= point.lam:  # eps is below rounding
+                self.status = Status.STALLED
+                return
+            self._lower(point, lam)
+            point = self._estimated(kappa * eps) if heuristic else self._certified(kappa * eps)
+            if point is None:
+                return
+
+    def grid(self, lams, eps, keep):
+        """Generate a point of gap at most eps for each of some values of lambda.
+
+        Parameters
+        ----------
+        lams : iterable of float
+            Falling; the first that of the state.
+        eps : float
+        keep : {"primal", "dual"}
+            What is kept from one to the next: w, or the dual weights.
+
+        Yields
+        ------
+        Point
+        """
+        for lam in lams:
+            if keep == "primal":
+                self._follow(lam)
+            else:
+                keep_dual_weights(self.state, lam)
+                self.lam = lam
+            point = self._certified(eps)
+            if point is None:
+                return
+            yield point
+
+    def _first(self, eps, target, lam_min):
+        """Find a lambda as small as it may be whose dual weights serve above it."""
+        point = self._largest_losses(target)
+        tried = 0.0
+        while lam_min < point.lam > np.finfo(float).tiny and point.hinge > eps:
+            lam = max(point.lam / JUMP, math.sqrt(tried * point.lam), lam_min)
+            if point.lam < LEAST_JUMP * lam:
+                break
+            keep_dual_weights(self.state, lam)
+            self.lam, self.gained = lam, 0.0
+            lower = self._certified(target, own=True)
+            if lower is None:  # for the path to find out
+                self.status = Status.CONVERGED
+                break
+            if self.hinge_at_zero - lower.linear <= eps * (1 - SHY) and self.unbounded:
+                point = lower
+            else:
+                tried = lam
+        return point
+
+    def _largest_losses(self, target):
+        """Start with all dual weight on largest losses; find a lambda with a gap of `target`."""
+        state = self.state
+        exact = start_at_largest_losses(state)
+        self.hinge_at_zero = state.linear
+        z, most = direction(state)
+        size = squared_norm(z)
+        if size == 0:
+            # w = 0 is the optimum for every lambda.
+            keep_dual_weights(state, np.finfo(float).tiny)
+            self.lam = state.lam
+            return self._point(z, state.linear, exact)
+        # Further on the gap is above the target, since hinge losses are at least 0.
+        s, hinge = min((state.linear + target) / size, most), math.inf
+        for _ in range(2):
+            hinge, sure = full_pass(self.crew, s * z, self.block_weight)
+            self.n_looks += 1
+            exact = exact and sure
+            gap = self._checked(hinge - state.linear + s * size)
+            if gap <= target:
+                break
+            s *= (1 - SHY) * target / gap
+        keep_dual_weights(state, 1 / s)
+        self.lam = state.lam
+        return self._point(s * z, hinge, exact)
+
+    def _dual_side(self):
+        """What a piece keeps of the dual weights."""
+        z, _ = direction(self.state)
+        return {
+            "dual": self.state.dual,
+            "linear": self.state.linear,
+            "square": squared_norm(z),
+        }
+
+    def _point(self, w, hinge, exact, dual_side=None):
+        side = dual_side or self._dual_side()
+        primal = self._checked(0.5 * self.lam * squared_norm(w) + hinge)
+        return Point(
+            lam=self.lam,
+            w=w,
+            hinge=hinge,
+            gap=max(primal - side["dual"], 0.0),
+            **side,
+            exact=exact,
+            seconds=seconds() - self.begin,
+            oracle_calls=self.n_oracle_calls,
+            n_approximate=self.n_approximate,
+            working_set_size=self.working_set_size,
+        )
+
+    def _lower(self, point, lam):
+        """Go down to a breakpoint with the share of the dual weights whose dual is largest."""
+        share = max(point.share_at(lam), lam / self.lam)
+        if share < 1:
+            rescale(self.state, share * self.lam)
+        keep_dual_weights(self.state, lam)
+        self.gained *= share
+        self.lam, self.visits_all = lam, True
+
+    def _follow(self, lam):
+        """Set lambda: w kept where it falls, dual weights where it rises."""
+        if lam <= self.lam:
+            rescale(self.state, lam)
+            self.gained *= lam / self.lam
+        else:
+            keep_dual_weights(self.state, lam)
+            self.gained = 0.0
+        self.lam = lam
+
+    def _certified(self, target, own=False):
+        """Make passes until the best w known has a gap of at most `target`; None: it ended early.
+
+        own: whether w must be that of the dual weights.
+        """
+        state = self.state
+        most, between = self.options.max_iter, not own
+        for _ in range(min(most, MOST_TRIES) if own else most):
+            in_time = self._approximate()
+            state.rebuild()
+            if not own and self._least_gap() <= target:
+                return self._best()
+            w, n_steps, linear = state.w, state.n_steps, state.linear
+            if between and self.kept is not None:
+                w = 0.5 * (w + self.kept[0])
+            z, side = self.lam * state.v(), self._dual_side() if own else None
+            self.unbounded = state.n_boxed == 0 or direction(state)[1] * self.lam >= 1
+            if not (in_time and self._exact(at=w)):
+                self.status = Status.TIME_LIMIT
+                return None
+            # The gaps are of scores at w and dual weights as they were: h(w) - (l - <w, z>).
+            gap = self._checked(state.estimated_gap)
+            hinge, exact = max(gap + linear - w @ z, 0.0), bool(state.exact)
+            if own:
+                if gap <= target:
+                    return self._point(w, hinge, exact, side)
+            else:
+                better = self._consider(w, hinge, exact)
+                state.rebuild()
+                gap = self._least_gap()
+                if gap <= target:
+                    return self._best()
+                if state.n_steps == n_steps and between:
+                    between = better
+                    continue
+                between = True
+            if state.n_steps == n_steps:
+                self.status = Status.STALLED
+                return None
+            while gap > FAR * target and math.isfinite(gap):
+                before = gap
+                if not (self._approximate() and self._exact()):
+                    break
+                gap = state.estimated_gap
+                if gap > 0.9 * before:  # stale, or slow: look
+                    break
+        self.status = Status.MAX_ITER
+        return None
+
+    def _consider(self, w, hinge, exact):
+        """Keep a vector whose hinge sum is known, if its primal is the smallest so far."""
+        norm = squared_norm(w)
+        better = 0.5 * self.lam * norm + hinge < self._primal()
+        if better:
+            self.kept = w, hinge, norm, exact
+        return better
+
+    def _primal(self):
+        """P of the vector kept, at the present lambda."""
+        if self.kept is None:
+            return math.inf
+        _, hinge, norm, _ = self.kept
+        return 0.5 * self.lam * norm + hinge
+
+    def _least_gap(self):
+        """Its gap to the present dual value."""
+        return self._primal() - self.state.dual
+
+    def _best(self):
+        """Make a point of it and of the present dual weights."""
+        w, hinge, _, exact = self.kept
+        return self._point(w, hinge, exact)
+
+    def _exact(self, at=None):
+        """Make an exact pass, with all oracles at one w or not; note what it gained and cost."""
+        state, options = self.state, self.options
+        begin, dual = self._spending(), state.dual
+        in_turn = self.visits_all and options.sampling not in EACH_ONCE
+        plan = self._plan(visits_all=at is not None or in_turn)
+        complete = exact_pass(state, self.crew, plan, options.cache and at is None, at)
+        self.n_passes += 1
+        self.visits_all = options.sampling in EACH_ONCE
+        self.gained, self.spent = state.dual - dual, self._spending() - begin
+        if options.schedule == "work":
+            self.spent *= EXACT_WEIGHT
+        return complete
+
+    def _approximate(self):
+        """Make approximate passes, weighed against the last exact one; False: out of time."""
+        if not self.options.multi_plane:
+            return seconds() < self.deadline
+        return self._approximate_passes(
+            self._spending() - self.spent, self.state.dual - self.gained
+        )
+
+    def _estimated(self, target):
+        """Make passes until the stale gaps sum to at most `target`; None: it ended early."""
+        state = self.state
+        for _ in range(self.options.max_iter):
+            if not (self._approximate() and self._exact()):
+                self.status = Status.TIME_LIMIT
+                return None
+            gap = self._checked(state.estimated_gap)
+            if gap <= target:
+                hinge = gap + state.dual - 0.5 * self.lam * squared_norm(state.live_w)
+                return self._point(state.w, max(hinge, 0.0), False)
+        self.status = Status.MAX_ITER
+        return None

@@ -1,0 +1,1 @@
+"""Problems and decoders that only tests and benchmarks need; not in wheels."""

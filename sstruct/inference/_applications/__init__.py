@@ -1,0 +1,1 @@
+"""Tomography and graph matching."""

@@ -1,0 +1,129 @@
+"""Graph matching as a model: left nodes, whose labels are right nodes or none."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from sstruct.inference._model.mrf import MRF
+
+
+class MatchingModel(NamedTuple):
+    """A model of a matching problem.
+
+    Parameters
+    ----------
+    mrf : MRF
+        A node for each left node; its last label is to stay unassigned.
+    candidates : list of ndarray, dtype int64
+        For each left node the right node of each label, -1 last.
+    has_costs : ndarray of shape (n_edges,), dtype bool
+        Which edges have pairwise costs; the others only forbid the same right node.
+    """
+
+    mrf: MRF
+    candidates: list
+    has_costs: np.ndarray
+
+    def matching(self, labels):
+        """Return the right node of each left node, -1 where it is unassigned."""
+        return np.array(
+            [of_node[label] for of_node, label in zip(self.candidates, labels, strict=True)],
+            dtype=np.int32,
+        )
+
+
+def checked_matching(unary, pairwise):
+    """Return unary costs as float64 and pairwise costs as a coo_array, or raise ValueError."""
+    unary = np.array(unary, dtype=np.float64)
+    if unary.ndim != 2 or unary.size == 0:
+        raise ValueError(f"unary must have shape (n_left, n_right); found {unary.shape}")
+    wrong = np.isnan(unary) | np.isneginf(unary)
+    if wrong.any():
+        i, a = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"unary[{i}, {a}] is {unary[i, a]}, expected finite or +inf, which forbids it"
+        )
+    pairwise = sparse.coo_array(pairwise)
+    if pairwise.shape != (unary.size, unary.size):
+        raise ValueError(
+            f"pairwise must have shape {(unary.size,) * 2}, a row and a column for each assignment "
+            f"[i * n_right + a]; found {pairwise.shape}"
+        )
+    wrong = ~np.isfinite(pairwise.data)
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ValueError(
+            f"pairwise[{pairwise.row[k]}, {pairwise.col[k]}] is {pairwise.data[k]}, expected finite"
+        )
+    return unary, pairwise.astype(np.float64)
+
+
+def matching_model(unary, pairwise, *, exclusive=True):
+    """Return the model of a graph matching problem.
+
+    Parameters
+    ----------
+    unary : array-like of shape (n_left, n_right)
+        Cost of each assignment, finite, or ``+inf`` where there is none.
+    pairwise : sparse or dense array of shape (n_left * n_right, n_left * n_right)
+        Entry ``[i * n_right + a, j * n_right + b]``: cost of assigning both i to a and j to b,
+        finite; that of the transposed entry is added. Entries of assignments that exclude one
+        another, or that there are not, are without effect.
+    exclusive : bool, default=True
+        Forbid two left nodes the same right node, pair by pair. False leaves that to another term.
+
+    Returns
+    -------
+    model : MatchingModel
+        Its energies are the costs of the matchings; an unassigned node costs 0.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together or a cost is NaN or not as said.
+    """
+    unary, pairwise = checked_matching(unary, pairwise)
+    n_left, n_right = unary.shape
+    allowed = np.isfinite(unary)
+    candidates = [np.append(np.flatnonzero(row), -1) for row in allowed]
+    label = np.cumsum(allowed, axis=1) - 1
+    i, a = np.divmod(pairwise.row, n_right)
+    j, b = np.divmod(pairwise.col, n_right)
+    turned = i > j
+    i, j = np.where(turned, j, i), np.where(turned, i, j)
+    a, b = np.where(turned, b, a), np.where(turned, a, b)
+    kept = (i != j) & (a != b) & allowed[i, a] & allowed[j, b] & (pairwise.data != 0)
+    i, a, j, b, costs = i[kept], a[kept], j[kept], b[kept], pairwise.data[kept]
+    order = np.argsort(i * n_left + j, kind="stable")
+    i, a, j, b, costs = i[order], a[order], j[order], b[order], costs[order]
+    edges, begin = np.unique(i * n_left + j, return_index=True)
+    begin = np.append(begin, len(costs))
+    entries = {
+        divmod(key, n_left): slice(begin[k], begin[k + 1]) for k, key in enumerate(edges.tolist())
+    }
+    if exclusive:
+        in_common = allowed.astype(np.int64) @ allowed.T.astype(np.int64)
+        rivals = np.argwhere(np.triu(in_common, 1))
+        pairs = sorted({*entries, *map(tuple, rivals.tolist())})
+    else:
+        pairs = sorted(entries)
+    # Pairs without entries and with the same candidates have one table.
+    tables, shared = [], {}
+    for u, v in pairs:
+        key = None if (u, v) in entries else (candidates[u].tobytes(), candidates[v].tobytes())
+        if key in shared:
+            tables.append(shared[key])
+            continue
+        table = np.zeros((len(candidates[u]), len(candidates[v])))
+        some = entries.get((u, v), slice(0, 0))
+        np.add.at(table, (label[u, a[some]], label[v, b[some]]), costs[some])
+        if exclusive:
+            same = (candidates[u][:, None] == candidates[v]) & (candidates[v] >= 0)
+            table[same] = np.inf
+        if key is not None:
+            shared[key] = table
+        tables.append(table)
+    node = [np.append(row[np.isfinite(row)], 0.0) for row in unary]
+    has_costs = np.array([pair in entries for pair in pairs], dtype=bool)
+    return MatchingModel(MRF(node, pairs, tables), candidates, has_costs)

@@ -1,0 +1,126 @@
+"""Rays through images: lists of pixels, from angles or as users give them."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+
+from sstruct._oracles.core.incidence import checked_nodes
+
+
+def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarray]:
+    """List the pixels of parallel rays through an image.
+
+    Parameters
+    ----------
+    shape : tuple (H, W)
+        Rows and columns of the image.
+    angles : array-like of float of shape (n_angles,)
+        Directions of the rays in degrees: 0 along rows, 90 along columns, 45 along diagonals on
+        which row and column rise together.
+
+    Returns
+    -------
+    rays : list of ndarray, dtype int64
+        The pixels ``row * W + column`` of each ray, angle by angle: those of an angle have
+        every pixel once. A ray has a pixel in each column that it crosses, or in each row if it is
+        steeper than 45 degrees.
+
+    Raises
+    ------
+    ValueError
+        If `shape` is no pair of positive integers, or an angle is not finite.
+
+    See Also
+    --------
+    discrete_tomography : Finds an image from its sums along rays.
+
+    Notes
+    -----
+    With the slope m of a direction, abs(m) <= 1, the ray of a pixel is ``row - m column`` rounded
+    to the nearest integer; rows and columns change roles for steeper ones. O(H W) for each angle.
+
+    Examples
+    --------
+    >>> from sstruct.inference import projection_rays
+    >>> [ray.tolist() for ray in projection_rays((2, 2), [0, 45])]
+    [[0, 1], [2, 3], [1], [0, 3], [2]]
+    """
+    n_rows, n_columns = checked_shape(shape)
+    angles = np.asarray(angles, dtype=np.float64)
+    if angles.ndim != 1 or not np.isfinite(angles).all():
+        raise ValueError("angles must be a list of finite numbers")
+    row, column = np.divmod(np.arange(n_rows * n_columns), n_columns)
+    rays = []
+    for angle in np.deg2rad(angles):
+        along, across = np.cos(angle), np.sin(angle)
+        # Rounded first: 45 degrees have a slope of 1 up to its last bits.
+        if abs(along) >= abs(across):
+            at = row - np.round(across / along, 12) * column
+        else:
+            at = column - np.round(along / across, 12) * row
+        at = np.floor(np.round(at + 0.5, 9)).astype(np.int64)
+        order = np.argsort(at, kind="stable")
+        rays += np.split(order, np.flatnonzero(np.diff(at[order])) + 1)
+    return rays
+
+
+def checked_shape(shape):
+    """Return (H, W), or raise ValueError."""
+    shape = tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else (shape,)
+    if len(shape) != 2 or not all(isinstance(n, numbers.Integral) and n >= 1 for n in shape):
+        raise ValueError(f"shape must be a pair of positive integers; found {shape}")
+    return int(shape[0]), int(shape[1])
+
+
+def checked_rays(rays, n_pixels):
+    """Return begins (n_rays + 1,) int64 and pixels int32 of all rays, or raise ValueError."""
+    if sparse.issparse(rays):
+        return _rows_of_matrix(rays, n_pixels)
+    lists = [checked_nodes(ray, n_pixels, f"rays[{r}]", "pixel") for r, ray in enumerate(rays)]
+    start = np.r_[0, np.cumsum([len(ray) for ray in lists], dtype=np.int64)]
+    return start, np.concatenate(lists) if lists else np.empty(0, dtype=np.int32)
+
+
+def _rows_of_matrix(matrix, n_pixels):
+    if matrix.ndim != 2 or matrix.shape[1] != n_pixels:
+        raise ValueError(
+            f"rays must have a column for each of {n_pixels} pixels; found shape {matrix.shape}"
+        )
+    matrix = sparse.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    wrong = matrix.data != 1
+    if wrong.any():
+        k = int(wrong.argmax())
+        raise ValueError(
+            f"rays[{row[k]}, {matrix.indices[k]}] is {matrix.data[k]}, expected 0 or 1"
+        )
+    empty = np.diff(matrix.indptr) == 0
+    if empty.any():
+        raise ValueError(f"rays[{empty.argmax()}] has no pixels")
+    return matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32)
+
+
+def checked_sums(sums, start, n_levels):
+    """Return sums (n_rays,) int64 that each ray can have, or raise ValueError."""
+    sums, n_rays = np.asarray(sums), len(start) - 1
+    if sums.shape != (n_rays,) or sums.dtype.kind not in "iuf":
+        raise ValueError(
+            f"sums must be integers of shape {(n_rays,)}, one for each ray; found dtype "
+            f"{sums.dtype} and shape {sums.shape}"
+        )
+    most = np.diff(start) * (n_levels - 1)
+    # Comparisons are false for NaN.
+    right = (sums >= 0) & (sums <= most) & (sums == np.floor(sums))
+    if not right.all():
+        r = int(right.argmin())
+        raise ValueError(
+            f"sums[{r}] is {sums[r]}, expected an integer from 0 to {most[r]}: ray {r} has "
+            f"{start[r + 1] - start[r]} pixels of at most {n_levels - 1}"
+        )
+    return sums.astype(np.int64)

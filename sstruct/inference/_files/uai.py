@@ -1,0 +1,215 @@
+"""Models in UAI files."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+
+import numpy as np
+
+from sstruct.inference._files.tokens import Tokens
+from sstruct.inference._model.mrf import MRF
+
+_MOST_LABELS = 2**31 - 1
+
+
+def _costs(tokens, shape, what):
+    """Take a table of potentials; its costs."""
+    size = tokens.integer(f"the number of entries of {what}", 0, _MOST_LABELS)
+    expected = math.prod(shape)
+    if size != expected:
+        raise tokens.error(f"{what} has {size} entries, expected {expected}: a table {shape}")
+    tokens.declare(size, what)
+    values = tokens.numbers(size, what)
+    wrong = ~((values >= 0) & (values < np.inf))
+    if wrong.any():
+        raise tokens.error(
+            f"{values[wrong.argmax()]} in {what} that ends here, expected a potential: finite and "
+            "not negative"
+        )
+    with np.errstate(divide="ignore"):
+        # Minus zero would be written for potentials of 1.
+        return (0.0 - np.log(values)).reshape(shape)
+
+
+def _scopes(tokens, n_nodes, n_factors):
+    scopes = []
+    for f in range(n_factors):
+        arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MOST_LABELS)
+        if arity > 4:
+            raise tokens.error(f"factor {f} has {arity} nodes; at most four are supported")
+        tokens.declare(16, f"factor {f}")
+        what = f"a node of factor {f}"
+        scope = tuple(tokens.integer(what, 0, n_nodes - 1) for _ in range(arity))
+        if len(set(scope)) < arity:
+            raise tokens.error(f"factor {f} names a node twice: {list(scope)}")
+        scopes.append(scope)
+    return scopes
+
+
+class _Stored:
+    """Hands out one array for equal ones."""
+
+    def __init__(self):
+        self.known = {}
+
+    def __call__(self, table):
+        key = (table.shape, hash(table.tobytes()))
+        found = self.known.setdefault(key, table)
+        return found if np.array_equal(found, table) else table
+
+
+def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
+    """Read a model from a UAI file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A text file, plain or gzip, of type ``MARKOV``: number of variables, their numbers of
+        labels, number of factors, the nodes of each (number, then nodes), then the table of each
+        (number of entries, then entries, the last node's label fastest). Entries are potentials
+        p >= 0, and costs are -log(p); a potential 0 forbids.
+    max_entries : int, default=2**27
+        Limit of all labels and table entries, and 16 for each variable and factor, together. An
+        entry takes some 16 bytes of memory.
+
+    Returns
+    -------
+    mrf : MRF
+        Factors of one and of two nodes become node and edge costs, repeated ones are added up, and
+        a factor of no node is added to node 0's costs; equal tables of edges are stored once.
+        Larger factors stay.
+
+    Raises
+    ------
+    ValueError
+        If the file is cut short, goes on after its end, declares more than `max_entries`, has a
+        factor of more than four nodes, a potential that is negative, NaN or infinite, or is
+        otherwise no such file. The line is named.
+
+    See Also
+    --------
+    write_uai : Writes such a file.
+
+    Notes
+    -----
+    The energy of a labelling is minus the logarithm of the product of its potentials.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sstruct.inference import read_uai
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "pair.uai"
+    ...     _ = path.write_text("MARKOV 2 2 2 1 2 0 1 4 1.0 0.0 0.5 1.0")
+    ...     model = read_uai(path)
+    >>> model.edge_cost(0).round(3)
+    array([[0.   ,   inf],
+           [0.693, 0.   ]])
+    """
+    with Tokens(path, max_entries) as tokens:
+        word = tokens.word("MARKOV")
+        if word.upper() != "MARKOV":
+            raise tokens.error(f"{word[:40]!r} found, expected MARKOV")
+        n_nodes = tokens.integer("the number of variables", 1, _MOST_LABELS)
+        n_labels = []
+        for v in range(n_nodes):
+            n_labels.append(tokens.integer(f"the number of labels of node {v}", 1, _MOST_LABELS))
+            tokens.declare(16 + n_labels[-1], f"labels of node {v}")
+        n_factors = tokens.integer("the number of factors", 0, _MOST_LABELS)
+        scopes = _scopes(tokens, n_nodes, n_factors)
+        node = [np.zeros(count) for count in n_labels]
+        pairs, factors, stored = {}, [], _Stored()
+        for f, scope in enumerate(scopes):
+            costs = _costs(tokens, tuple(n_labels[v] for v in scope), f"the table of factor {f}")
+            if len(scope) <= 1:
+                node[scope[0] if scope else 0] += costs
+            elif len(scope) == 2:
+                if scope[::-1] in pairs:
+                    scope, costs = scope[::-1], np.ascontiguousarray(costs.T)
+                pairs[scope] = pairs[scope] + costs if scope in pairs else stored(costs)
+            else:
+                factors.append((scope, stored(costs)))
+        if not tokens.at_end():
+            raise tokens.error(f"{tokens.word('')[:40]!r} found after the last table")
+    return MRF(node, list(pairs), list(pairs.values()), factors=factors)
+
+
+def _tables(mrf):
+    """Yield the costs of all nodes, edges and factors, each with its name."""
+    for v in range(mrf.n_nodes):
+        yield mrf.node_cost(v), f"node_cost({v})"
+    for e in range(mrf.n_edges):
+        yield mrf.edge_cost(e), f"edge_cost({e})"
+    for f in range(mrf.n_factors):
+        yield mrf.factor(f)[1], f"factor({f})[1]"
+
+
+def _potentials(costs, name):
+    """Return exp(-costs), or raise ValueError where that is no float64."""
+    with np.errstate(over="ignore", under="ignore"):
+        potentials = np.exp(-costs)
+    wrong = np.isfinite(costs) & ((potentials == 0) | np.isinf(potentials))
+    if wrong.any():
+        place = tuple(int(k) for k in np.unravel_index(wrong.argmax(), costs.shape))
+        raise ValueError(
+            f"{name}{list(place)} is {costs[place]}: its potential exp(-cost) is no float64. "
+            "Subtracting a constant from a table changes all energies alike"
+        )
+    return potentials
+
+
+def write_uai(mrf: MRF, path: str | os.PathLike[str]) -> None:
+    """Write a model to a UAI file.
+
+    Parameters
+    ----------
+    mrf : MRF
+        The model.
+    path : str or path-like
+        The file; compressed where the name ends in ``.gz``.
+
+    Raises
+    ------
+    ValueError
+        If the potential exp(-cost) of a finite cost is 0 or infinite in float64 (a cost beyond
+        about 745 or below -709). The file is as before then.
+
+    See Also
+    --------
+    read_uai : Reads such a file.
+
+    Notes
+    -----
+    What :func:`read_uai` makes of the file has the same energies up to rounding.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sstruct.inference import MRF, read_uai, write_uai
+    >>> model = MRF([[0.0, 1.0], [2.0, 0.0]], [[0, 1]], [[0.0, 1.0], [1.0, 0.0]])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_uai(model, Path(folder) / "pair.uai.gz")
+    ...     read_uai(Path(folder) / "pair.uai.gz").energy([1, 0])
+    4.0
+    """
+    # Before the file is opened, and with that emptied.
+    for costs, name in _tables(mrf):
+        _potentials(costs, name)
+    compressed = os.fspath(path).endswith(".gz")
+    with gzip.open(path, "wt") if compressed else open(path, "w") as file:
+        print(f"MARKOV\n{mrf.n_nodes}\n{' '.join(map(str, mrf.n_labels))}", file=file)
+        print(mrf.n_nodes + mrf.n_edges + mrf.n_factors, file=file)
+        for v in range(mrf.n_nodes):
+            print(f"1 {v}", file=file)
+        for u, v in mrf.edges.tolist():
+            print(f"2 {u} {v}", file=file)
+        for f in range(mrf.n_factors):
+            scope, _ = mrf.factor(f)
+            print(len(scope), *scope, file=file)
+        for costs, name in _tables(mrf):
+            print(f"\n{costs.size}", file=file)
+            print(" ".join(map(repr, _potentials(costs, name).ravel().tolist())), file=file)

@@ -1,0 +1,1 @@
+"""Methods of map_mrf."""

@@ -1,0 +1,77 @@
+# Design:
+# (a) FWMAP as a decoder of graphs under training: what a GraphProblem is given by the layer above,
+#     since the engine that searches trees is that of the solvers. Costs are copied to arrays for a
+#     Python object, which takes far longer than the copy.
+# (b) Where bound and labels do not meet, moves as of "expansion" follow from the labels found.
+# (c) The answer depends on what the search remembers of a graph: the same for all forks, as long as
+#     a graph is decoded in the same order of calls.
+"""FWMAP as a decoder of labeled graphs."""
+
+from libc.stdint cimport int32_t
+
+import numpy as np
+
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
+from sstruct._oracles.graph._decoder cimport GraphDecoder
+
+# Of 1 + abs(cost): bound and cost that are no further apart are equal but for rounding.
+cdef double MEETS = 1e-10
+
+
+cdef class TreeDecoder(GraphDecoder):
+    """Any labels and costs, with a lower bound of all labelings' costs.
+
+    Parameters
+    ----------
+    search : callable
+        Called with a graph's number, node costs (V, K), edges (E, 2), edge weights (E, G), tables
+        (G, K, K) or None (Potts), and labels to begin with, which it may write to; returns labels
+        (V,) int32, a lower bound and the work. `fork` shares it.
+    random_state : int
+        Seed of the moves' label order, not negative.
+    """
+
+    cdef readonly object search
+
+    def __init__(self, search, random_state):
+        GraphDecoder.__init__(self, "expansion", random_state)
+        self.search, self.bounded = search, True
+
+    cdef int decode(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Labels and a bound by `search`, then moves if they do not meet."""
+        cdef double bound, work
+        if costs.n_edges == 0:
+            self.expand(costs, labels, answer)    # exact
+            answer.bound = answer.cost
+            return 0
+        with gil:
+            bound, work = self.call(costs, labels)
+        answer.cost, answer.work = labelling_cost(costs, labels), 0
+        if answer.cost - bound > MEETS * (1 + abs(answer.cost)):
+            self.expand(costs, labels, answer)
+        answer.bound = min(bound, answer.cost)
+        answer.exact = answer.cost - bound <= MEETS * (1 + abs(answer.cost))
+        answer.work += work
+        return 0
+
+    cdef call(self, const GraphCosts* costs, int32_t* labels):
+        """Copy a graph to arrays and its labels back; return the bound and the work."""
+        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels, G, stride, n_tables
+        G, stride = costs.n_features, costs.stride
+        n_tables = G if costs.tables != NULL else 0
+        node = np.array(<double[:V, :stride]> <double*> costs.node_costs)[:, :K]
+        edges = np.array(<int32_t[:E, :2]> <int32_t*> costs.edges)
+        weights = np.array(<double[:E, :G]> <double*> costs.edge_weights)
+        tables = None
+        if n_tables:
+            tables = np.array(<double[:n_tables, :K, :K]> <double*> costs.tables)
+        start = np.array(<int32_t[:V]> labels)
+        found, bound, work = self.search(self.block, node, edges, weights, tables, start)
+        cdef const int32_t[::1] new = found
+        for v in range(V):
+            labels[v] = new[v]
+        return bound, work
+
+    cdef GraphDecoder fork(self):
+        return TreeDecoder(self.search, self.random_state)

@@ -1,0 +1,100 @@
+"""The best labelling of labels that good labellings have: what they dispute are small models."""
+
+import time
+
+import numpy as np
+from scipy import sparse
+
+from sstruct.inference._methods.exact import integer_program
+from sstruct.inference._model.map_result import Record
+from sstruct.inference._model.mrf import MRF
+
+# Variables of an integer program, and nodes of its search tree; counted, so that the same comes
+# again. Side chains jmx and fmj dispute 22 to 34 nodes with two or three labels each: 0.04 s to the
+# minimum. On Ising models four times as many variables take three times as long for 0.2 % less.
+MOST_VARIABLES = 2**9
+MOST_BRANCHES = 100
+
+
+def combine(mrf, labellings, record):
+    """Offer the record combinations of labellings: each node with a label of one of them.
+
+    The best with all others at once; where some of what they dispute is too large, with half of
+    them, and what comes of it with the other half; and so on.
+
+    Parameters
+    ----------
+    mrf : MRF
+        Without factors.
+    labellings : list of ndarray of shape (V,), dtype int32
+        Different ones, the best first.
+    record : Record
+    """
+    best, others = labellings[0], labellings[1:]
+    count, is_complete = len(others), False
+    while count > 0 and not is_complete:
+        is_complete = True
+        for first in range(0, len(others), count):
+            candidates = np.stack([best, *others[first : first + count]])
+            parts, none_left = _disputed(mrf, candidates)
+            is_complete &= none_left
+            for nodes in parts:
+                if record.is_late():
+                    return
+                best = _best_of(mrf, candidates, best, nodes, record)
+                record.offer(best, mrf.energy(best))
+        count //= 2
+
+
+def _disputed(mrf, labellings):
+    """Return arrays of nodes without a common label, and whether those are all such nodes.
+
+    Arrays are connected parts of what is disputed, or several small ones. Too large parts are left
+    out.
+    """
+    disputed = (labellings != labellings[0]).any(axis=0)
+    u, v = mrf.edges[disputed[mrf.edges].all(axis=1)].T
+    ranked = np.sort(labellings, axis=0)
+    size = 1 + (np.diff(ranked, axis=0) != 0).sum(axis=0)
+    graph = sparse.coo_array((np.ones(len(u)), (u, v)), shape=(mrf.n_nodes, mrf.n_nodes))
+    n_parts, part = sparse.csgraph.connected_components(graph, directed=False)
+    n_variables = np.bincount(part, size, n_parts) + np.bincount(
+        part[u], size[u] * size[v], n_parts
+    )
+    fits = n_variables <= MOST_VARIABLES
+    nodes = np.flatnonzero(disputed)
+    small = nodes[fits[part[nodes]]]
+    groups, total = [], np.inf
+    for p in np.unique(part[small]):
+        if total + n_variables[p] > MOST_VARIABLES:
+            groups.append([])
+            total = 0.0
+        groups[-1].append(p)
+        total += n_variables[p]
+    return [small[np.isin(part[small], group)] for group in groups], len(small) == len(nodes)
+
+
+def _best_of(mrf, candidates, best, nodes, record):
+    """Return the best labelling with labels of candidates at some nodes, best's at all others."""
+    place = np.full(mrf.n_nodes, -1)
+    place[nodes] = np.arange(len(nodes))
+    labels = [np.unique(candidates[:, v]) for v in nodes]
+    node_costs = [mrf.node_cost(v)[k] for v, k in zip(nodes, labels)]
+    a, b = place[mrf.edges.T]
+    tables, inside = [], (a >= 0) & (b >= 0)
+    for e in np.flatnonzero((a >= 0) | (b >= 0)):
+        table, (u, v) = mrf.edge_cost(e), mrf.edges[e]
+        if inside[e]:
+            tables.append(table[np.ix_(labels[a[e]], labels[b[e]])])
+        elif a[e] >= 0:
+            node_costs[a[e]] = node_costs[a[e]] + table[labels[a[e]], best[v]]
+        else:
+            node_costs[b[e]] = node_costs[b[e]] + table[best[u], labels[b[e]]]
+    model = MRF(node_costs, place[mrf.edges[inside]], tables)
+    at_best = [int(np.searchsorted(k, best[v])) for v, k in zip(nodes, labels)]
+    left = None if record.deadline == np.inf else record.deadline - time.monotonic()
+    own = Record(model, np.array(at_best, dtype=np.int32), record.tol, left)
+    integer_program(model, own, MOST_BRANCHES)
+    found = best.copy()
+    found[nodes] = [k[chosen] for k, chosen in zip(labels, own.labels)]
+    return found

@@ -1,0 +1,143 @@
+"""Exact minima: max-sum on forests, and HiGHS on small models."""
+
+import time
+
+import numpy as np
+from scipy import optimize, sparse
+
+from sstruct._oracles.mrf._forest_cover import trees_of_forests
+from sstruct._oracles.mrf._message_passing import MessagePassing
+from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._solvers.core.status import Status
+from sstruct.inference._methods.message_passing import trivial_bound
+from sstruct.inference._model.auxiliary import pairwise_model
+
+# Variables of the integer program.
+MOST_VARIABLES = 2**18
+
+
+def is_forest(mrf):
+    """Whether a model has no cycle, where factors count as nodes joined with theirs."""
+    factor = mrf.n_nodes + np.repeat(np.arange(mrf.n_factors), np.diff(mrf.factor_start))
+    ends = np.concatenate([mrf.edges, np.stack([mrf.factor_nodes, factor], axis=1)])
+    n_nodes = mrf.n_nodes + mrf.n_factors
+    graph = sparse.coo_array((np.ones(len(ends)), tuple(ends.T)), shape=(n_nodes, n_nodes))
+    n_trees = sparse.csgraph.connected_components(graph.tocsr(), directed=False)[0]
+    return len(ends) == n_nodes - n_trees
+
+
+def forest(mrf, record):
+    """Find a minimum of a model without cycles; return the status.
+
+    Messages from the leaves to the roots, then labels on the way back.
+    """
+    model, _ = pairwise_model(mrf)
+    sweeps = MessagePassing(PackedMRF(model), _parents_first(model), False)
+    labels = np.zeros(model.n_nodes, dtype=np.int32)
+    for forward in (False, True):
+        least = sweeps.sweep(forward, labels, record.deadline)
+        if least is None:
+            return Status.TIME_LIMIT
+        if least == np.inf:
+            return Status.INFEASIBLE
+    labels = labels[: mrf.n_nodes]
+    record.offer(labels, mrf.energy(labels))
+    record.bound(record.energy)
+    return Status.CONVERGED
+
+
+def _parents_first(model):
+    """An order of the nodes of a forest in which each follows at most one of its neighbours."""
+    in_one = np.zeros(model.n_edges, dtype=np.int32)
+    _, node, _, _ = trees_of_forests(model.n_nodes, model.edges, in_one, 1)
+    alone = np.setdiff1d(np.arange(model.n_nodes), node)
+    return np.append(node, alone).astype(np.int32)
+
+
+def local_polytope(model):
+    """The marginals of nodes and edges of a model without factors, as a linear program.
+
+    Returns
+    -------
+    costs : ndarray of shape (n,)
+        Of the nodes' labels, as in ``model.node_costs``, then of the entries of each edge's table.
+    matrix : scipy.sparse.csr_array of shape (m, n)
+    sums : ndarray of shape (m,)
+        Marginals are the x >= 0 with ``matrix @ x == sums``.
+    """
+    costs = [model.node_costs, *(model.edge_cost(e).ravel() for e in range(model.n_edges))]
+    # Rows: a marginal's sum over the other label less the node's marginal, for both ends of
+    # edges; then the sums of nodes' marginals.
+    rows, columns, values = [], [], []
+    row, at = 0, len(model.node_costs)
+    for u, v in model.edges.tolist():
+        size = tuple(model.n_labels[[u, v]].tolist())
+        pair = at + np.arange(size[0] * size[1]).reshape(size)
+        for node, marginal in ((u, pair), (v, pair.T)):
+            n_labels = len(marginal)
+            label = np.arange(n_labels)
+            rows += [row + np.repeat(label, marginal.shape[1]), row + label]
+            columns += [marginal.ravel(), model.node_start[node] + label]
+            values += [np.ones(marginal.size), np.full(n_labels, -1.0)]
+            row += n_labels
+        at += pair.size
+    rows.append(row + np.repeat(np.arange(model.n_nodes), model.n_labels))
+    columns.append(np.arange(len(model.node_costs)))
+    values.append(np.ones(len(model.node_costs)))
+    sums = np.concatenate([np.zeros(row), np.ones(model.n_nodes)])
+    matrix = sparse.coo_array(
+        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
+        shape=(len(sums), at),
+    )
+    return np.concatenate(costs), matrix.tocsr(), sums
+
+
+def n_marginals(model):
+    """Number of variables of `local_polytope`."""
+    return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
+
+
+def integer_program(mrf, record, most_branches=None):
+    """The linear program over the local polytope, node marginals 0 or 1; return the status.
+
+    most_branches : int, optional
+        Nodes of the search tree after which to stop.
+    """
+    model, _ = pairwise_model(mrf)
+    n_variables = n_marginals(model)
+    if n_variables > MOST_VARIABLES:
+        raise ValueError(
+            f'method="exact" would take {n_variables} variables, more than {MOST_VARIABLES}; '
+            '"trws" has a bound for larger models'
+        )
+    record.bound(trivial_bound(model))
+    costs, matrix, sums = local_polytope(model)
+    allowed = np.isfinite(costs)
+    options = {"mip_rel_gap": record.tol}
+    if record.deadline < np.inf:
+        options["time_limit"] = record.deadline - time.monotonic()
+        if options["time_limit"] <= 0:
+            return Status.TIME_LIMIT
+    if most_branches is not None:
+        options["node_limit"] = most_branches
+    answer = optimize.milp(
+        np.where(allowed, costs, 0.0),
+        integrality=np.arange(n_variables) < len(model.node_costs),
+        bounds=optimize.Bounds(0, allowed.astype(float)),
+        constraints=optimize.LinearConstraint(matrix, sums, sums),
+        options=options,
+    )
+    if answer.status == 2:
+        return Status.INFEASIBLE
+    if answer.x is not None:
+        start = model.node_start
+        labels = np.array(
+            [answer.x[start[v] : start[v + 1]].argmax() for v in range(mrf.n_nodes)],
+            dtype=np.int32,
+        )
+        record.offer(labels, PackedMRF(mrf).improve(labels, mrf.n_nodes))
+    if answer.mip_dual_bound is not None:
+        record.bound(answer.mip_dual_bound)
+    if answer.status == 0:
+        return Status.CONVERGED
+    return Status.TIME_LIMIT if answer.status == 1 else Status.STALLED

@@ -1,0 +1,84 @@
+"""TRW-S and belief propagation: sweeps until the gap is closed or nothing moves any more."""
+
+import numpy as np
+
+from sstruct._oracles.mrf._message_passing import MessagePassing
+from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._solvers.core.status import Status
+from sstruct.inference._model.auxiliary import pairwise_model
+
+# Iterations without any progress after which one is not waited for.
+_PATIENCE = 50
+# Before FWMAP sweeps are over where so many iterations have gained so little of 1 + abs(bound).
+_FIRST_ITERATIONS = 10
+_FIRST_GAIN = 2e-6
+# Local search after each sweep: at most so many looks at each node.
+_LOOKS = 20
+
+
+def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
+    """Pass messages over a model; return the status and the MessagePassing.
+
+    Parameters
+    ----------
+    mrf : MRF
+        Factors become nodes (`pairwise_model`).
+    record : Record
+        Gets labellings (after local search) and, where `averaged`, bounds.
+    max_iter : int
+        A sweep forward and one back each.
+    averaged : bool
+        TRW-S, or belief propagation.
+    is_first : bool
+        End, as STALLED, already where another method is likely to gain more.
+    """
+    model, order = pairwise_model(mrf)
+    own = PackedMRF(mrf)
+    sweeps = MessagePassing(own if model is mrf else PackedMRF(model), order, averaged)
+    labels = np.zeros(model.n_nodes, dtype=np.int32)
+    seen, begin = {}, len(record.rows)
+    if averaged:
+        record.bound(trivial_bound(model))
+    for _ in range(max_iter):
+        for forward in (True, False):
+            bound = sweeps.sweep(forward, labels, record.deadline)
+            if bound is None:
+                return Status.TIME_LIMIT, sweeps
+            if bound == np.inf:
+                return Status.INFEASIBLE, sweeps
+            if averaged:
+                record.bound(bound)
+            found = labels[: mrf.n_nodes].copy()
+            # Late sweeps often find again what the same sweep found before.
+            if not np.array_equal(seen.get(forward), found):
+                seen[forward] = found.copy()
+                record.offer(found, own.improve(found, _LOOKS * mrf.n_nodes))
+            if record.is_closed():
+                return Status.CONVERGED, sweeps
+        record.row()
+        if record.is_late():
+            return Status.TIME_LIMIT, sweeps
+        if record.is_infeasible():
+            return Status.INFEASIBLE, sweeps
+        if record.has_stalled(_PATIENCE, begin - 1) or (is_first and _gains_little(record)):
+            return Status.STALLED, sweeps
+    return Status.MAX_ITER, sweeps
+
+
+def _gains_little(record):
+    """Whether the bound has hardly moved in the last iterations."""
+    if len(record.rows) <= _FIRST_ITERATIONS:
+        return False
+    before = record.rows[-1 - _FIRST_ITERATIONS][1]
+    return record.lower_bound - before <= _FIRST_GAIN * (1 + abs(record.lower_bound))
+
+
+def trivial_bound(mrf):
+    """The sum of the least costs of all terms; factors must not be there."""
+    bound = np.minimum.reduceat(mrf.node_costs, mrf.node_start[:-1]).sum()
+    if mrf.n_edges:
+        least = np.minimum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
+        most = np.maximum.reduceat(mrf.tables, mrf.table_start[:-1])[mrf.edge_table]
+        # A negative weight turns a table round.
+        bound += (mrf.weights * np.where(mrf.weights >= 0, least, most)).sum()
+    return float(bound)

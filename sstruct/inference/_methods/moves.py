@@ -1,0 +1,118 @@
+"""Cuts and expansion moves on models that allow them."""
+
+import numpy as np
+
+from sstruct._oracles.cut._binary_energy import graph_cut
+from sstruct._oracles.graph.alpha_expansion import alpha_expansion
+from sstruct._solvers.core.status import Status
+from sstruct.inference._model.table_forms import POTTS
+
+# Relative to the largest cost of an edge: what is taken as rounding.
+_ROUNDING = 1e-12
+
+
+def _no_reason_common(mrf):
+    """Why neither cuts nor moves are for a model, or None."""
+    if mrf.n_factors:
+        return f"the model has {mrf.n_factors} factors of three or four nodes"
+    if not (np.isfinite(mrf.node_costs).all() and np.isfinite(mrf.tables).all()):
+        return "the model forbids labels or pairs"
+    return None
+
+
+def no_cut(mrf):
+    """Why a minimum cut does not minimise a model's energy, or None where it does."""
+    reason = _no_reason_common(mrf)
+    if reason is not None:
+        return reason
+    if (mrf.n_labels != 2).any():
+        v = int((mrf.n_labels != 2).argmax())
+        return f"node {v} has {mrf.n_labels[v]} labels, not two"
+    tables = _binary_tables(mrf)
+    attraction = tables[:, 0, 1] + tables[:, 1, 0] - tables[:, 0, 0] - tables[:, 1, 1]
+    repulsive = attraction < -_ROUNDING * np.abs(tables).sum(axis=(1, 2))
+    if repulsive.any():
+        e = int(repulsive.argmax())
+        return f"edge {e} = {tuple(mrf.edges[e].tolist())} is repulsive"
+    return None
+
+
+def _binary_tables(mrf):
+    """Weighted tables (E, 2, 2)."""
+    entries = mrf.table_start[mrf.edge_table][:, None] + np.arange(4)
+    return (mrf.weights[:, None] * mrf.tables[entries]).reshape(-1, 2, 2)
+
+
+def _are_potts(tables):
+    """Whether all tables (E, 2, 2) tell equal labels from different ones alone."""
+    return (tables == tables[:, ::-1, ::-1]).all()
+
+
+def cut(mrf, record):
+    """Find a minimum by a cut; return the status."""
+    reason = no_cut(mrf)
+    if reason is not None:
+        raise ValueError(f'method="graph-cut" is for attractive pairs of two labels: {reason}')
+    labels, _ = graph_cut(mrf.node_costs.reshape(-1, 2), mrf.edges, _binary_tables(mrf))
+    record.offer(labels, mrf.energy(labels))
+    record.bound(record.energy)
+    return Status.CONVERGED
+
+
+def _no_metric(table):
+    """Why a table (K, K) is no metric (0 for different labels is fine), or None."""
+    slack = _ROUNDING * np.abs(table).max(initial=1.0)
+    if (np.abs(np.diag(table)) > slack).any():
+        return "the cost of equal labels is not 0"
+    if (table < 0).any():
+        return "a cost is negative"
+    if (np.abs(table - table.T) > slack).any():
+        return "the table is not symmetric"
+    for middle in range(len(table)):
+        if (table > table[:, [middle]] + table[middle] + slack).any():
+            return f"label {middle} is a short cut, against the triangle inequality"
+    return None
+
+
+def expansion_arguments(mrf):
+    """Return weights and label distance (None: Potts) for moves, or raise ValueError."""
+    wrong = _no_reason_common(mrf)
+    K = int(mrf.n_labels[0])
+    weights, distance = mrf.weights, None
+    if wrong is None and (mrf.n_labels != K).any():
+        wrong = "nodes have different numbers of labels"
+    if wrong is None and (mrf.table_form == POTTS).all():
+        equal, different = mrf.table_parameters[mrf.edge_table].T
+        weights = weights * (different - equal)
+    elif wrong is None and K == 2 and _are_potts(_binary_tables(mrf)):
+        # Of two labels the model does not look for forms.
+        tables = _binary_tables(mrf)
+        weights = tables[:, 0, 1] - tables[:, 0, 0]
+    elif wrong is None and len(mrf.table_form) > 1:
+        wrong = "edges have different tables, not all of them Potts"
+    elif wrong is None:
+        distance = mrf.tables.reshape(K, K)
+        wrong = _no_metric(distance)
+    if wrong is None and (weights < 0).any():
+        e = int((weights < 0).argmax())
+        wrong = f"edge {e} = {tuple(mrf.edges[e].tolist())} has a negative weight"
+    if wrong is not None:
+        raise ValueError(
+            f'method="alpha-expansion" is for Potts models and for one metric table: {wrong}'
+        )
+    return weights, distance
+
+
+def expansion(mrf, record, random_state):
+    """Lower the energy by expansion moves; return the status."""
+    weights, distance = expansion_arguments(mrf)
+    labels, _ = alpha_expansion(
+        mrf.node_costs.reshape(mrf.n_nodes, -1),
+        mrf.edges,
+        weights,
+        distance,
+        labels=record.labels,
+        random_state=random_state,
+    )
+    record.offer(labels, mrf.energy(labels))
+    return Status.CONVERGED

@@ -1,0 +1,1 @@
+"""Markov random fields."""

@@ -1,0 +1,335 @@
+"""Models: nodes with label sets of their own, pairwise tables, factors of three and four nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct.inference._model.packing import (
+    checked_weights,
+    pack_edge_costs,
+    pack_factors,
+    pack_node_costs,
+)
+from sstruct.inference._model.table_forms import table_forms
+
+
+class MRF:
+    """A Markov random field: costs of labels, of pairs and of small tuples of them.
+
+    The energy of a labelling y is
+
+    .. math:: E(y) = \\sum_v \\theta_v(y_v) + \\sum_{e=(u,v)} w_e\\, \\theta_e(y_u, y_v)
+              + \\sum_f \\theta_f(y_{f_1}, \\ldots, y_{f_k}).
+
+    Every node has a label set of its own. A cost of ``+inf`` forbids a label, a pair or a tuple.
+
+    Parameters
+    ----------
+    node_costs : list of V array-likes of shape (K_v,), or array-like of shape (V, K)
+        Cost of each label of each node, finite or ``+inf`` (forbidden).
+    edges : array-like of int of shape (E, 2)
+        Pairs (u, v) of different nodes, each pair once.
+    edge_costs : list of E array-likes of shape (K_u, K_v), or array-like (E, K, L) or (K, L)
+        Cost of each pair of labels, with a row for each label of u and a column for each label of
+        v, finite or ``+inf`` (forbidden). A single table (K, L) is for all edges and stored once;
+        so is an array that a list contains several times.
+    weights : array-like of shape (E,), default=None
+        Factor of each edge's table: finite, and positive if the table forbids pairs. None: ones.
+    factors : list of (scope, table), default=None
+        Terms over three or four different nodes: `scope` lists them, and `table` has an axis for
+        the labels of each. An array given several times is stored once.
+
+    Attributes
+    ----------
+    n_nodes, n_edges, n_factors : int
+    n_labels : ndarray of shape (V,), dtype int32
+        Number of labels of each node.
+    node_start : ndarray of shape (V + 1,), dtype int64
+        The costs of node v are ``node_costs[node_start[v]:node_start[v + 1]]``.
+    node_costs : ndarray of shape (node_start[-1],)
+    edges : ndarray of shape (E, 2), dtype int32
+    weights : ndarray of shape (E,)
+    edge_table : ndarray of shape (E,), dtype int32
+        Which table each edge has.
+    table_start : ndarray of shape (T + 1,), dtype int64
+        Table t is ``tables[table_start[t]:table_start[t + 1]]``, row-major.
+    tables : ndarray of shape (table_start[-1],)
+    table_form : ndarray of shape (T,), dtype int8
+        0: any table; 1: Potts; 2: truncated linear; 3: truncated quadratic. Messages of the latter
+        three take time linear in the number of labels.
+    table_parameters : ndarray of shape (T, 2)
+        Potts: cost of equal and, not lower, of different labels. Truncated: factor of
+        ``abs(a - b)`` or its square, and the largest value.
+    factor_start : ndarray of shape (n_factors + 1,), dtype int64
+        The nodes of factor f are ``factor_nodes[factor_start[f]:factor_start[f + 1]]``.
+    factor_nodes : ndarray of shape (factor_start[-1],), dtype int32
+    factor_table : ndarray of shape (n_factors,), dtype int32
+    factor_table_start, factor_tables : ndarray
+        As `table_start` and `tables`.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit together, a cost is NaN or ``-inf``, a node has no label, an edge or a
+        scope is out of range, an edge is a self-loop or given twice, a scope contains a node twice,
+        or a weight is not finite, or not positive although the table forbids pairs. The message
+        names the entry.
+
+    See Also
+    --------
+    read_uai : Reads a model from a file.
+
+    Notes
+    -----
+    All arrays are read-only. Building takes time linear in the size of the tables.
+
+    Examples
+    --------
+    Three nodes, the last with three labels:
+
+    >>> from sstruct.inference import MRF
+    >>> model = MRF(
+    ...     [[0.0, 1.0], [0.5, 0.0], [1.0, 0.0, 2.0]],
+    ...     [[0, 1], [1, 2]],
+    ...     [[[0.0, 1.0], [1.0, 0.0]], [[0.0, 3.0, 1.0], [2.0, 0.0, 1.0]]],
+    ... )
+    >>> model.energy([0, 1, 1])
+    1.0
+    """
+
+    __module__ = "sstruct.inference"  # where pickles look for it
+
+    node_start: NDArray[np.int64]
+    node_costs: NDArray[np.float64]
+    n_labels: NDArray[np.int32]
+    edges: NDArray[np.int32]
+    weights: NDArray[np.float64]
+    edge_table: NDArray[np.int32]
+    table_start: NDArray[np.int64]
+    tables: NDArray[np.float64]
+    table_form: NDArray[np.int8]
+    table_parameters: NDArray[np.float64]
+    factor_start: NDArray[np.int64]
+    factor_nodes: NDArray[np.int32]
+    factor_table: NDArray[np.int32]
+    factor_table_start: NDArray[np.int64]
+    factor_tables: NDArray[np.float64]
+
+    def __init__(
+        self,
+        node_costs: ArrayLike | Sequence[ArrayLike],
+        edges: ArrayLike,
+        edge_costs: ArrayLike | Sequence[ArrayLike],
+        weights: ArrayLike | None = None,
+        factors: Iterable[Any] | None = None,
+    ) -> None:
+        self.node_costs, self.node_start = pack_node_costs(node_costs)
+        self.n_labels = np.diff(self.node_start).astype(np.int32)
+        self.edges = checked_simple_edges(edges, self.n_nodes).copy()
+        self.tables, self.table_start, self.edge_table = pack_edge_costs(
+            edge_costs, self.edges, self.n_labels
+        )
+        self.weights = checked_weights(weights, self.edge_table, self.tables, self.table_start)
+        self.table_form, self.table_parameters = table_forms(
+            self.tables, self.table_start, self._table_shapes()
+        )
+        (
+            self.factor_nodes,
+            self.factor_start,
+            self.factor_table,
+            self.factor_tables,
+            self.factor_table_start,
+        ) = pack_factors(factors, self.n_labels)
+        self._lock()
+
+    def __setstate__(self, state):
+        # Arrays come out of pickles and deep copies writeable.
+        self.__dict__.update(state)
+        self._lock()
+
+    def _lock(self):
+        """Make all arrays read-only: compiled code relies on the indices in them."""
+        for array in vars(self).values():
+            array.setflags(write=False)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node_start) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges."""
+        return len(self.edges)
+
+    @property
+    def n_factors(self) -> int:
+        """Number of factors of three and four nodes."""
+        return len(self.factor_table)
+
+    def __repr__(self) -> str:
+        text = f"MRF(n_nodes={self.n_nodes}, n_edges={self.n_edges}"
+        return text + (f", n_factors={self.n_factors})" if self.n_factors else ")")
+
+    def _table_shapes(self):
+        """Numbers of rows and columns of the tables, (T, 2)."""
+        shapes = np.ones((len(self.table_start) - 1, 2), dtype=np.int64)
+        shapes[self.edge_table] = self.n_labels[self.edges]
+        return shapes
+
+    def node_cost(self, v: int) -> np.ndarray:
+        """Return the costs of node v.
+
+        Parameters
+        ----------
+        v : int
+            A node.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_labels[v],)
+            A view.
+
+        Examples
+        --------
+        >>> from sstruct.inference import MRF
+        >>> MRF([[0.0, 1.0], [2.0]], [], []).node_cost(0)
+        array([0., 1.])
+        """
+        return self.node_costs[self.node_start[v] : self.node_start[v + 1]]
+
+    def edge_cost(self, e: int) -> np.ndarray:
+        """Return the costs of edge e, its weight included.
+
+        Parameters
+        ----------
+        e : int
+            An edge.
+
+        Returns
+        -------
+        costs : ndarray of shape (n_labels[u], n_labels[v])
+            A new array.
+
+        Examples
+        --------
+        >>> from sstruct.inference import MRF
+        >>> MRF([[0.0, 1.0], [2.0]], [[0, 1]], [[[1.0], [3.0]]], weights=[2.0]).edge_cost(0)
+        array([[2.],
+               [6.]])
+        """
+        t = self.edge_table[e]
+        table = self.tables[self.table_start[t] : self.table_start[t + 1]]
+        return self.weights[e] * table.reshape(self.n_labels[self.edges[e]])
+
+    def factor(self, f: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the nodes and the costs of factor f.
+
+        Parameters
+        ----------
+        f : int
+            A factor.
+
+        Returns
+        -------
+        scope : ndarray of shape (3,) or (4,), dtype int32
+            The factor's nodes, a view.
+        costs : ndarray with an axis for each node of `scope`
+            Costs of their labels, a view.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sstruct.inference import MRF
+        >>> table = np.zeros((2, 2, 2))
+        >>> model = MRF(np.zeros((3, 2)), [], [], factors=[([0, 2, 1], table)])
+        >>> model.factor(0)[0]
+        array([0, 2, 1], dtype=int32)
+        """
+        scope = self.factor_nodes[self.factor_start[f] : self.factor_start[f + 1]]
+        t = self.factor_table[f]
+        table = self.factor_tables[self.factor_table_start[t] : self.factor_table_start[t + 1]]
+        return scope, table.reshape(self.n_labels[scope])
+
+    def checked_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
+        """Return a labelling as int32, or raise ValueError.
+
+        Parameters
+        ----------
+        labels : array-like of int of shape (V,)
+            A label of each node.
+
+        Returns
+        -------
+        labels : ndarray of shape (V,), dtype int32
+            The same.
+
+        Raises
+        ------
+        ValueError
+            If the shape is another, labels are no integers, or one is out of range.
+
+        Examples
+        --------
+        >>> from sstruct.inference import MRF
+        >>> MRF([[0.0, 1.0], [2.0]], [], []).checked_labels([1, 0])
+        array([1, 0], dtype=int32)
+        """
+        labels = np.asarray(labels)
+        if labels.shape != (self.n_nodes,) or labels.dtype.kind not in "iu":
+            raise ValueError(
+                f"labels must be integers of shape {(self.n_nodes,)}; found dtype "
+                f"{labels.dtype} and shape {labels.shape}"
+            )
+        wrong = (labels < 0) | (labels >= self.n_labels)
+        if wrong.any():
+            v = int(wrong.argmax())
+            raise ValueError(
+                f"labels[{v}] = {labels[v]} is out of range: node {v} has {self.n_labels[v]} labels"
+            )
+        return labels.astype(np.int32)
+
+    def energy(self, labels: ArrayLike) -> float:
+        """Compute the energy of a labelling.
+
+        Parameters
+        ----------
+        labels : array-like of int of shape (V,)
+            A label of each node, from 0.
+
+        Returns
+        -------
+        energy : float
+            ``+inf`` where the labelling is forbidden.
+
+        Raises
+        ------
+        ValueError
+            As :meth:`checked_labels`.
+
+        Examples
+        --------
+        >>> from sstruct.inference import MRF
+        >>> MRF([[0.0, 1.0], [2.0, 0.0]], [[0, 1]], [[0.0, 1.0], [1.0, 0.0]]).energy([0, 0])
+        2.0
+        """
+        y = self.checked_labels(labels).astype(np.int64)
+        total = self.node_costs[self.node_start[:-1] + y].sum()
+        u, v = self.edges[:, 0], self.edges[:, 1]
+        entry = self.table_start[self.edge_table] + y[u] * self.n_labels[v] + y[v]
+        total += (self.weights * self.tables[entry]).sum()
+        arity = np.diff(self.factor_start)
+        for k in (3, 4):
+            which = np.flatnonzero(arity == k)
+            entry = np.zeros(len(which), dtype=np.int64)
+            for place in range(k):
+                nodes = self.factor_nodes[self.factor_start[which] + place]
+                entry = entry * self.n_labels[nodes] + y[nodes]
+            entry += self.factor_table_start[self.factor_table[which]]
+            total += self.factor_tables[entry].sum()
+        return float(total)

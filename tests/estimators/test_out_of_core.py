@@ -1,0 +1,192 @@
+"""Features in files: the same bits as in memory, and no copies of them."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import sklearn
+from scipy import sparse
+
+from sstruct import ChainSSVM, MulticlassSSVM, Sequences
+from sstruct._problems.core._rows import is_mapped
+from sstruct.mapped import open_mapped
+
+L, K = 5, 4
+
+
+def make_chains(rng, n=80, d=12, dtype=np.float32):
+    labels = rng.integers(0, K, n * L)
+    centers = rng.standard_normal((K, d))
+    X = (centers[labels] + 1.5 * rng.standard_normal((n * L, d))).astype(dtype)
+    return X, labels, np.arange(n + 1) * L
+
+
+def equal_fits(a, b):
+    np.testing.assert_array_equal(a.w_, b.w_)
+    for name, column in a.history_.items():
+        if "seconds" not in name:
+            np.testing.assert_array_equal(b.history_[name], column)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
+    X, y, offsets = make_chains(rng, dtype=dtype)
+    if kind == "csr":
+        X = sparse.csr_matrix(np.where(np.abs(X) > 1.5, X, 0).astype(dtype))
+        sparse.save_npz(tmp_path / "X.npz", X, compressed=False)
+        mapped = open_mapped(tmp_path / "X.npz")
+        assert all(is_mapped(part) for part in (mapped.data, mapped.indices, mapped.indptr))
+        assert (mapped != X).nnz == 0
+    else:
+        np.save(tmp_path / "X.npy", X)
+        mapped = open_mapped(tmp_path / "X.npy")
+        assert is_mapped(mapped)
+        assert is_mapped(np.asarray(mapped)[3:])
+    assert mapped.dtype == dtype
+    labels = Sequences(y, offsets)
+    keywords = {"lam": 0.01, "tol": 1e-3, "random_state": 0}
+    with sklearn.config_context(working_memory=1024):
+        chains = ChainSSVM(**keywords).fit(Sequences(mapped, offsets), labels)
+        equal_fits(chains, ChainSSVM(**keywords).fit(Sequences(X, offsets), labels))
+        rows = MulticlassSSVM(**keywords).fit(mapped, y)
+        equal_fits(rows, MulticlassSSVM(**keywords).fit(X, y))
+    # Beyond the limit the way is another, but the same for both.
+    with sklearn.config_context(working_memory=1e-4):
+        chains = ChainSSVM(**keywords).fit(Sequences(mapped, offsets), labels)
+        other = ChainSSVM(sampling="sequential", **keywords).fit(Sequences(X, offsets), labels)
+        equal_fits(chains, other)
+        default = ChainSSVM(**keywords).fit(Sequences(X, offsets), labels)
+        assert not np.array_equal(default.w_, other.w_)
+        assert chains.status_ == other.status_ == default.status_ == "CONVERGED"
+        assert chains.dual_objective_ <= default.objective_ * (1 + 1e-12)
+        assert default.dual_objective_ <= chains.objective_ * (1 + 1e-12)
+        rows = MulticlassSSVM(**keywords).fit(mapped, y)
+        equal_fits(rows, MulticlassSSVM(sampling="sequential", **keywords).fit(X, y))
+    np.testing.assert_array_equal(rows.predict(mapped), rows.predict(X))
+    assert chains.score(Sequences(mapped, offsets), labels) == other.score(
+        Sequences(X, offsets), labels
+    )
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw"])
+@pytest.mark.parametrize("parameters", [{}, {"cache": True}, {"n_jobs": 2}], ids=str)
+def test_sequential_passes_reach_the_optimum(rng, solver, parameters):
+    X, y, offsets = make_chains(rng, n=150)
+    data = Sequences(X, offsets), Sequences(y, offsets)
+    keywords = {"lam": 0.1, "tol": 1e-3, "max_iter": 3000, "random_state": 0}
+    model = ChainSSVM(solver=solver, sampling="sequential", **keywords, **parameters).fit(*data)
+    other = ChainSSVM(**keywords).fit(*data)
+    assert model.status_ == other.status_ == "CONVERGED"
+    assert model.dual_objective_ <= other.objective_ * (1 + 1e-12)
+    assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
+
+
+def test_stretches_are_visited_one_after_another():
+    visited = []
+    n = 64 * 3 - 10
+
+    class Classes:
+        def joint_feature(self, x, y):
+            return np.eye(2)[y]
+
+        def loss(self, y_true, y):
+            return float(y != y_true)
+
+        def argmax(self, x, w, y_true=None, loss_weight=1.0):
+            visited.append(x)
+            return 1 - y_true
+
+    from sstruct._problems.core._thread_pool import Crew
+    from sstruct._problems.custom._callable import CallableProblem
+    from sstruct._problems.custom.oracle_calls import OracleCalls
+    from sstruct._solvers.core._state import DualState
+    from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+    from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+    from sstruct._solvers.frank_wolfe._steps import StepKind
+
+    calls = OracleCalls(Classes(), list(range(n)), [0] * n, list(range(n)))
+    problem = CallableProblem(calls, batch_size=1)
+    state = DualState(problem, 1.0, np.full(n, 1 / n), 0)
+    crew, orders = Crew(problem, 1), []
+    for number in (1, 2):
+        visited.clear()
+        plan = PassPlan(StepKind.FW, Sampling.SEQUENTIAL, number, 0, np.inf)
+        exact_pass(state, crew, plan, False)
+        orders.append(list(visited))
+    for order in orders:
+        assert sorted(order) == list(range(n))
+        stretches = [i // 3 for i in order]
+        assert stretches == sorted(stretches)
+        assert order != sorted(order)
+    assert orders[0] != orders[1]
+
+
+def test_a_bad_value_is_found_where_it_is(rng, tmp_path):
+    X, y, offsets = make_chains(rng, n=20)
+    X[37, 3] = np.nan
+    np.save(tmp_path / "X.npy", X)
+    with pytest.raises(ValueError, match=r"X\[7\] contains NaN or infinity at node 2"):
+        ChainSSVM().fit(Sequences(open_mapped(tmp_path / "X.npy"), offsets), Sequences(y, offsets))
+
+
+def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
+    X = sparse.random(20, 10, 0.3, format="csr", random_state=0)
+    sparse.save_npz(tmp_path / "c.npz", X)
+    sparse.save_npz(tmp_path / "csc.npz", X.tocsc(), compressed=False)
+    np.savez(tmp_path / "a.npz", X=np.eye(2))
+    for name, message in [
+        ("c.npz", "compressed=False"),
+        ("csc.npz", "format 'csc', expected 'csr'"),
+        ("a.npz", "no sparse matrix of scipy's: it has no 'data'"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            open_mapped(tmp_path / name)
+
+
+MEASURE = """
+import sys, threading, time
+import numpy as np
+from sstruct import ChainSSVM, MulticlassSSVM, Sequences
+from sstruct.mapped import open_mapped
+
+def anonymous():
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) / 1024
+
+X, y = open_mapped(sys.argv[1]), np.load(sys.argv[2])
+offsets = np.arange(len(y) // 5 + 1) * 5
+before = peak = anonymous()
+done = False
+def watch():
+    global peak
+    while not done:
+        peak = max(peak, anonymous())
+        time.sleep(0.002)
+thread = threading.Thread(target=watch)
+thread.start()
+keywords = dict(lam=0.01, tol=0.5, max_iter=3, random_state=0)
+chains = Sequences(X, offsets)
+ChainSSVM(**keywords).fit(chains, Sequences(y, offsets)).predict(chains)
+MulticlassSSVM(**keywords).fit(X, y).predict(X)
+done = True
+thread.join()
+print(peak - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+def test_features_on_disk_are_not_copied(rng, tmp_path):
+    X, y, _ = make_chains(rng, n=3000, d=1500)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    command = [sys.executable, "-W", "ignore", "-c", MEASURE]
+    done = subprocess.run(
+        [*command, tmp_path / "X.npy", tmp_path / "y.npy"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    # 86 MB of features; working sets, labels and the buffers of products are what there is.
+    assert X.nbytes > 85 * 2**20
+    assert float(done.stdout) < 50

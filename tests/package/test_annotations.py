@@ -1,0 +1,51 @@
+"""Public signatures and fitted attributes are annotated, so that editors and checkers know them."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+
+import sstruct
+from tests.package.public_objects import OBJECTS, marked
+
+NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
+
+# Compiled functions have no annotations.
+IN_PYTHON = {
+    name: getattr(value, "__init__", None) if inspect.isclass(value) else value
+    for name, value in OBJECTS.items()
+    if inspect.isclass(value) or inspect.isfunction(value)
+}
+
+
+@pytest.mark.parametrize("name", marked(IN_PYTHON))
+def test_every_parameter_and_result_is_annotated(name):
+    function = IN_PYTHON[name]
+    if not inspect.isfunction(function):
+        return  # a class without a constructor of its own
+    signature = inspect.signature(function)
+    missing = [
+        parameter.name
+        for parameter in signature.parameters.values()
+        if parameter.annotation is parameter.empty and parameter.name not in ("self", "cls")
+    ]
+    assert not missing
+    # Those of named tuples have none.
+    made = function.__qualname__.startswith("namedtuple")
+    assert made or signature.return_annotation is not signature.empty
+
+
+@pytest.mark.parametrize(
+    "name", marked(name for name, value in OBJECTS.items() if hasattr(value, "_get_param_names"))
+)
+def test_fitted_attributes_are_annotated_in_the_class(name):
+    estimator = OBJECTS[name]
+    documented = [entry.name for entry in NumpyDocString(inspect.getdoc(estimator))["Attributes"]]
+    known = set().union(*(inspect.get_annotations(base) for base in estimator.__mro__))
+    known |= {key for key in dir(estimator) if isinstance(getattr(estimator, key), property)}
+    assert documented
+    assert not [key for names in documented for key in names.split(", ") if key not in known]
+
+
+def test_type_checkers_are_told():
+    assert (Path(sstruct.__file__).parent / "py.typed").exists()

@@ -1,0 +1,143 @@
+"""The problem of examples/compiled_problem, built as a user builds it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sstruct
+from sstruct import StructuredSVM
+from tests.reference import brute_force
+from tests.reference.brute_force import Block
+from tests.reference.dual_qp import optimum
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "compiled_problem"
+LAM = 0.1
+
+
+@pytest.fixture(scope="module")
+def intervals(tmp_path_factory):
+    """The module, compiled in a directory of its own with what the installed package ships."""
+    pytest.importorskip("Cython")
+    if shutil.which("cc") is None:
+        pytest.skip("no C compiler")
+    here = tmp_path_factory.mktemp("intervals")
+    for path in EXAMPLE.glob("*.py*"):
+        shutil.copy(path, here)
+    package = Path(sstruct.__file__).parents[1]
+    environment = {**os.environ, "PYTHONPATH": str(package), "CFLAGS": "-O1"}
+    done = subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=here, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (path,) = [path for path in here.iterdir() if path.suffix in (".so", ".pyd")]
+    spec = spec_from_file_location("intervals", path)
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class PythonIntervals:
+    """The same structure as a Python oracle."""
+
+    @staticmethod
+    def labelings(length):
+        return [(0, 0)] + [(a, b) for a in range(length) for b in range(a + 1, length + 1)]
+
+    def joint_feature(self, x, y):
+        return x[y[0] : y[1]].sum(axis=0)
+
+    def loss(self, y_true, y):
+        both = max(0, min(y_true[1], y[1]) - max(y_true[0], y[0]))
+        return (y_true[1] - y_true[0] + y[1] - y[0] - 2 * both) / 6
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        def value(y):
+            augmented = 0 if y_true is None else loss_weight * self.loss(y_true, y)
+            return w @ self.joint_feature(x, y) + augmented
+
+        return max(self.labelings(len(x)), key=value)
+
+
+def make_intervals(rng, n=20, length=6, d=3):
+    X, y = [], []
+    for _ in range(n):
+        a, b = sorted(rng.choice(length + 1, 2, replace=False).tolist())
+        x = rng.standard_normal((length, d)) - 0.3
+        x[a:b, 0] += 1
+        X.append(x)
+        y.append((a, b))
+    y[0] = (0, 0)
+    return X, y
+
+
+def test_the_compiled_problem_trains_as_a_python_oracle(intervals, rng):
+    X, y = make_intervals(rng)
+    oracle = PythonIntervals()
+    blocks = []
+    for i, (x, truth) in enumerate(zip(X, y)):
+        labelings = oracle.labelings(len(x))
+        phi = np.array([oracle.joint_feature(x, labeling) for labeling in labelings])
+        losses = np.array([oracle.loss(truth, labeling) for labeling in labelings])
+        blocks.append(Block(i, labelings, phi, losses, labelings.index(truth), 1 / len(X)))
+    best, _ = optimum(blocks, LAM)
+    keywords = {"lam": LAM, "tol": 1e-6, "random_state": 0}
+    python = StructuredSVM(oracle, **keywords).fit(X, y)
+    for n_jobs in (1, 2):
+        model = StructuredSVM(intervals.Intervals(), n_jobs=n_jobs, **keywords).fit(X, y)
+        assert model.status_ == "CONVERGED"
+        primal = brute_force.primal(model.w_, LAM, blocks)
+        assert model.objective_ == pytest.approx(primal, rel=1e-12)
+        assert best * (1 - 1e-8) <= primal <= best * (1 + 1e-5)
+        assert model.dual_objective_ <= best * (1 + 1e-8)
+        assert model.objective_ == pytest.approx(python.objective_, rel=2e-6)
+        assert model.predict(X).tolist() == python.predict(X).tolist()
+        assert model.score(X, y) == pytest.approx(python.score(X, y), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"step": "corrective", "sampling": "gap", "cache": True},
+        {"solver": "bcfw", "average": True},
+        {"solver": "fw", "tol": 0.05},
+        {"rescaling": "slack", "tol": 0.3},
+        {"bounds": [[-0.1] * 3, [0.1] * 3]},
+    ],
+    ids=lambda p: "-".join(p),
+)
+def test_options_work_with_it(intervals, rng, parameters):
+    X, y = make_intervals(rng)
+    keywords = {"lam": LAM, "tol": 1e-4, "random_state": 0, "max_iter": 3000, **parameters}
+    model = StructuredSVM(intervals.Intervals(), **keywords).fit(X, y)
+    python = StructuredSVM(PythonIntervals(), **keywords).fit(X, y)
+    assert model.status_ == python.status_ == "CONVERGED"
+    assert model.dual_objective_ <= python.objective_ * (1 + 1e-9)
+    assert python.dual_objective_ <= model.objective_ * (1 + 1e-9)
+
+
+def test_what_is_wrong_with_a_problem_is_said(intervals, rng):
+    X, y = make_intervals(rng, n=3)
+
+    class Few(intervals.Intervals):
+        def problem(self, X, y, rows):
+            return super().problem(X[1:], y[1:], rows)
+
+    class Other(intervals.Intervals):
+        def problem(self, X, y, rows):
+            return "none"
+
+    for kind, error, message in [
+        (Few, ValueError, "Few.problem has 2 blocks for 3 samples"),
+        (Other, TypeError, "Other.problem returned str, expected a BlockProblem"),
+    ]:
+        with pytest.raises(error, match=message):
+            StructuredSVM(kind()).fit(X, y)
+    with pytest.raises(ValueError, match=r"sample 1: no interval \[2, 9\)"):
+        StructuredSVM(intervals.Intervals()).fit(X, [y[0], (2, 9), y[2]])

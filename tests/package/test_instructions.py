@@ -1,0 +1,56 @@
+"""Every instruction set that this machine has, each in a process of its own."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from sstruct._oracles.chain._viterbi import instructions
+
+SETS = ["default", "x86-64-v3", "x86-64-v4"]
+TESTS = Path(__file__).parents[1] / "oracles"
+FACTORS = Path(__file__).parents[1] / "solvers"
+MODELS = Path(__file__).parents[1] / "inference"
+FILES = [
+    f"{TESTS / 'test_wide_labels.py'}",
+    f"{TESTS / 'test_viterbi.py'}::test_every_padded_width_equals_enumeration",
+    f"{TESTS / 'test_sum_constraint.py'}::test_long_rays",
+    f"{FACTORS / 'test_gdmm_kernels.py'}::test_steps_of_many_edges",
+    f"{MODELS / 'test_map_mrf.py'}::test_messages_of_tables_equal_their_definition",
+]
+
+
+PRINT = "from sstruct._oracles.chain._viterbi import instructions; print(instructions())"
+
+
+def run(highest, *arguments):
+    """Run Python where no set above `highest` may be used; "": any."""
+    environment = {**os.environ, "SSTRUCT_INSTRUCTIONS": highest}
+    command = [sys.executable, *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("highest", SETS)
+def test_kernels_are_right_with_every_instruction_set(highest):
+    best = run("", "-c", PRINT).stdout.strip()
+    if SETS.index(highest) > SETS.index(best):
+        pytest.skip(f"this machine or build has nothing above {best}")
+    assert run(highest, "-c", PRINT).stdout.strip() == highest
+    done = run(highest, "-m", "pytest", "-q", "-p", "no:cacheprovider", *FILES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_unknown_instruction_set_is_refused():
+    done = run("avx2", "-c", "import sstruct")
+    assert done.returncode != 0
+    assert "SSTRUCT_INSTRUCTIONS" in done.stderr
+    assert "default, x86-64-v3, x86-64-v4" in done.stderr
+
+
+def test_instructions_are_shown(capsys):
+    import sstruct
+
+    sstruct.show_versions()
+    assert f"instructions {instructions()}" in capsys.readouterr().out

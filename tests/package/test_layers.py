@@ -1,0 +1,150 @@
+"""The rules that hold the package's shape, read from its sources."""
+
+import re
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import sstruct
+
+ROOT = Path(sstruct.__file__).parent
+SOURCES = sorted(p for ext in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(ext))
+COMPILED = [path for path in SOURCES if path.suffix != ".py"]
+IMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\s+(.*)|c?import\s+(.*))$", re.MULTILINE)
+
+# What a source may import or cimport: its own folder, and what stands in a line above its own.
+# One structure does not know another of its line, but its line's core.
+RANKS = [
+    ["_kernels", "_compat"],
+    ["_oracles/core"],
+    ["_oracles/cut", "_oracles/chain", "_oracles/tree"],
+    ["_oracles/graph", "_oracles/label_set", "_oracles/mrf"],
+    ["_problems/core"],
+    [
+        "_problems/chain",
+        "_problems/graph",
+        "_problems/tree",
+        "_problems/label_set",
+        "_problems/slack",
+        "_problems/custom",
+        "_problems/map",
+        "_cluster",
+    ],
+    ["_solvers/core"],
+    ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm"],
+    ["_solvers/path", "_solvers/proximal"],
+    ["_testing", "_input", "sequences"],
+    ["inference/_model"],
+    ["inference/_files", "inference/_methods"],
+    ["inference/_applications"],
+    ["inference", "losses", "masks", "mapped", "extending"],
+    ["_estimators/core"],
+    [
+        "_estimators/chain",
+        "_estimators/graph",
+        "_estimators/tree",
+        "_estimators/label_set",
+        "_estimators/custom",
+        "_estimators/path",
+    ],
+    ["chain", "graph", "tree", "multiclass", "custom", "path"],
+    ["grid", "multilabel", "path_cv"],
+    ["datasets", "metrics", "plotting", "preprocessing"],
+    ["__init__"],
+]
+RANK = {place: rank for rank, places in enumerate(RANKS) for place in places}
+
+
+def place_of(path):
+    """The folder of a source, or for those at the top its name: a key of RANK."""
+    relative = path.relative_to(ROOT)
+    if relative.parent == Path():
+        return relative.stem
+    # The layers' own __init__.py files say what is in them, and import nothing.
+    return relative.parent.as_posix()
+
+
+def imported(path):
+    """Modules, and names in them, that a source imports: 'a.b' and 'a.b.name'."""
+    text = path.read_text().replace("\\\n", " ")
+    text = re.sub(r"\(([^()]*)\)", lambda m: " ".join(m.group(1).split()), text)
+    out = []
+    for module, names, plain in IMPORT.findall(text):
+        if module.startswith("."):
+            package = ".".join(path.relative_to(ROOT.parent).parent.parts)
+            module = f"{package}.{module[1:]}"
+        if module:
+            out.append(module)
+            out += [f"{module}.{name.split()[0]}" for name in names.split(",") if name.split()]
+        else:
+            out += [name.split()[0] for name in plain.split(",") if name.split()]
+    return out
+
+
+MODULES = {
+    ".".join(path.relative_to(ROOT.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in SOURCES
+}
+
+
+def name_of(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_the_reader_sees_imports():
+    chain = imported(ROOT / "_problems" / "chain" / "_problem.pyx")
+    assert "sstruct._oracles.chain._viterbi.viterbi_labels" in chain
+    assert "numpy" in chain
+    assert "sklearn.base.BaseEstimator" in imported(ROOT / "_estimators" / "core" / "base.py")
+    assert len(COMPILED) > 10
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_follow_the_ranks(path):
+    own = place_of(path)
+    if path.name == "__init__.py" and own not in RANK:
+        assert imported(path) == []
+        return
+    for module in imported(path):
+        # The package itself: for its version, in functions.
+        if module in MODULES and module != "sstruct":
+            other = place_of(MODULES[module])
+            assert other == own or RANK[other] < RANK[own], f"{name_of(path)} imports {module}"
+
+
+@pytest.mark.parametrize("path", COMPILED, ids=name_of)
+def test_nothing_compiled_imports_scikit_learn(path):
+    assert not any(module.split(".")[0] == "sklearn" for module in imported(path))
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if path.parent.name != "_compat"], ids=name_of
+)
+def test_private_names_of_sklearn_are_in_compat_alone(path):
+    for module in imported(path):
+        parts = module.split(".")
+        if parts[0] == "sklearn":
+            assert not any(part.startswith("_") for part in parts), module
+
+
+def test_the_top_is_public():
+    assert [p.name for p in ROOT.glob("_*.py*") if p.name != "__init__.py"] == []
+
+
+def test_no_folder_is_crowded():
+    headers = list(ROOT.rglob("*.h"))
+    counts = Counter(path.parent for path in [*SOURCES, *headers])
+    assert {name_of(folder): n for folder, n in counts.items() if n > 25} == {}
+
+
+@pytest.mark.parametrize("path", [p for p in SOURCES if p.suffix == ".pyx"], ids=name_of)
+def test_compiled_sources_begin_with_their_design(path):
+    assert path.read_text().startswith("# Design:\n")
+
+
+def test_tests_compare_with_care():
+    # A bare comparison passes whatever it says.
+    pattern = re.compile(r"^\s*(?:np|numpy)\.(?:allclose|isclose|array_equal)\(", re.MULTILINE)
+    for path in Path(__file__).parents[1].rglob("*.py"):
+        assert not pattern.search(path.read_text()), path.name

@@ -1,0 +1,469 @@
+"""The regularization path against enumeration and the independent QP."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+
+import sstruct._solvers.path.path_solver
+import sstruct.graph
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    RegularizationPath,
+    TreeSSVM,
+    ssvm_path,
+)
+from sstruct._solvers.path.path_solver import PathSolver
+from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from tests.reference import boxed_qp, brute_force, graphs, label_sets
+from tests.solvers.small import make_bounds
+from tests.solvers.test_slack import slack_terms
+
+EPS = 0.1
+
+
+class Case:
+    """An estimator, its data, and its objective by enumeration.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+    X, y : training data
+    terms : list of brute_force.Block
+    bounds : ndarray of shape (2, d), optional
+        In the order of the reference, as the estimator has them.
+    weights : ndarray, optional
+        As `terms` have them.
+    """
+
+    def __init__(self, estimator, X, y, terms, bounds=None, weights=None):
+        self.estimator, self.X, self.y, self.terms = estimator, X, y, terms
+        free = np.full((2, terms[0].phi.shape[1]), [[-np.inf], [np.inf]])
+        self.bounds = free if bounds is None else bounds
+        self.weights = weights
+
+    def path(self, **keywords):
+        return ssvm_path(
+            self.estimator,
+            self.X,
+            self.y,
+            **{"eps": EPS, "sample_weight": self.weights, **keywords},
+        )
+
+    def suboptimality(self, w, lam):
+        """P(w) minus the optimum, by enumeration and the QP."""
+        assert (w >= self.bounds[0]).all()
+        assert (w <= self.bounds[1]).all()
+        best, _ = boxed_qp.optimum(self.terms, lam, self.bounds)
+        return brute_force.primal(w, lam, self.terms) - best
+
+
+def chains(rng, weights=None, box=None, **parameters):
+    K = 3
+    lengths = rng.integers(1, 5, 10)
+    X = [2 * rng.standard_normal((length, 2)) for length in lengths]
+    y = [rng.integers(0, K, length) for length in lengths]
+    y[0] = np.arange(K)
+    X[0] = rng.standard_normal((K, 2))
+    terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", weights)
+    bounds = None if box is None else make_bounds(rng, box, terms[0].phi.shape[1])
+    return Case(
+        ChainSSVM(random_state=0, bounds=bounds, **parameters), X, y, terms, bounds, weights
+    )
+
+
+def weighted_chains(rng, **parameters):
+    weights = rng.integers(0, 4, 10).astype(float)
+    weights[0] = 2
+    return chains(rng, weights, **parameters)
+
+
+def classes(rng, **parameters):
+    X, y = rng.standard_normal((25, 3)), np.r_[:3, rng.integers(0, 3, 22)]
+    model = brute_force.Model(3, True, False, False)
+    terms = brute_force.blocks([row[np.newaxis] for row in X], [[c] for c in y], model)
+    return Case(MulticlassSSVM(random_state=0, **parameters), X, y, terms)
+
+
+def cycles(rng, **parameters):
+    X, y = [], []
+    for _ in range(10):
+        V = rng.integers(3, 6)
+        edges = np.array([(v, (v + 1) % V) for v in range(V)])
+        y.append(np.r_[0, 1, rng.integers(0, 2, V - 2)])
+        X.append((rng.standard_normal((V, 2)) + y[-1][:, np.newaxis], edges, None, None))
+    terms = graphs.blocks(X, y, "potts", 2)
+    d = terms[0].phi.shape[1]
+    bounds = np.full((2, d), [[-np.inf], [np.inf]])
+    bounds[1, -1] = 0
+    return Case(GraphCRFSSVM(random_state=0, **parameters), X, y, terms, bounds)
+
+
+def forests(rng, **parameters):
+    X, y = [], []
+    for i in range(9):
+        V = rng.integers(2, 5) if i else 3
+        edges = np.array([(v, rng.integers(v)) for v in range(1, V)])
+        X.append((rng.standard_normal((V, 2)), edges, None, None))
+        y.append(rng.integers(0, 3, V) if i else np.arange(3))
+    terms = graphs.blocks(X, y, "full", 3)
+    return Case(GraphCRFSSVM(pairwise="full", random_state=0, **parameters), X, y, terms)
+
+
+def sets(rng, **parameters):
+    X, Y = rng.standard_normal((16, 3)), rng.integers(0, 2, (16, 3))
+    edges = np.array([(0, 1), (0, 2), (1, 2)])
+    terms = label_sets.blocks(X, Y, edges, "and", True)
+    return Case(MultilabelSSVM(random_state=0, **parameters), X, Y, terms)
+
+
+def slack(case):
+    """The same under slack rescaling."""
+    case.estimator.set_params(rescaling="slack")
+    case.terms = slack_terms(case.terms)
+    return case
+
+
+CASES = {
+    "chains": chains,
+    "chains-gap-cache": lambda rng: chains(rng, sampling="gap", cache=True, step="corrective"),
+    "chains-bcfw": lambda rng: chains(rng, solver="bcfw", sampling="uniform"),
+    "chains-count": lambda rng: weighted_chains(rng),
+    "chains-nonnegative": lambda rng: chains(rng, box="nonnegative"),
+    "chains-mixed-box": lambda rng: weighted_chains(rng, box="mixed"),
+    "multiclass": classes,
+    "graphs-cut": cycles,
+    "graphs-forest": forests,
+    "label-sets": sets,
+    "chains-slack": lambda rng: slack(weighted_chains(rng, box="mixed")),
+    "label-sets-slack": lambda rng: slack(sets(rng)),
+}
+
+
+@pytest.fixture(params=CASES)
+def case(request, rng):
+    return CASES[request.param](rng)
+
+
+@pytest.mark.parametrize("eps, number", [(0.1, 200), (0.02, 60)])
+def test_every_lambda_is_eps_optimal(case, rng, eps, number):
+    path = case.path(eps=eps, lam_min=1e-3)
+    assert path.certified_
+    first, end = path.lams_[0], max(path.lam_end_, 1e-4)
+    inside = np.exp(rng.uniform(np.log(end), np.log(first), number * 3 // 4))
+    above = first * np.exp(rng.uniform(0, np.log(1e4), number // 4))
+    found = np.array([case.suboptimality(path.w(lam), lam) for lam in (*inside, *above)])
+    assert (found <= eps).all()
+    assert found.max() > 0.01 * eps  # and not the optimum itself
+    bound = np.array([path.gap(lam) for lam in (*inside, *above)])
+    assert (found <= bound + 1e-9).all()
+    assert (bound <= eps).all()
+
+
+@pytest.fixture
+def certified(monkeypatch):
+    """The dual weights that certificates were made of: the last for each lambda."""
+    kept = {}
+    original = sstruct._solvers.path.path_solver.exact_pass
+
+    def exact_pass(state, *arguments):
+        if arguments[-1] is not None:
+            kept[state.lam] = state.export()
+        return original(state, *arguments)
+
+    best = PathSolver._best
+
+    def newest(solver):
+        kept[solver.lam] = solver.state.export()
+        return best(solver)
+
+    # The first breakpoint's are those that its pass begins with, the others' the newest.
+    monkeypatch.setattr(sstruct._solvers.path.path_solver, "exact_pass", exact_pass)
+    monkeypatch.setattr(PathSolver, "_best", newest)
+    # Codes are to be labellings, which explicit planes do not have.
+    monkeypatch.setattr(sstruct.graph, "explicit_where_cheaper", lambda problem: problem)
+    return kept
+
+
+def test_gaps_between_breakpoints(case, rng, certified):
+    eps = 0.01
+    path = case.path(eps=eps, lam_min=1e-3)
+    assert len(path.lams_) > 3
+    lower, upper = case.bounds
+    whole = not np.isin(case.bounds, [0, np.inf, -np.inf]).all()
+
+    def rescaled(alphas, share):
+        """Alphas of all labelings but the truths', times a share."""
+        out = []
+        for of_block, block in zip(alphas, case.terms, strict=True):
+            other = {labeling: share * alpha for labeling, alpha in of_block.items()}
+            truth = block.labelings[block.truth]
+            other[truth] = 1 - (sum(other.values()) - other.get(truth, 0))
+            out.append(other)
+        return out
+
+    def gap(row, alphas, lam):
+        """P(w) - D(sigma alpha) for the best sigma; but bounds other than 0 are left out of D."""
+        ratio = lam / path.lams_[row]
+
+        def dual(share):
+            return boxed_qp.dual(rescaled(alphas, share), lam, case.terms, case.bounds)
+
+        z = lam * brute_force.weights_of(alphas, lam, case.terms)
+        if row == 0:
+            v = brute_force.weights_of(rescaled(alphas, ratio), lam, case.terms)
+            np.testing.assert_allclose(np.clip(v, lower, upper), path.ws_[0], rtol=0, atol=1e-9)
+        z[((z < 0) & (lower == 0)) | ((z > 0) & (upper == 0))] = 0
+        linear = sum(
+            block.weight * alpha * block.loss[block.labelings.index(labeling)]
+            for of_block, block in zip(alphas, case.terms, strict=True)
+            for labeling, alpha in of_block.items()
+        )
+        share = min(1, lam * linear / (z @ z))
+        kept = share * linear - share**2 * (z @ z) / (2 * lam)
+        assert kept <= dual(share) + 1e-12
+        if not whole:
+            assert kept == pytest.approx(dual(share), rel=1e-9, abs=1e-12)
+            assert max(map(dual, (ratio, *rng.random(3)))) <= kept + 1e-12
+        primal = brute_force.primal(path.ws_[row], lam, case.terms)
+        return primal - max(kept, dual(ratio))
+
+    ends = [*path.lams_[1:], path.lam_end_]
+    rows = rng.permutation(len(ends))[:30]
+    for row in {0, len(ends) - 1, *rows.tolist()}:
+        lam, end = path.lams_[row], ends[row]
+        exported = certified[lam]
+        if isinstance(case.estimator, MultilabelSSVM):  # codes are twice labels
+            exported = {**exported, "code": exported["code"] // 2}
+        alphas = brute_force.read_working_sets(exported, case.terms)
+        for at in (lam, rng.uniform(end, lam), end):
+            found = gap(row, alphas, max(at, 1e-9))
+            assert found <= eps
+            if at > end:
+                assert found == pytest.approx(path.gap(at), rel=1e-9, abs=1e-12)
+            if at == lam:
+                assert found == pytest.approx(path.gaps_[row], rel=1e-9, abs=1e-12)
+                assert found <= 0.9 * eps
+        # Without the next breakpoint this one's weights would not do.
+        if end > 1e-3:
+            assert gap(row, alphas, end * (1 - 1e-6)) > eps
+
+
+def test_pieces(case):
+    path = case.path(eps=0.01)
+    lams = path.lams_
+    assert (np.diff(lams) < 0).all()
+    for row in (0, 1, len(lams) - 1):
+        np.testing.assert_array_equal(path.w(lams[row]), path.ws_[row])
+    np.testing.assert_array_equal(path.w((lams[0] + lams[1]) / 2), path.ws_[0])
+    np.testing.assert_array_equal(path.w(np.nextafter(lams[1], 1e9)), path.ws_[0])
+    np.testing.assert_allclose(path.w(4 * lams[0]), path.ws_[0] / 4, rtol=1e-15)
+    np.testing.assert_array_equal(path.gaps_, [path.gap(lam) for lam in lams])
+
+
+def test_estimators_are_fitted(case):
+    path = case.path(eps=0.01, lam_min=1e-2)
+    for lam in (3 * path.lams_[0], path.lams_[1], 0.02):
+        model = path.estimator(lam)
+        assert model.lam == model.lam_ == lam
+        assert model.converged_
+        np.testing.assert_array_equal(model.w_, path.w(lam))
+        primal = brute_force.primal(model.w_, lam, case.terms)
+        # Above the first breakpoint a bound on the primal.
+        assert model.objective_ >= primal * (1 - 1e-12)
+        if lam <= path.lams_[0]:
+            assert model.objective_ == pytest.approx(primal, rel=1e-12)
+        best, _ = boxed_qp.optimum(case.terms, lam, case.bounds)
+        assert model.dual_objective_ <= best * (1 + 1e-9)
+        assert model.dual_gap_ == pytest.approx(path.gap(lam), abs=1e-12)
+        predicted = model.predict(case.X)
+        assert len(predicted) == len(case.X)
+        for one, other in zip(predicted, path.predict(case.X, lam), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert model.n_iter_ >= 1
+        assert {len(column) for column in model.history_.values()} == {
+            int((path.lams_ >= lam).sum()) or 1
+        }
+    with pytest.raises(NotFittedError):
+        case.estimator.predict(case.X)
+
+
+def test_save_and_load(rng, tmp_path):
+    case = chains(rng)
+    path = case.path()
+    path.save(tmp_path / "path.joblib")
+    again = RegularizationPath.load(tmp_path / "path.joblib")
+    assert repr(again) == repr(path)
+    for lam in (0.03, 50.0):
+        np.testing.assert_array_equal(again.estimator(lam).w_, path.w(lam))
+    state = path.__getstate__()
+    assert not any(word in repr(state) for word in ("Problem", "DualState"))
+    with pytest.raises(ValueError, match="saved in format 0; this version of sstruct reads"):
+        again.__setstate__({**state, "_sstruct_format": 0})
+
+
+def test_below_the_end(rng):
+    case = chains(rng)
+    path = case.path(eps=0.02, lam_min=0.05)
+    assert path.lam_end_ == 0.05
+    assert len(path.w(0.05)) == case.terms[0].phi.shape[1]
+    for ask in (path.w, path.estimator, path.gap):
+        with pytest.raises(ValueError, match=r"lam=0\.04 is below the end of the path, 0\.05"):
+            ask(0.04)
+    for lam in (0, -1, np.nan, "auto"):
+        with pytest.raises((ValueError, TypeError), match="lam must be"):
+            path.w(lam)
+
+
+def test_default_end_is_a_ten_thousandth_of_the_first_breakpoint(rng):
+    # A hinge floor: one row with two labels.
+    X, y = np.ones((4, 1)), [0, 1, 0, 1]
+    path = ssvm_path(MulticlassSSVM(random_state=0), X, y, eps=0.05)
+    assert path.lam_end_ in (0, pytest.approx(1e-4 * path.lams_[0]))
+
+
+def test_all_smaller_lambdas_where_the_hinge_loss_vanishes(rng):
+    X, y = make_sequences(n_samples=20, noise=0.1, random_state=0)
+    path = ssvm_path(ChainSSVM(random_state=0), X, y)
+    assert path.lam_end_ == 0
+    assert "to all smaller lam" in repr(path)
+    assert path.history_["hinge"][-1] <= 0.1 < path.history_["hinge"][-2]
+    assert path.gap(1e-300) <= 0.1
+    np.testing.assert_array_equal(path.w(1e-300), path.ws_[-1])
+
+
+def test_a_large_eps_needs_one_vector(rng):
+    case = chains(rng)
+    path = case.path(eps=2.0)
+    assert path.lam_end_ == 0
+    for lam in (1e-3, 1.0, 1e3):
+        assert case.suboptimality(path.w(lam), lam) <= 2.0
+
+
+def test_no_direction_at_all():
+    # The features say nothing: w = 0 is the best of all, for every lambda.
+    path = ssvm_path(MulticlassSSVM(fit_intercept=False), np.zeros((4, 2)), [0, 1, 0, 1])
+    assert path.lam_end_ == 0
+    for lam in (1e-9, 1.0, 1e9):
+        np.testing.assert_array_equal(path.w(lam), np.zeros(4))
+
+
+@pytest.mark.parametrize("box", [1e-3, 1e-1])
+def test_narrow_boxes(rng, box):
+    case = chains(rng)
+    case.bounds = np.full_like(case.bounds, box) * [[-1], [1]]
+    case.estimator.set_params(bounds=case.bounds)
+    path = case.path(lam_min=1e-3)
+    for lam in np.geomspace(path.lam_end_ or 1e-4, 1e4, 60):
+        assert case.suboptimality(path.w(lam), lam) <= EPS
+
+
+def test_zero_out_of_bounds_is_refused(rng):
+    case = chains(rng)
+    bounds = case.bounds.copy()
+    bounds[0, 5] = 0.25
+    case.estimator.set_params(bounds=bounds)
+    with pytest.raises(ValueError, match=r"bounds of weight 5 are 0\.25 and inf: a path begins at"):
+        case.path()
+
+
+@pytest.mark.parametrize(
+    "parameters, message",
+    [
+        ({"solver": "fw"}, "solver='fw' has no dual weights"),
+        ({"solver": "ssg"}, "solver='ssg' has no dual weights"),
+        ({"checkpoint": "here"}, "a path keeps no checkpoint"),
+        ({"tol": -1}, "tol"),
+    ],
+)
+def test_estimators_that_do_not_do(rng, parameters, message):
+    case = chains(rng)
+    case.estimator.set_params(**parameters)
+    with pytest.raises(ValueError, match=message):
+        case.path()
+
+
+@pytest.mark.parametrize(
+    "keywords", [{"eps": 0}, {"kappa": 1.0}, {"kappa": 0}, {"lam_min": 0}, {"heuristic": "yes"}]
+)
+def test_parameters_are_checked(rng, keywords):
+    with pytest.raises((ValueError, TypeError), match=next(iter(keywords))):
+        chains(rng).path(**keywords)
+
+
+def test_other_objects_are_refused(rng):
+    with pytest.raises(TypeError, match="expected an estimator of this package"):
+        ssvm_path("chain", [], [])
+
+
+def test_early_ends_keep_the_guarantee(rng):
+    case = chains(rng, max_iter=1, solver="bcfw")
+    with pytest.warns(ConvergenceWarning, match=r"the path, at lam=.*ended early \(MAX_ITER\)"):
+        path = case.path(eps=0.001)
+    assert path.status_ == "MAX_ITER"
+    assert path.certified_
+    for lam in np.geomspace(path.lam_end_, 100 * path.lams_[0], 20):
+        assert case.suboptimality(path.w(lam), lam) <= 0.001
+    with pytest.raises(ValueError, match="below the end of the path"):
+        path.w(0.99 * path.lam_end_)
+    case.estimator.set_params(max_iter=1000, max_time=1e-9)
+    with pytest.warns(ConvergenceWarning, match=r"ended early \(TIME_LIMIT\)"):
+        path = case.path(eps=0.001)
+    assert case.suboptimality(path.w(path.lam_end_), path.lam_end_) <= 0.001
+
+
+@pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True}])
+def test_heuristic_paths_are_not_called_certified(rng, parameters):
+    case = chains(rng, **parameters)
+    path = case.path(heuristic=True, lam_min=1e-3)
+    assert (path.guarantee_, path.certified_, path.kappa) == ("heuristic", False, 0.7)
+    assert "heuristic" in repr(path)
+    # No promise: but the estimates lean to the safe side on such data.
+    lams = np.geomspace(max(path.lam_end_, 1e-3), path.lams_[0], 40)
+    found = np.array([case.suboptimality(path.w(lam), lam) for lam in lams])
+    assert (found <= 2 * EPS).all()
+
+
+def test_approximate_decoders_are_not_called_certified():
+    X, y = make_grids(n_samples=6, shape=(4, 4), n_labels=3, random_state=0)
+    path = ssvm_path(GridCRFSSVM(random_state=0), X, y, lam_min=0.1)
+    assert (path.guarantee_, path.certified_) == ("approximate", False)
+    assert path.estimator(1.0).inference_ == "alpha-expansion (approximate)"
+
+
+def test_trees():
+    X, y, *_ = make_stick_figures(n_samples=12, random_state=0, return_X_y=True), None
+    X, y = X
+    model = TreeSSVM(parents=make_stick_figures(n_samples=1).parents, random_state=0)
+    path = ssvm_path(model, X, y, lam_min=1e-2)
+    assert path.certified_
+    lam = path.lams_[len(path.lams_) // 2]
+    tight = clone(model).set_params(lam=lam, tol=1e-6, max_iter=10_000).fit(X, y)
+    assert path.estimator(lam).objective_ - tight.dual_objective_ <= EPS
+
+
+def test_same_random_state_same_bits_whatever_n_jobs(rng):
+    case = chains(rng)
+    paths = []
+    for n_jobs in (1, 2):
+        case.estimator.set_params(n_jobs=n_jobs, random_state=3)
+        paths.append(case.path())
+    one, two = paths
+    assert one.lams_.tobytes() == two.lams_.tobytes()
+    for a, b in zip(one.ws_, two.ws_, strict=True):
+        assert a.tobytes() == b.tobytes()
+
+
+def test_the_estimator_is_left_alone(rng):
+    case = chains(rng)
+    before = {**vars(case.estimator)}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        case.path()
+    assert vars(case.estimator) == before

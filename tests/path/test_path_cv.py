@@ -1,0 +1,271 @@
+"""PathCV: the score of every lambda, the choice, and scikit-learn's habits."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    ShuffleSplit,
+    cross_val_score,
+)
+from sklearn.pipeline import make_pipeline
+
+from sstruct import ChainSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
+from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
+from sstruct.datasets import load_digit_dates, make_sequences
+from sstruct.metrics import flat_f1_score, make_flat_scorer
+from sstruct.preprocessing import SequenceVectorizer
+
+GRID = (100.0, 30.0, 10.0, 3.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_sequences(n_samples=48, noise=1.5, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def search(chains):
+    return PathCV(ChainSSVM(random_state=0), eps=0.05, cv=3).fit(*chains)
+
+
+def parts(X, y, cv):
+    for train, test in KFold(cv).split(X):
+        yield [[part[i] for i in rows] for rows in (train, test) for part in (X, y)]
+
+
+def test_scores_are_those_of_each_fold_s_path(chains, search):
+    X, y = chains
+    paths, tests = [], []
+    for X_train, y_train, X_test, y_test in parts(X, y, 3):
+        paths.append(ssvm_path(ChainSSVM(random_state=0), X_train, y_train, eps=0.05))
+        tests.append((X_test, y_test))
+    assert search.lam_end_ == max(path.lam_end_ for path in paths)
+    rng = np.random.default_rng(0)
+    first = max(path.lams_[0] for path in paths)
+    lams = np.exp(rng.uniform(np.log(max(search.lam_end_, 1e-4)), np.log(10 * first), 30))
+    for lam in lams:
+        expected = [path.estimator(lam).score(*test) for path, test in zip(paths, tests)]
+        np.testing.assert_array_equal(search.split_scores(lam), expected)
+
+
+def test_the_best_is_the_best_of_all_lambdas(search):
+    lams = np.geomspace(max(search.lam_end_, 1e-4), 1e4, 500)
+    means = np.array([search.split_scores(lam).mean() for lam in lams])
+    assert search.best_score_ == pytest.approx(means.max())
+    assert search.split_scores(search.best_lam_).mean() == pytest.approx(means.max())
+    # The largest such lambda.
+    assert (means[lams > search.best_lam_] < search.best_score_).all()
+    assert search.best_params_ == {"lam": search.best_lam_}
+    assert search.certified_
+
+
+def test_results_look_like_those_of_a_search(search):
+    results = search.cv_results_
+    assert {len(column) for column in results.values()} == {len(results["param_lam"])}
+    assert (np.diff(results["param_lam"]) < 0).all()
+    splits = np.array([results[f"split{k}_test_score"] for k in range(3)])
+    np.testing.assert_allclose(results["mean_test_score"], splits.mean(axis=0))
+    np.testing.assert_allclose(results["std_test_score"], splits.std(axis=0))
+    assert results["rank_test_score"][search.best_index_] == 1
+    assert results["mean_test_score"][search.best_index_] == search.best_score_
+    assert results["params"][search.best_index_] == search.best_params_
+    assert (np.diff(results["mean_fit_time"]) >= 0).all()
+    assert search.n_splits_ == 3
+
+
+def test_one_standard_error(chains, search):
+    X, y = chains
+    other = clone(search).set_params(rule="one-se").fit(X, y)
+    results = search.cv_results_
+    best = search.split_scores(search.best_lam_)
+    enough = results["mean_test_score"] >= best.mean() - best.std(ddof=1) / np.sqrt(3)
+    assert other.best_lam_ == results["param_lam"][enough].max() >= search.best_lam_
+    assert other.best_score_ <= search.best_score_
+
+
+def test_refit(chains, search):
+    X, y = chains
+    model = search.best_estimator_
+    fitted = ChainSSVM(lam=search.best_lam_, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.w_, fitted.w_)
+    assert search.refit_time_ > 0
+    for one, other in zip(search.predict(X), fitted.predict(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert search.score(X, y) == fitted.score(X, y)
+    assert len(search.decision_function(X)) == len(X)
+    assert len(search.predict_top_k(X[:2], 2)[0]) == 2
+    assert search.n_features_in_ == fitted.n_features_in_
+    np.testing.assert_array_equal(search.classes_, fitted.classes_)
+    without = clone(search).set_params(refit=False).fit(X, y)
+    assert without.best_lam_ == search.best_lam_
+    with pytest.raises(AttributeError, match="refit=False"):
+        without.predict(X)
+
+
+def test_unfitted(chains):
+    search = PathCV(MulticlassSSVM())
+    with pytest.raises(NotFittedError):
+        search.predict([[0]])
+    with pytest.raises(NotFittedError):
+        search.split_scores(1.0)
+    assert not hasattr(search, "n_features_in_")
+    assert not hasattr(search, "predict_top_k")
+    assert hasattr(PathCV(ChainSSVM()), "predict_top_k")
+    assert is_classifier(search)
+    assert not is_classifier(PathCV(ChainSSVM()))
+
+
+@pytest.mark.parametrize("warm_start", ["primal", "dual", False])
+def test_a_grid_in_one_sweep(chains, warm_start):
+    X, y = chains
+    model = ChainSSVM(random_state=0)
+    grid = LambdaGrid(Sweep(model, X, y, None), GRID[::-1], 0.01, warm_start)
+    assert grid.lams_.tolist() == list(GRID)
+    assert grid.certified_
+    assert (np.diff(grid.history_["oracle_calls"]) > 0).all()
+    for lam in GRID:
+        tight = clone(model).set_params(lam=lam, tol=1e-5, max_iter=5000).fit(X, y)
+        fitted = grid.estimator(lam)
+        assert fitted.objective_ - tight.dual_objective_ <= 0.01
+        assert fitted.objective_ >= tight.dual_objective_
+        assert fitted.dual_objective_ <= tight.objective_
+        assert fitted.dual_gap_ <= 0.01
+    with pytest.raises(ValueError, match="is not one of those solved"):
+        grid.w(0.2)
+
+
+@pytest.mark.parametrize("warm_start", ["primal", "dual", False])
+def test_search_over_a_grid(chains, warm_start):
+    X, y = chains
+    search = PathCV(
+        ChainSSVM(random_state=0), lams=GRID, eps=0.001, warm_start=warm_start, cv=3
+    ).fit(X, y)
+    assert search.cv_results_["param_lam"].tolist() == list(GRID)
+    assert search.best_lam_ in GRID
+    # Solved so closely, both searches see nearly the same models.
+    other = GridSearchCV(
+        ChainSSVM(random_state=0, tol=1e-3, max_iter=5000), {"lam": GRID}, cv=3
+    ).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], other.cv_results_["mean_test_score"], atol=0.03
+    )
+
+
+def test_a_path_finds_what_a_grid_finds(chains, search):
+    X, y = chains
+    other = GridSearchCV(ChainSSVM(random_state=0), {"lam": np.geomspace(0.3, 1000, 9)}, cv=3)
+    assert search.best_score_ >= other.fit(X, y).best_score_ - 0.02
+
+
+def test_inside_pipelines_and_outer_searches():
+    images, y = load_digit_dates(return_X_y=True)
+    X = [
+        [{f"p{j}": float(v) for j, v in enumerate(row) if v} for row in np.asarray(image)]
+        for image in images[:40]
+    ]
+    inner = PathCV(ChainSSVM(random_state=0), eps=0.3, cv=2)
+    pipeline = make_pipeline(SequenceVectorizer(), inner)
+    scores = cross_val_score(pipeline, X, y[:40], cv=2)
+    assert (scores > 0.5).all()
+    grid = GridSearchCV(
+        make_pipeline(SequenceVectorizer(), ChainSSVM(random_state=0)),
+        {"chainssvm__lam": [1e3, 1.0]},
+        cv=2,
+    ).fit(X, y[:40])
+    assert grid.best_params_["chainssvm__lam"] in (1e3, 1.0)
+
+
+def test_parameters_of_the_estimator_go_through(chains):
+    X, y = chains
+    search = PathCV(ChainSSVM(random_state=0), cv=2)
+    assert search.get_params()["estimator__loss"] == "hamming"
+    outer = GridSearchCV(search, {"estimator__transitions": [True, False]}, cv=2).fit(X, y)
+    assert outer.best_params_["estimator__transitions"] in (True, False)
+    again = clone(search.set_params(estimator__loss="hamming-count"))
+    assert again.estimator.loss == "hamming-count"
+    assert again.estimator is not search.estimator
+
+
+@pytest.mark.parametrize("backend", ["loky", "threading"])
+def test_folds_in_parallel(chains, search, backend):
+    X, y = chains
+    with joblib.parallel_config(backend=backend):
+        other = clone(search).set_params(n_jobs=2).fit(X, y)
+    np.testing.assert_array_equal(
+        other.cv_results_["mean_test_score"], search.cv_results_["mean_test_score"]
+    )
+    np.testing.assert_array_equal(other.best_estimator_.w_, search.best_estimator_.w_)
+
+
+def test_multiclass_with_weights_and_stratified_folds(rng):
+    X = rng.standard_normal((60, 4))
+    y = np.array(["a", "b", "c"])[np.argmax(X[:, :3] + rng.standard_normal((60, 3)), axis=1)]
+    weights = rng.integers(0, 3, 60).astype(float)
+    search = PathCV(MulticlassSSVM(random_state=0), cv=3).fit(X, y, sample_weight=weights)
+    fitted = MulticlassSSVM(random_state=0, lam=search.best_lam_).fit(X, y, weights)
+    np.testing.assert_array_equal(search.best_estimator_.w_, fitted.w_)
+    plain = PathCV(MulticlassSSVM(random_state=0), cv=3).fit(X, y)
+    assert plain.cv_results_["param_lam"][0] != search.cv_results_["param_lam"][0]
+    with pytest.raises(ValueError, match="sample_weight"):
+        search.fit(X, y, sample_weight=weights[:5])
+
+
+def test_scoring_groups_and_other_containers(chains):
+    X, y = chains
+    search = PathCV(
+        ChainSSVM(random_state=0),
+        cv=ShuffleSplit(2, random_state=0),
+        scoring=make_flat_scorer(flat_f1_score, average="macro"),
+    ).fit(Sequences.from_list(X), y)
+    assert 0 < search.best_score_ < 1
+    assert search.score(X, y) == pytest.approx(flat_f1_score(y, search.predict(X), average="macro"))
+
+
+def test_pickles(chains, search):
+    X, _ = chains
+    again = pickle.loads(pickle.dumps(search))
+    np.testing.assert_array_equal(again.split_scores(1.0), search.split_scores(1.0))
+    for one, other in zip(again.predict(X), search.predict(X), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_heuristic_searches_are_not_called_certified(chains):
+    X, y = chains
+    search = PathCV(ChainSSVM(random_state=0), heuristic=True, cv=2).fit(X, y)
+    assert not search.certified_
+    assert search.best_score_ > 0.6
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"eps": -1},
+        {"kappa": 1},
+        {"lam_min": 0},
+        {"rule": "two-se"},
+        {"warm_start": True},
+        {"refit": "yes"},
+        {"lams": [0.1, -1]},
+        {"lams": []},
+        {"lams": "all"},
+        {"heuristic": 2},
+    ],
+)
+def test_parameters_are_checked(chains, parameters):
+    with pytest.raises((ValueError, TypeError), match=next(iter(parameters))):
+        PathCV(ChainSSVM(), **parameters).fit(*chains)
+
+
+def test_below_the_end(chains):
+    search = PathCV(ChainSSVM(random_state=0), eps=0.01, lam_min=0.1, cv=2, refit=False)
+    search.fit(*chains)
+    assert search.lam_end_ == 0.1
+    assert search.best_lam_ >= 0.1
+    with pytest.raises(ValueError, match=r"lam=0\.05 is below the end of the paths, 0\.1"):
+        search.split_scores(0.05)

@@ -1,0 +1,135 @@
+"""The crew of threads: what its oracles raise, signals, and that nobody is left behind."""
+
+import math
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core._decode import decode
+from sstruct._problems.core._thread_pool import Crew
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._testing._costly import CostlyProblem
+from sstruct._testing._enumerated import EnumeratedProblem
+
+LATER = math.inf
+
+
+def costly(seconds, n=16, batch_size=None):
+    """`n` blocks of two labelings, each oracle call of so many seconds."""
+    planes = np.zeros((2 * n, 3))
+    planes[1::2] = np.random.default_rng(0).standard_normal((n, 3))
+    losses = np.tile([0.0, 1.0], n)
+    problem = EnumeratedProblem(planes, losses, 2 * np.arange(n + 1))
+    return CostlyProblem(problem, seconds, batch_size=batch_size)
+
+
+def run_pass(problem, crew):
+    n = problem.n_blocks
+    state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
+    return exact_pass(
+        state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
+    )
+
+
+def measure(problem, crew):
+    n = problem.n_blocks
+    return full_pass(crew, np.zeros(problem.n_weights), np.full(n, 1 / n))
+
+
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+@pytest.mark.parametrize("wrong", [0, 40, 99])
+def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
+    # Label 1 must not be followed by any label: chains of two nodes that begin with it have none.
+    length = np.ones(100, dtype=np.int64)
+    length[wrong] = 2
+    start = np.cumsum(length) - length
+    X = np.zeros((length.sum(), 1))
+    problem = ChainProblem(
+        X, Chains(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
+    )
+    for _ in range(5):
+        with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labelling"):
+            decode(problem, np.zeros(problem.n_weights), n_threads)
+    fine = ChainProblem(X, Chains(start[length == 1], length[length == 1]), ChainModel(2))
+    assert (decode(fine, np.zeros(fine.n_weights), n_threads) == 0).all()
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers on this platform")
+@pytest.mark.parametrize("one_pass", [run_pass, measure], ids=["exact", "full"])
+def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
+    # What a pass has allocated is gone once it is left: nobody may then be in an oracle.
+    problem = costly(0.02, n=80, batch_size=31)
+    crew = Crew(problem, 2)
+    raised = []
+
+    def interrupt(_, frame):
+        while frame is not None and frame.f_code is not one_pass.__code__:
+            frame = frame.f_back
+        if frame is not None and len(raised) < 2:  # twice, and inside of the pass
+            raised.append(1)
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.001)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            one_pass(problem, crew)
+        n_calls = problem.n_calls
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    time.sleep(0.2)
+    assert problem.n_calls == n_calls
+
+
+def test_every_ticket_is_worked_off_once():
+    problem = costly(0.0, batch_size=4)
+    crew = Crew(problem, 3)
+    for _ in range(200):
+        assert run_pass(problem, crew)
+    assert problem.n_calls == 200 * problem.n_blocks
+
+
+def test_crews_in_several_threads_do_not_disturb_each_other():
+    problems = [costly(0.0, batch_size=4) for _ in range(4)]
+    answers = {}
+
+    def work(k):
+        n = problems[k].n_blocks
+        state = DualState(problems[k], 0.1, np.full(n, 1 / n), 0)
+        crew = Crew(problems[k], 2)
+        for number in range(1, 51):
+            exact_pass(
+                state, crew, PassPlan(StepKind.PAIRWISE, Sampling.UNIFORM, number, 10, LATER), True
+            )
+        answers[k] = state.w
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k in range(4):
+        np.testing.assert_array_equal(answers[k], answers[0])
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this platform")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_process_may_fork_after_a_pass():
+    problem = costly(0.0, batch_size=4)
+    crew = Crew(problem, 3)
+    run_pass(problem, crew)
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if run_pass(problem, crew) else 1)
+    assert os.waitpid(child, 0)[1] == 0
