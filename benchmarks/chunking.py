@@ -44,11 +44,11 @@ def load(part):
     train = fetch_conll2000(subset="train")
     if part == "search":
         cut = len(train.data) * 9 // 10
-        pieces = (train.data[:cut], train.target[:cut], train.data[cut:], train.target[cut:])
+        segments = (train.data[:cut], train.target[:cut], train.data[cut:], train.target[cut:])
     else:
         test = fetch_conll2000(subset="test")
-        pieces = (train.data, train.target, test.data, test.target)
-    return chunking_features(pieces[0]), pieces[1], chunking_features(pieces[2]), pieces[3]
+        segments = (train.data, train.target, test.data, test.target)
+    return chunking_features(segments[0]), segments[1], chunking_features(segments[2]), segments[3]
 
 
 def job(program, part, min_count, loss, value):

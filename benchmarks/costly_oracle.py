@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What do cached planes save where the oracle is dear: MP-BCFW against BCFW?
+"""What do cached planes save where the oracle is costly: MP-BCFW against BCFW?
 
     python benchmarks/costly_oracle.py [--lam 0.01 0] [--limit 300] [--seeds 1]
 
@@ -33,7 +33,7 @@ from benchmark_problems import machine, packed
 from observed_fit import options_of, watch
 from reports import add_output, write
 
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._testing._costly import CostlyProblem
 
@@ -43,10 +43,10 @@ PAPER = {"mp-bcfw": "25 %", "bcfw": "99 %"}
 
 def plain_call(data, w):
     """Seconds of one call of the plain oracle, from full passes (which add a score)."""
-    crew, times = Crew(data.problem, 1), []
+    pool, times = ThreadPool(data.problem, 1), []
     for _ in range(9):
         begin = time.perf_counter()
-        full_pass(crew, w, data.block_weight)
+        full_pass(pool, w, data.block_weight)
         times.append(time.perf_counter() - begin)
     return median(times) / data.n
 

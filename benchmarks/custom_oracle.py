@@ -25,7 +25,7 @@ from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import StructuredSVM
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._solvers.core._full_pass import full_pass
@@ -74,10 +74,10 @@ class Slow:
 def overhead(d, n=2000):
     """Microseconds of CPU a call, without those of the oracle itself."""
     calls = OracleCalls(Nothing(d), [0] * n, [0] * n, list(range(n)))
-    crew, w, q = Crew(CallableProblem(calls), 1), np.zeros(d), np.full(n, 1 / n)
-    full_pass(crew, w, q)
+    pool, w, q = ThreadPool(CallableProblem(calls), 1), np.zeros(d), np.full(n, 1 / n)
+    full_pass(pool, w, q)
     begin = time.process_time()
-    full_pass(crew, w, q)
+    full_pass(pool, w, q)
     return (time.process_time() - begin) / n * 1e6
 
 

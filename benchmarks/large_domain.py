@@ -49,7 +49,7 @@ from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
 from sstruct import ChainSSVM, MultilabelSSVM
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
@@ -146,7 +146,7 @@ class Run:
         self.kept = estimator._prepare(X, y, None)
         self.problem, self.lam = self.kept.problem, self.kept.lam
         self.weights = self.kept.block_weight
-        self.crew = Crew(self.problem, 1)
+        self.pool = ThreadPool(self.problem, 1)
         of_factors = method in OF_FACTORS
         self.options = replace(
             estimator._options("mp-bcfw" if method == "mp-bcfw" else "bcfw", self.problem),
@@ -190,7 +190,7 @@ class Run:
         if self.primal and same:
             primal = self.rows[-1]["primal"]
         elif self.primal:
-            hinge, _ = full_pass(self.crew, w, self.weights)
+            hinge, _ = full_pass(self.pool, w, self.weights)
             primal = 0.5 * self.lam * squared_norm(w) + hinge
         error = self.rows[-1]["error"] if same else self.error(w)
         dual = now.dual if np.isfinite(now.dual) else float("-inf")

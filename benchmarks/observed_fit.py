@@ -18,7 +18,7 @@ import numpy as np
 from sklearn.base import clone
 
 from sstruct._estimators.core.solvers_by_name import SOLVERS
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.core.solver import Setup
@@ -91,7 +91,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
     -------
     Curve
     """
-    crew = Crew(plain if plain is not None else data.problem, 1)
+    pool = ThreadPool(plain if plain is not None else data.problem, 1)
     rows, best, refreshes = [], math.inf, 0
     cpu = wall = 0.0
 
@@ -109,7 +109,7 @@ def watch(data, options, limit, least_gap, *, baseline=None, plain=None, lower=N
             best = min(best, info["primal"])
         else:
             for w in points():
-                hinge, _ = full_pass(crew, w, data.block_weight)
+                hinge, _ = full_pass(pool, w, data.block_weight)
                 best = min(best, 0.5 * data.lam * squared_norm(w) + hinge)
             refreshes += options.needs_gaps and not math.isnan(info["primal"])
             calls += refreshes * data.n

@@ -170,7 +170,7 @@ def judge(problems):
 
 
 def main():
-    """Judge the problems of several reports: a full run may be cut into pieces."""
+    """Judge the problems of several reports: a full run may be cut into segments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("reports", nargs="+", type=Path, help="JSON of solver_family.py")
     problems = []

@@ -39,7 +39,7 @@ from benchmark_problems import LAMS, machine, packed
 from reports import add_output, write
 
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
@@ -66,7 +66,7 @@ class Job:
             self.problem = CostlyProblem(self.problem, wait)
         if batch_size is not None:
             self.problem.batch_size = batch_size
-        self.crews = {k: Crew(self.problem, k) for k in (1, 2, 3)}
+        self.pools = {k: ThreadPool(self.problem, k) for k in (1, 2, 3)}
         self.begin_fit(1)
         self.w = self.state.w
 
@@ -82,18 +82,18 @@ class Job:
         self.passes += 1
         exact_pass(
             self.state,
-            self.crews[n_threads],
+            self.pools[n_threads],
             PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, self.passes, KEEP, math.inf),
             False,
         )
 
     def gaps(self, n_threads):
         """Make a full pass that computes the block gaps too."""
-        full_pass(self.crews[n_threads], self.state.live_w, self.data.block_weight, self.state)
+        full_pass(self.pools[n_threads], self.state.live_w, self.data.block_weight, self.state)
 
     def certificate(self, n_threads):
         """Make a full pass of hinge losses alone."""
-        return full_pass(self.crews[n_threads], self.w, self.data.block_weight)[0]
+        return full_pass(self.pools[n_threads], self.w, self.data.block_weight)[0]
 
     def predict(self, n_threads):
         """Decode every block."""
@@ -237,7 +237,7 @@ def curve(data, options, most_passes, limit):
     The gap is computed between passes, off the clock.
     """
     state = DualState(data.problem, data.lam, data.block_weight, options.seed)
-    crew = Crew(data.problem, 1)
+    pool = ThreadPool(data.problem, 1)
     rows = []
     spent, mark = 0.0, time.thread_time()
 
@@ -245,7 +245,7 @@ def curve(data, options, most_passes, limit):
         nonlocal spent, mark
         spent += time.thread_time() - mark
         primal = 0.5 * data.lam * float(state.live_w @ state.live_w)
-        primal += full_pass(crew, state.live_w, data.block_weight)[0]
+        primal += full_pass(pool, state.live_w, data.block_weight)[0]
         gap = (primal - state.dual) / primal
         rows.append((state.dual, gap, spent, info["oracle_calls"]))
         mark = time.thread_time()

@@ -1,4 +1,4 @@
-"""ChainSSVM: max-margin labelling of sequences."""
+"""ChainSSVM: max-margin labeling of sequences."""
 
 import os
 from collections.abc import Callable
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._estimators.chain.training import LabelledChains
+from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -233,7 +233,7 @@ class ChainSSVM(BaseSSVM):
         check_choice("boundaries", self.boundaries, (True, False))
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled sequences.
+        """Learn from labeled sequences.
 
         Parameters
         ----------
@@ -259,7 +259,7 @@ class ChainSSVM(BaseSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
-        data = LabelledChains(self, X, y, sample_weight)
+        data = LabeledChains(self, X, y, sample_weight)
         return Training(
             data.problem(self),
             data.block_weight,
@@ -313,7 +313,7 @@ class ChainSSVM(BaseSSVM):
         return nodes, decode_sparse(problem, w, transitions, threads)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the best labelling of each sequence.
+        """Find the best labeling of each sequence.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class ChainSSVM(BaseSSVM):
         return nodes.like_input(self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labelling that gives a node a label.
+        """Compute max-marginals: the best score of a labeling that gives a node a label.
 
         Parameters
         ----------
@@ -350,7 +350,7 @@ class ChainSSVM(BaseSSVM):
         return nodes.like_input(max_marginals(problem, w))
 
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best labellings of each sequence.
+        """Find the k best labelings of each sequence.
 
         Parameters
         ----------
@@ -362,9 +362,9 @@ class ChainSSVM(BaseSSVM):
         Returns
         -------
         labels : ndarray of shape (n,), dtype object
-            For each sequence an array (m, L) of different labellings, best first, the first that
+            For each sequence an array (m, L) of different labelings, best first, the first that
             of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
-            labellings that the sequence can have, given `transition_mask`, if that is smaller.
+            labelings that the sequence can have, given `transition_mask`, if that is smaller.
         scores : ndarray of shape (n,), dtype object
             For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
 

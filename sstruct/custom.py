@@ -205,7 +205,7 @@ class StructuredSVM(BaseSSVM):
         self.verbose = verbose
 
     def fit(self, X, y=None, sample_weight=None):
-        """Learn from labelled samples.
+        """Learn from labeled samples.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""GraphCRFSSVM: max-margin labelling of the nodes of graphs."""
+"""GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
 import numbers
 import os
@@ -17,7 +17,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.samples import pack_graphs
-from sstruct._estimators.graph.training import LabelledGraphs, check_feature_need
+from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
@@ -213,7 +213,7 @@ class GraphCRFSSVM(BaseSSVM):
             check_choice("bounds", self.bounds, ("submodular",))
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled graphs.
+        """Learn from labeled graphs.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class GraphCRFSSVM(BaseSSVM):
         labels = self._labels(y, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
-        data = LabelledGraphs(self, graphs, labels, sample_weight)
+        data = LabeledGraphs(self, graphs, labels, sample_weight)
         K = len(data.classes)
         self._check_attraction(model["pairwise"], graphs.edge_features, K)
         arrays = [*data.arrays(), np.array(repr(model))]
@@ -346,7 +346,7 @@ class GraphCRFSSVM(BaseSSVM):
         return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the best labelling of each graph, with the decoder of the fit.
+        """Find the best labeling of each graph, with the decoder of the fit.
 
         Parameters
         ----------

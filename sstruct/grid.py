@@ -1,4 +1,4 @@
-"""GridCRFSSVM: max-margin labelling of the pixels of images."""
+"""GridCRFSSVM: max-margin labeling of the pixels of images."""
 
 import os
 from typing import Any, Self
@@ -165,7 +165,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return image_labels(y, nodes, type(self).__name__)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled images.
+        """Learn from labeled images.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return self._fit(X, y, sample_weight)
 
     def predict(self, X: Any) -> np.ndarray:
-        """Find the best labelling of each image, with the decoder of the fit.
+        """Find the best labeling of each image, with the decoder of the fit.
 
         Parameters
         ----------

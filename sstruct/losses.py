@@ -53,7 +53,7 @@ def node_costs(
         ``"hamming"``, ``"hamming-count"``, ``"balanced"``, an array (K,) of node weights by true
         label, or a (K, K) cost matrix.
     codes : ndarray of int of shape (n_nodes,)
-        True labels of the labelled nodes, 0 ... K - 1.
+        True labels of the labeled nodes, 0 ... K - 1.
     weights : ndarray of shape (n_nodes,)
         Sample weight of each node's sample.
     n_labels : int

@@ -66,8 +66,8 @@ def allowed_transitions(mask, classes):
     return edge, None
 
 
-def check_labellings(codes, offsets, edge_mask, boundary_mask, classes):
-    """Raise where a training labelling breaks the mask; codes -1 are not labelled."""
+def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
+    """Raise where a training labeling breaks the mask; codes -1 are not labeled."""
     if edge_mask is None:
         return
     names = classes.tolist()

@@ -167,7 +167,7 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
         self._keep_parameters(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled rows.
+        """Learn from labeled rows.
 
         Parameters
         ----------

@@ -297,7 +297,7 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
             )
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
-        """Learn from labelled rows.
+        """Learn from labeled rows.
 
         Parameters
         ----------

@@ -10,7 +10,7 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.ragged import check_choice, check_number
-from sstruct._solvers.path.segment import Piece
+from sstruct._solvers.path.segment import Segment
 
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
@@ -100,8 +100,8 @@ class RegularizationPath(AlongLambda):
             product = factor * (known["linear"] - known["hinge"] + known["gap"])
             primal = 0.5 * lam * factor**2 * norm + hinge
             return primal, primal - (hinge - known["linear"] + product)
-        piece = Piece(**{name: known[name] for name in Piece.__dataclass_fields__})
-        return piece.primal_at(lam), piece.dual_at(lam)
+        segment = Segment(**{name: known[name] for name in Segment.__dataclass_fields__})
+        return segment.primal_at(lam), segment.dual_at(lam)
 
     def gap(self, lam: float) -> float:
         """Bound the suboptimality of ``w(lam)``.

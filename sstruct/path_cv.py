@@ -35,7 +35,7 @@ def _has(name):
 class PathCV(MetaEstimatorMixin, BaseEstimator):
     """Choose lambda by cross-validation, among all lambdas at once.
 
-    Each fold computes one regularization path and scores every piece of it on the samples left out:
+    Each fold computes one regularization path and scores every segment of it on the samples left out:
     the score as a function of all lambdas, for about the price of a grid. With `lams` the fold
     instead solves those, one after another from the largest on, each from the one before.
 
@@ -71,7 +71,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_lam_ : float
-        Upper end of the best piece.
+        Upper end of the best segment.
     best_index_ : int
         Its place in ``cv_results_``.
     best_score_ : float
@@ -81,7 +81,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         Fitted to all samples, with `refit`.
     cv_results_ : dict of arrays
-        As that of scikit-learn's searches, a row for each piece of the mean score, lambda falling:
+        As that of scikit-learn's searches, a row for each segment of the mean score, lambda falling:
         param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
         std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there.
     lam_end_ : float
@@ -320,7 +320,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     @available_if(_has("predict_top_k"))
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
-        """Find the k best labellings with the best estimator.
+        """Find the k best labelings with the best estimator.
 
         Parameters
         ----------
@@ -381,12 +381,12 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
 
 def _piece(fold, lam):
-    """Place of the piece of a fold's path that lambda is in; above the first: the first."""
+    """Place of the segment of a fold's path that lambda is in; above the first: the first."""
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 
 
 def _fold(search, X, y, weights, train, test, scorer):
-    """Compute the path or grid of a fold, and score each piece of it."""
+    """Compute the path or grid of a fold, and score each segment of it."""
     X_train, y_train = safe_indexing(X, train), safe_indexing(y, train)
     X_test, y_test = safe_indexing(X, test), safe_indexing(y, test)
     weights = None if weights is None else weights[train]

@@ -1,6 +1,6 @@
 # Design:
 # (a) Makes the oracle of any problem slow, and times it, without changing an answer: what solvers do
-#     where oracles are dear can then be measured on data where they are cheap. For tests and
+#     where oracles are costly can then be measured on data where they are cheap. For tests and
 #     benchmarks.
 # (b) The wait spins on the clock, the GIL released: it takes a core, as an oracle would.
 # (c) The work it declares is a fixed number of units per second, not measured: a fit stays

@@ -1,6 +1,6 @@
 # Design:
-# (a) All K^V labellings of a graph, one after another: for tests.
-"""The best labelling of a tiny graph, by enumeration."""
+# (a) All K^V labelings of a graph, one after another: for tests.
+"""The best labeling of a tiny graph, by enumeration."""
 
 from libc.math cimport pow
 from libc.stdint cimport int32_t
@@ -11,7 +11,7 @@ from sstruct._oracles.graph._decoder cimport GraphDecoder
 
 import numpy as np
 
-# Beyond so many labellings it is a mistake.
+# Beyond so many labelings it is a mistake.
 cdef double MOST = 1e8
 
 
@@ -29,12 +29,12 @@ def graph_enumeration(attractive=False):
 
 
 cdef class GraphEnumeration(GraphDecoder):
-    """A decoder that looks at every labelling; exact.
+    """A decoder that looks at every labeling; exact.
 
     Raises
     ------
     ValueError
-        When decoding, if there are more than 10^8 labellings, or an edge is refused.
+        When decoding, if there are more than 10^8 labelings, or an edge is refused.
     """
 
     def __init__(self):
@@ -63,7 +63,7 @@ cdef class GraphEnumeration(GraphDecoder):
         cdef int32_t* y
         if count > MOST:
             with gil:
-                raise ValueError(f"a graph of {n} nodes has too many labellings to enumerate")
+                raise ValueError(f"a graph of {n} nodes has too many labelings to enumerate")
         if self.attractive:
             self.check_attraction(costs)
         if self.labels.shape[0] < n:

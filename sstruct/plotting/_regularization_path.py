@@ -13,7 +13,7 @@ _Y_LABELS = {
     "objective": "Objective",
     "gap": "Duality gap",
     "score": "Score",
-    "working_set_size": "Cached labellings of a sample",
+    "working_set_size": "Cached labelings of a sample",
 }
 # Points of the curves above the first breakpoint, and how far they go on each side.
 _BEYOND = 10.0
@@ -112,7 +112,7 @@ class RegularizationPathDisplay:
             "objective": {"primal": (lams, bounds[:, 0]), "dual": (lams, bounds[:, 1])},
             "gap": {"gap": (lams, np.maximum(bounds[:, 0] - bounds[:, 1], 0))},
             "working_set_size": {
-                "cached labellings": (path.lams_, path.history_["working_set_size"])
+                "cached labelings": (path.lams_, path.history_["working_set_size"])
             },
         }
         scores = {}
@@ -182,7 +182,7 @@ class RegularizationPathDisplay:
 
 
 def _points(path):
-    """Lambdas at both ends of each piece, falling, and the row of each piece."""
+    """Lambdas at both ends of each segment, falling, and the row of each segment."""
     first, last = path.lams_[0], path.lams_[-1]
     above = np.geomspace(_BEYOND * first, first, _POINTS, endpoint=False)
     end = path.lam_end_ if path.lam_end_ > 0 else last / _BEYOND

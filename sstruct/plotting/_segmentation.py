@@ -1,4 +1,4 @@
-"""An image beside its labellings."""
+"""An image beside its labelings."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ._matplotlib import import_pyplot
 
 
 class SegmentationDisplay:
-    """Labellings of one image, side by side.
+    """Labelings of one image, side by side.
 
     It is recommended to use :meth:`from_predictions`.
 
     Parameters
     ----------
-    labellings : dict of str to int array of shape (height, width)
+    labelings : dict of str to int array of shape (height, width)
         Title and labels of each panel; labels index `classes`, -1 is drawn blank.
     classes : array of shape (n_labels,)
         Labels.
@@ -47,9 +47,9 @@ class SegmentationDisplay:
     """
 
     def __init__(
-        self, labellings: dict[str, np.ndarray], classes: np.ndarray, image: ArrayLike | None = None
+        self, labelings: dict[str, np.ndarray], classes: np.ndarray, image: ArrayLike | None = None
     ) -> None:
-        self.labellings = labellings
+        self.labelings = labelings
         self.classes = classes
         self.image = image
 
@@ -148,7 +148,7 @@ class SegmentationDisplay:
         1
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
-        n_labels, n_panels = len(self.classes), len(self.labellings) + (self.image is not None)
+        n_labels, n_panels = len(self.classes), len(self.labelings) + (self.image is not None)
         if axes is None:
             _, axes = plt.subplots(
                 1, n_panels, figsize=(3.2 * n_panels, 3.0), squeeze=False, layout="constrained"
@@ -163,7 +163,7 @@ class SegmentationDisplay:
             panel = next(rest)
             self.images_.append(panel.imshow(np.asarray(self.image), cmap="gray"))
             panel.set_title("image")
-        for panel, (title, labels) in zip(rest, self.labellings.items(), strict=True):
+        for panel, (title, labels) in zip(rest, self.labelings.items(), strict=True):
             blank = np.ma.masked_less(np.asarray(labels), 0)
             drawn = panel.imshow(
                 blank, cmap=cmap, vmin=0, vmax=max(n_labels - 1, 1), interpolation="nearest"

@@ -155,13 +155,13 @@ CASES = {
         {"ignore_label": "z"},
         {"y": [["z"] * len(x) for x in X]},
         ValueError,
-        "y has no labelled node in a sample of positive weight",
+        "y has no labeled node in a sample of positive weight",
     ),
-    "labelled but of weight 0": (
+    "labeled but of weight 0": (
         {"ignore_label": "z"},
         {"y": [*[["z"] * len(x) for x in X[:3]], Y[3]], "sample_weight": [1, 1, 1, 0]},
         ValueError,
-        "y has no labelled node in a sample of positive weight",
+        "y has no labeled node in a sample of positive weight",
     ),
     # sample_weight
     "weight negative": (
@@ -326,11 +326,11 @@ def test_score_refuses(y, weights, error, message):
         estimator.score(X, y, weights)
 
 
-def test_a_mask_that_allows_no_labelling_is_refused_in_prediction():
+def test_a_mask_that_allows_no_labeling_is_refused_in_prediction():
     mask = np.array([[False, True], [False, False]])
     estimator = ChainSSVM(lam=0.1, transition_mask=mask).fit([np.eye(2)], [["a", "b"]])
     assert estimator.predict([np.eye(2)])[0].tolist() == ["a", "b"]
-    with pytest.raises(ValueError, match="masks forbid every labelling of 3 positions"):
+    with pytest.raises(ValueError, match="masks forbid every labeling of 3 positions"):
         estimator.predict([np.eye(2), np.ones((3, 2))])
 
 

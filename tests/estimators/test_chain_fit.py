@@ -313,7 +313,7 @@ def test_a_converged_fit_is_silent(tiny_chains):
 
 
 def test_weights_out_of_range_are_no_convergence():
-    # Equal rows: labellings with the same features, between which a step has no curvature. The
+    # Equal rows: labelings with the same features, between which a step has no curvature. The
     # data are pinned: on others of this kind the weights stay finite.
     rng = np.random.default_rng(0)
     lengths = rng.integers(2, 6, size=20)

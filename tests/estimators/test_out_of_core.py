@@ -98,7 +98,7 @@ def test_stretches_are_visited_one_after_another():
             visited.append(x)
             return 1 - y_true
 
-    from sstruct._problems.core._thread_pool import Crew
+    from sstruct._problems.core._thread_pool import ThreadPool
     from sstruct._problems.custom._callable import CallableProblem
     from sstruct._problems.custom.oracle_calls import OracleCalls
     from sstruct._solvers.core._state import DualState
@@ -109,11 +109,11 @@ def test_stretches_are_visited_one_after_another():
     calls = OracleCalls(Classes(), list(range(n)), [0] * n, list(range(n)))
     problem = CallableProblem(calls, batch_size=1)
     state = DualState(problem, 1.0, np.full(n, 1 / n), 0)
-    crew, orders = Crew(problem, 1), []
+    pool, orders = ThreadPool(problem, 1), []
     for number in (1, 2):
         visited.clear()
         plan = PassPlan(StepKind.FW, Sampling.SEQUENTIAL, number, 0, np.inf)
-        exact_pass(state, crew, plan, False)
+        exact_pass(state, pool, plan, False)
         orders.append(list(visited))
     for order in orders:
         assert sorted(order) == list(range(n))

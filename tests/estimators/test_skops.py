@@ -34,7 +34,7 @@ def round_trip(model):
 
 
 def equal(a, b):
-    """Whether two pieces of state are the same, to the type and the bit."""
+    """Whether two segments of state are the same, to the type and the bit."""
     if type(a) is not type(b):
         return False
     if isinstance(a, np.ndarray):

@@ -25,7 +25,7 @@ INFERENCES = {
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("ignored", [False, True], ids=["labelled", "ignored"])
+@pytest.mark.parametrize("ignored", [False, True], ids=["labeled", "ignored"])
 @pytest.mark.parametrize(
     "loss", ["hamming", "hamming-count", np.floor(2 * TABLE)], ids=["hamming", "count", "table"]
 )
@@ -85,7 +85,7 @@ def test_optimum_of_classes(rng, search):
 
 
 def make_figures(rng, parents, n=8):
-    """Candidates of parts, and the blocks of their objective with every labelling written out."""
+    """Candidates of parts, and the blocks of their objective with every labeling written out."""
     X, y = [], []
     for _ in range(n):
         sizes = rng.integers(1, 4, len(parents))

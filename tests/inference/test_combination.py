@@ -1,4 +1,4 @@
-"""Combinations of labellings against enumeration."""
+"""Combinations of labelings against enumeration."""
 
 from itertools import product
 from unittest import mock
@@ -20,7 +20,7 @@ def some_model(rng, n_nodes, density, kind):
 
 
 def different(rng, plain, count):
-    """Different labellings, the best first."""
+    """Different labelings, the best first."""
     found = {tuple(rng.integers(len(costs)) for costs in plain.node) for _ in range(count)}
     ranked = sorted(found, key=lambda labels: reference.energy(plain, labels))
     return [np.array(labels, dtype=np.int32) for labels in ranked]
@@ -37,10 +37,10 @@ def different(rng, plain, count):
 def test_is_the_best_of_all_combinations(n_nodes, density, kind, count, seed, new_rng):
     rng = new_rng(seed)
     plain, model = some_model(rng, n_nodes, density, kind)
-    labellings = different(rng, plain, count)
-    record = Record(model, labellings[0], 1e-9, None)
-    combination.combine(model, labellings, record)
-    choices = product(*(np.unique(labels) for labels in np.stack(labellings).T))
+    labelings = different(rng, plain, count)
+    record = Record(model, labelings[0], 1e-9, None)
+    combination.combine(model, labelings, record)
+    choices = product(*(np.unique(labels) for labels in np.stack(labelings).T))
     least = min(reference.energy(plain, labels) for labels in choices)
     assert record.energy == pytest.approx(least, abs=1e-7)
     assert reference.energy(plain, record.labels) == pytest.approx(record.energy, abs=1e-9)
@@ -57,7 +57,7 @@ def n_variables(model):
 def test_programs_are_small_and_nothing_gets_worse(most, density, seed, new_rng):
     rng = new_rng(seed)
     plain, model = some_model(rng, 9, density, "real")
-    labellings = different(rng, plain, 12)
+    labelings = different(rng, plain, 12)
     solve = combination.integer_program
     sizes = []
 
@@ -65,11 +65,11 @@ def test_programs_are_small_and_nothing_gets_worse(most, density, seed, new_rng)
         sizes.append(n_variables(small))
         return solve(small, *args)
 
-    record = Record(model, labellings[0], 1e-9, None)
+    record = Record(model, labelings[0], 1e-9, None)
     with mock.patch.multiple(combination, MOST_VARIABLES=most, integer_program=recorded):
-        combination.combine(model, labellings, record)
+        combination.combine(model, labelings, record)
     assert max(sizes, default=0) <= most
-    assert record.energy <= reference.energy(plain, labellings[0]) + 1e-9
+    assert record.energy <= reference.energy(plain, labelings[0]) + 1e-9
     assert reference.energy(plain, record.labels) == pytest.approx(record.energy, abs=1e-9)
 
 
@@ -79,29 +79,29 @@ def test_parts_that_are_small_are_combined_where_others_are_not(monkeypatch):
     edges = [[k, k + 1] for k in (*range(5), 6)]
     node_costs = [[0.0, 1.0]] * 6 + [[1.0, 0.0]] * 2
     model = MRF(node_costs, edges, bad)
-    labellings = [np.zeros(8, dtype=np.int32), np.ones(8, dtype=np.int32)]
+    labelings = [np.zeros(8, dtype=np.int32), np.ones(8, dtype=np.int32)]
     monkeypatch.setattr(combination, "MOST_VARIABLES", 8)
-    record = Record(model, labellings[0], 1e-9, None)
-    combination.combine(model, labellings, record)
+    record = Record(model, labelings[0], 1e-9, None)
+    combination.combine(model, labelings, record)
     np.testing.assert_array_equal(record.labels, [0, 0, 0, 0, 0, 0, 1, 1])
     # Without a limit as well.
     monkeypatch.undo()
-    other = Record(model, labellings[1], 1e-9, None)
-    combination.combine(model, labellings[::-1], other)
+    other = Record(model, labelings[1], 1e-9, None)
+    combination.combine(model, labelings[::-1], other)
     assert other.energy == record.energy == 0.0
 
 
 def test_nothing_is_done_where_even_two_dispute_too_much_or_time_is_over(rng, monkeypatch):
     plain, model = some_model(rng, 6, 1.0, "real")
-    labellings = different(rng, plain, 10)
+    labelings = different(rng, plain, 10)
 
     def refused(*args):
         raise AssertionError("an integer program was solved")
 
     monkeypatch.setattr(combination, "integer_program", refused)
-    late = Record(model, labellings[0], 1e-9, 1e-9)
-    combination.combine(model, labellings, late)
+    late = Record(model, labelings[0], 1e-9, 1e-9)
+    combination.combine(model, labelings, late)
     monkeypatch.setattr(combination, "MOST_VARIABLES", 1)
-    record = Record(model, labellings[0], 1e-9, None)
-    combination.combine(model, labellings, record)
-    np.testing.assert_array_equal(record.labels, labellings[0])
+    record = Record(model, labelings[0], 1e-9, None)
+    combination.combine(model, labelings, record)
+    np.testing.assert_array_equal(record.labels, labelings[0])

@@ -58,7 +58,7 @@ def test_multipliers_of_models_that_forbid_are_finite(new_rng):
             continue
         try:
             problem = MapProblem(model, tree_cover(6, model.edges))
-        except ValueError:  # a tree without a labelling
+        except ValueError:  # a tree without a labeling
             continue
         multipliers = multipliers_of_messages(problem, *sweeps.last_messages())
         assert np.isfinite(multipliers).all()
@@ -88,7 +88,7 @@ def test_bounds_from_zero_and_from_messages_are_equal_in_the_end(new_rng):
 
 @settings(max_examples=80)
 @given(**ANY_MODEL)
-def test_no_labelling_has_more_energy_than_the_ceiling(
+def test_no_labeling_has_more_energy_than_the_ceiling(
     n_nodes, density, kind, n_factors, seed, new_rng
 ):
     plain = reference.random_model(new_rng(seed), n_nodes, density, kind, n_factors=n_factors)
@@ -105,7 +105,7 @@ def uncolourable():
     return MRF(np.zeros((5, 2)), edges, table)
 
 
-def test_a_relaxation_that_is_feasible_ends_without_a_labelling():
+def test_a_relaxation_that_is_feasible_ends_without_a_labeling():
     # One half of each colour is in the local polytope: no bound can show what is wrong.
     result = map_mrf(uncolourable(), "fwmap")
     assert result.energy == np.inf

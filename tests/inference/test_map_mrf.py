@@ -1,4 +1,4 @@
-"""Labellings and bounds against enumeration and linear programs."""
+"""Labelings and bounds against enumeration and linear programs."""
 
 import signal
 import threading

@@ -48,7 +48,7 @@ def test_a_long_first_step_is_no_end(name):
 @pytest.mark.parametrize("name", parameters("ising"))
 def test_bounds_of_grids_are_those_of_messages(name):
     # Two labels: messages reach the linear relaxation's value. Energies are 3 to 6 % above the
-    # references until labellings of belief propagation are combined.
+    # references until labelings of belief propagation are combined.
     energy, _ = reference_energy(name)
     model = read_uai(FOLDER / name)
     messages, result = map_mrf(model, "trws"), map_mrf(model, "fwmap")
@@ -77,7 +77,7 @@ def test_matchings_of_houses(name):
 @pytest.mark.parametrize("name", parameters("sidechain2012"))
 @pytest.mark.parametrize("seed", [0, 5, 13])
 def test_energies_of_large_side_chains(name, seed):
-    # Moves of two nodes at once leave the second 0.27 % above for some seeds: good labellings have
+    # Moves of two nodes at once leave the second 0.27 % above for some seeds: good labelings have
     # to be combined.
     energy, is_minimum = reference_energy(name)
     assert is_minimum

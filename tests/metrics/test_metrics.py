@@ -24,7 +24,7 @@ NODE_WEIGHTS = np.repeat([2.0, 0.5, 1.0], [3, 1, 5])
 TAGS = st.sampled_from(["O", "B-x", "I-x", "B-y", "I-y", "B", "I", "B-x-y", "I-x-y"])
 
 
-def relabelled(y, mapping):
+def relabeled(y, mapping):
     return [[mapping[label] for label in labels] for labels in y]
 
 
@@ -84,7 +84,7 @@ def test_weights_have_the_documented_formulas():
     ],
 )
 def test_labels_are_of_any_hashable_type(mapping):
-    y_true, y_pred = relabelled(Y_TRUE, mapping), relabelled(Y_PRED, mapping)
+    y_true, y_pred = relabeled(Y_TRUE, mapping), relabeled(Y_PRED, mapping)
     assert metrics.flat_accuracy_score(y_true, y_pred) == pytest.approx(6 / 9)
     for labels in (None, [mapping["O"], mapping["B"]]):
         found = metrics.flat_f1_score(y_true, y_pred, labels=labels, average="macro")

@@ -50,7 +50,7 @@ def random_problem(rng, size, kind, whole):
 
 
 def best_move(labels, alpha, node, edges, tables):
-    """The least energy of any labelling in which some nodes take alpha and the others stay."""
+    """The least energy of any labeling in which some nodes take alpha and the others stay."""
     moves = np.array(list(product([False, True], repeat=len(labels))))
     moved = np.where(moves, alpha, labels)
     values = node[np.arange(len(labels)), moved].sum(axis=1)

@@ -24,7 +24,7 @@ def scores_of(rng, shape, kind):
 
 
 def compare(scores, labels, enumerated, kind):
-    """`enumerated`: for each labelling its score and errors."""
+    """`enumerated`: for each labeling its score and errors."""
     best = np.full(len(scores), -np.inf)
     for value, count in enumerated.values():
         best[count] = max(best[count], value)
@@ -32,11 +32,11 @@ def compare(scores, labels, enumerated, kind):
         np.testing.assert_array_equal(scores, best)
     else:
         np.testing.assert_allclose(scores, best, rtol=1e-12, atol=1e-12)
-    for count, labelling in enumerate(labels):
+    for count, labeling in enumerate(labels):
         if best[count] == -np.inf:
-            assert (labelling == -1).all()
+            assert (labeling == -1).all()
             continue
-        value, errors = enumerated[tuple(labelling.tolist())]
+        value, errors = enumerated[tuple(labeling.tolist())]
         assert errors == count
         assert value == pytest.approx(best[count], rel=1e-12, abs=1e-12)
 
@@ -72,7 +72,7 @@ def test_chains(new_rng, key, K, L, kind, costs, one_table):
 
 
 def test_long_chains_with_many_labels(rng):
-    # Over several padded widths; with no edges the best labelling of d errors is known.
+    # Over several padded widths; with no edges the best labeling of d errors is known.
     for K, L in ((7, 40), (26, 30), (70, 12)):
         node, truth = rng.standard_normal((L, K)), rng.integers(0, K, L)
         errors = (np.arange(K) != truth[:, np.newaxis]).astype(int)
@@ -119,6 +119,6 @@ def test_errors_that_are_no_counts_are_refused(errors):
 
 
 @pytest.mark.parametrize("truth", [[0], [0, 2], [-1, 0]])
-def test_a_truth_that_is_no_labelling_is_refused(truth):
+def test_a_truth_that_is_no_labeling_is_refused(truth):
     with pytest.raises(ValueError, match="a true label for each of 2 nodes"):
         py_tree_errors(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)

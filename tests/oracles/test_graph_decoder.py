@@ -1,4 +1,4 @@
-"""The decoders of labelled graphs, and what they say of themselves, against enumeration."""
+"""The decoders of labeled graphs, and what they say of themselves, against enumeration."""
 
 import numpy as np
 import pytest

@@ -32,7 +32,7 @@ def test_no_two_labels_of_an_edge_can_be_bettered(n_nodes, density, kind, seed, 
         for pair in product(range(len(plain.node[u])), range(len(plain.node[v]))):
             other = labels.copy()
             other[[u, v]] = pair
-            if energy < np.inf:  # of forbidden labellings it is the number of terms that counts
+            if energy < np.inf:  # of forbidden labelings it is the number of terms that counts
                 assert reference.energy(plain, other) >= energy - 1e-8
 
 

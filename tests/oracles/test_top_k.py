@@ -1,4 +1,4 @@
-"""The k best labellings against enumeration."""
+"""The k best labelings against enumeration."""
 
 import numpy as np
 import pytest
@@ -58,7 +58,7 @@ def test_the_first_is_viterbis_to_the_bit_and_more_of_them_change_nothing(rng):
 
 
 def test_long_chains_are_ranked(rng):
-    # Beyond enumeration: distinct, in order, and each labelling has the score it is said to have.
+    # Beyond enumeration: distinct, in order, and each labeling has the score it is said to have.
     L, K, k = 300, 12, 2000
     node = rng.integers(-100, 100, (L, K)).astype(float)
     edge = rng.integers(-100, 100, (L - 1, K, K)).astype(float)

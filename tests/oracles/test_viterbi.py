@@ -16,7 +16,7 @@ WIDE += [(2, 64), (2, 65)]
 
 
 def score(y, node, edge):
-    """A labelling's score, added up in the order that the decoder documents none of."""
+    """A labeling's score, added up in the order that the decoder documents none of."""
     total = sum(node[position, label] for position, label in enumerate(y))
     for step in range(len(y) - 1):
         table = edge if edge.ndim == 2 else edge[step]
@@ -30,7 +30,7 @@ def enumerate_all(node, edge):
 
 
 def documented_choice(scores):
-    """Of the best labellings the one with the lowest last label, then the lowest before it."""
+    """Of the best labelings the one with the lowest last label, then the lowest before it."""
     best = max(scores.values())
     return best, min((y for y in scores if scores[y] == best), key=lambda y: y[::-1])
 
@@ -96,7 +96,7 @@ def test_negative_scores_do_not_lose_to_padding(K):
     np.testing.assert_array_equal(max_marginals(node, edge), np.full((3, K), -29.0))
 
 
-def test_real_scores_agree_with_their_labelling(rng):
+def test_real_scores_agree_with_their_labeling(rng):
     for _ in range(100):
         L, K = rng.integers(1, 7), rng.integers(1, 5)
         node, edge = rng.standard_normal((L, K)), rng.standard_normal((K, K))

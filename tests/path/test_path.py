@@ -186,7 +186,7 @@ def certified(monkeypatch):
     # The first breakpoint's are those that its pass begins with, the others' the newest.
     monkeypatch.setattr(sstruct._solvers.path.path_solver, "exact_pass", exact_pass)
     monkeypatch.setattr(PathSolver, "_best", newest)
-    # Codes are to be labellings, which explicit planes do not have.
+    # Codes are to be labelings, which explicit planes do not have.
     monkeypatch.setattr(sstruct.graph, "explicit_where_cheaper", lambda problem: problem)
     return kept
 

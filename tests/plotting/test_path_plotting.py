@@ -49,7 +49,7 @@ def test_objectives(path):
 def test_gap_and_its_bound(path):
     gap, bound = RegularizationPathDisplay.from_path(path, y="gap").lines_
     assert gap.get_ydata().max() <= 0.05
-    assert gap.get_ydata().max() > 0.0499  # at the end of a piece
+    assert gap.get_ydata().max() > 0.0499  # at the end of a segment
     assert bound.get_ydata()[0] == 0.05
 
 

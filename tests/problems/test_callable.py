@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 from sstruct._problems.custom.oracle_calls import OracleCalls, digest
@@ -119,9 +119,9 @@ def test_answers_of_certificates_leave_nothing_behind(rng, slack):
     before = problem.py_planes(1)
     w = rng.standard_normal(5)
     solved = SlackProblem(problem) if slack else problem
-    total, exact = full_pass(Crew(solved), w, np.full(3, 1 / 3))
+    total, exact = full_pass(ThreadPool(solved), w, np.full(3, 1 / 3))
     reference = SlackProblem(made.problem, "bisecting") if slack else made.problem
-    assert total == pytest.approx(full_pass(Crew(reference), w, np.full(3, 1 / 3))[0])
+    assert total == pytest.approx(full_pass(ThreadPool(reference), w, np.full(3, 1 / 3))[0])
     assert exact or slack
     assert list(problem.py_planes(1)) == list(before) == [0]
     problem.best_code(1, w)

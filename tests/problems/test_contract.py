@@ -533,7 +533,7 @@ def test_masks_that_forbid_everything_raise():
     )
     w = np.zeros(problem.n_weights)
     assert problem.best_code(0, w, 0.0)[1] == 0
-    with pytest.raises(ValueError, match=r"block 1: the masks forbid every labelling of 2"):
+    with pytest.raises(ValueError, match=r"block 1: the masks forbid every labeling of 2"):
         problem.best_code(1, w, 0.0)
     with pytest.raises(ValueError, match=r"block 1"):
         decode(problem, w)

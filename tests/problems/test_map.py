@@ -18,7 +18,7 @@ from tests.reference import mrf as reference
 
 
 class Terms:
-    """The trees of a model by their definition: labellings that are allowed, f_t and phi_t.
+    """The trees of a model by their definition: labelings that are allowed, f_t and phi_t.
 
     sums : of the labels of the blocks after the trees
     """
@@ -42,7 +42,7 @@ class Terms:
             places = slice(cover.start[t], cover.start[t + 1])
             node, edges = cover.node[places], cover.edge[places]
             edges = edges[edges >= 0]
-            labellings, free, indicators = [], [], []
+            labelings, free, indicators = [], [], []
             for y in product(*(range(len(plain.node[v])) for v in node)):
                 label = dict(zip(node.tolist(), y, strict=True))
                 total = sum(plain.node[v][label[v]] / copies[v] for v in label)
@@ -55,10 +55,10 @@ class Terms:
                     for v in label:
                         if copies[v] > 1:
                             one[self.at[v, label[v], t]] = 1
-                    labellings.append(y)
+                    labelings.append(y)
                     free.append(total)
                     indicators.append(one)
-            self.allowed.append(labellings)
+            self.allowed.append(labelings)
             self.free.append(np.array(free))
             self.indicator.append(np.array(indicators))
 
@@ -80,7 +80,7 @@ def eighths(rng, shape, forbidding=False):
 
 
 def make(rng, edges, n_nodes, *, cover=None, forbidding=False, published=False, form=None):
-    """A model of 2 to 3 labels with its problem and its terms; a labelling is always allowed."""
+    """A model of 2 to 3 labels with its problem and its terms; a labeling is always allowed."""
     sizes = rng.integers(2, 4, n_nodes)
     node = [eighths(rng, int(size), forbidding) for size in sizes]
     tables = [eighths(rng, tuple(sizes[list(pair)].tolist()), forbidding) for pair in edges]
@@ -250,7 +250,7 @@ def test_what_is_not_allowed():
     node = [[0.0, np.inf], [np.inf, 0.0], [0.0, 0.0]]
     table = np.array([[0.0, np.inf], [0.0, 0.0]])
     model = MRF(node, [[0, 1]], [table])
-    with pytest.raises(ValueError, match="block 0: the tree of node 0 has no labelling"):
+    with pytest.raises(ValueError, match="block 0: the tree of node 0 has no labeling"):
         MapProblem(model, tree_cover(3, model.edges))
     node[1], node[2] = [0.0, 0.0], [np.inf, np.inf]
     model = MRF(node, [[0, 1]], [table])

@@ -88,9 +88,9 @@ def test_what_has_no_direct_maximum(rng):
     assert not make_trees(rng, [-1, 0], "maps", loss="hamming").problem.has_product
     made = make_chains(rng, 3, (4, 2))
     real = chain_problem(**{**made.arguments, "cost": 0.3 * (1 - np.eye(3))})
-    unlabelled = chain_problem(**{**made.arguments, "labels": None, "cost": None})
+    unlabeled = chain_problem(**{**made.arguments, "labels": None, "cost": None})
     long = ChainProblem(np.zeros((300, 1)), Chains([0], [300]), ChainModel(2), np.zeros(300))
-    for problem in (real, unlabelled, long):
+    for problem in (real, unlabeled, long):
         assert not problem.has_product
     with pytest.raises(ValueError, match="wants an oracle that ChainProblem does not have"):
         SlackProblem(real, "angular")
@@ -102,7 +102,7 @@ def test_what_has_no_direct_maximum(rng):
 
 
 def points(made, i, w, margin):
-    """h and g of every labelling of a block."""
+    """h and g of every labeling of a block."""
     truth = tuple(made.problem.true_code(i).tolist())
     h = [margin + (made.phi(i, y) - made.phi(i, truth)) @ w for y in made.allowed[i]]
     return np.array(h), np.array([made.loss(i, y) for y in made.allowed[i]])

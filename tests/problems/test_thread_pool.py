@@ -1,4 +1,4 @@
-"""The crew of threads: what its oracles raise, signals, and that nobody is left behind."""
+"""The pool of threads: what its oracles raise, signals, and that nobody is left behind."""
 
 import math
 import os
@@ -12,7 +12,7 @@ import pytest
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
@@ -33,17 +33,17 @@ def costly(seconds, n=16, batch_size=None):
     return CostlyProblem(problem, seconds, batch_size=batch_size)
 
 
-def run_pass(problem, crew):
+def run_pass(problem, pool):
     n = problem.n_blocks
     state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
     return exact_pass(
-        state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
+        state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
     )
 
 
-def measure(problem, crew):
+def measure(problem, pool):
     n = problem.n_blocks
-    return full_pass(crew, np.zeros(problem.n_weights), np.full(n, 1 / n))
+    return full_pass(pool, np.zeros(problem.n_weights), np.full(n, 1 / n))
 
 
 @pytest.mark.parametrize("n_threads", [1, 2, 3])
@@ -58,7 +58,7 @@ def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
         X, Chains(start, length), ChainModel(2, edge_mask=np.zeros((2, 2), dtype=bool))
     )
     for _ in range(5):
-        with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labelling"):
+        with pytest.raises(ValueError, match=f"block {wrong}: the masks forbid every labeling"):
             decode(problem, np.zeros(problem.n_weights), n_threads)
     fine = ChainProblem(X, Chains(start[length == 1], length[length == 1]), ChainModel(2))
     assert (decode(fine, np.zeros(fine.n_weights), n_threads) == 0).all()
@@ -69,7 +69,7 @@ def test_what_an_oracle_raises_in_any_thread_travels(n_threads, wrong):
 def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
     # What a pass has allocated is gone once it is left: nobody may then be in an oracle.
     problem = costly(0.02, n=80, batch_size=31)
-    crew = Crew(problem, 2)
+    pool = ThreadPool(problem, 2)
     raised = []
 
     def interrupt(_, frame):
@@ -83,7 +83,7 @@ def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
     signal.setitimer(signal.ITIMER_REAL, 0.005, 0.001)
     try:
         with pytest.raises(KeyboardInterrupt):
-            one_pass(problem, crew)
+            one_pass(problem, pool)
         n_calls = problem.n_calls
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
@@ -94,23 +94,23 @@ def test_a_second_interruption_does_not_leave_threads_in_a_pass(one_pass):
 
 def test_every_ticket_is_worked_off_once():
     problem = costly(0.0, batch_size=4)
-    crew = Crew(problem, 3)
+    pool = ThreadPool(problem, 3)
     for _ in range(200):
-        assert run_pass(problem, crew)
+        assert run_pass(problem, pool)
     assert problem.n_calls == 200 * problem.n_blocks
 
 
-def test_crews_in_several_threads_do_not_disturb_each_other():
+def test_pools_in_several_threads_do_not_disturb_each_other():
     problems = [costly(0.0, batch_size=4) for _ in range(4)]
     answers = {}
 
     def work(k):
         n = problems[k].n_blocks
         state = DualState(problems[k], 0.1, np.full(n, 1 / n), 0)
-        crew = Crew(problems[k], 2)
+        pool = ThreadPool(problems[k], 2)
         for number in range(1, 51):
             exact_pass(
-                state, crew, PassPlan(StepKind.PAIRWISE, Sampling.UNIFORM, number, 10, LATER), True
+                state, pool, PassPlan(StepKind.PAIRWISE, Sampling.UNIFORM, number, 10, LATER), True
             )
         answers[k] = state.w
 
@@ -127,9 +127,9 @@ def test_crews_in_several_threads_do_not_disturb_each_other():
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_process_may_fork_after_a_pass():
     problem = costly(0.0, batch_size=4)
-    crew = Crew(problem, 3)
-    run_pass(problem, crew)
+    pool = ThreadPool(problem, 3)
+    run_pass(problem, pool)
     child = os.fork()
     if child == 0:
-        os._exit(0 if run_pass(problem, crew) else 1)
+        os._exit(0 if run_pass(problem, pool) else 1)
     assert os.waitpid(child, 0)[1] == 0

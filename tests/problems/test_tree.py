@@ -46,7 +46,7 @@ def test_maps_are_candidates_at_every_place(rng, n_types):
 @pytest.mark.parametrize("n_types", [1, 2])
 @pytest.mark.parametrize("parents", FORESTS, ids=str)
 def test_max_marginals_equal_enumeration(rng, parents, n_types, form, pairs):
-    trees = make_trees(rng, parents, form, n_types=n_types, pairs=pairs, labelled=False)
+    trees = make_trees(rng, parents, form, n_types=n_types, pairs=pairs, labeled=False)
     expected = []
     for i, allowed in enumerate(trees.allowed):
         through = [np.full(len(rows), -np.inf) for rows in trees.x[i]]
@@ -81,7 +81,7 @@ def test_a_part_that_rewards_distance_has_no_transform(rng):
 
 
 def test_a_problem_without_labels_only_decodes(rng):
-    trees = make_trees(rng, [-1, 0], labelled=False)
+    trees = make_trees(rng, [-1, 0], labeled=False)
     problem, y = trees.problem, np.zeros(2, dtype=np.int32)
     problem.best_code(0, trees.w, 0.0)
     for call in (

@@ -41,7 +41,7 @@ def joint_feature(model, parents, x, places, pair, y, unit=1.0):
 
 
 def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", pairs=False,
-               bias=True, storage="dense", dtype=np.float64, missing=0.3, F=3, labelled=True,
+               bias=True, storage="dense", dtype=np.float64, missing=0.3, F=3, labeled=True,
                n_blocks=3):  # fmt: skip
     """Return a problem of integers; `form` is "candidates" or "maps"."""
     P = len(parents)
@@ -73,7 +73,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
         X=sparse.csr_matrix(rows) if storage == "csr" else rows,
         start=start,
         parents=parents,
-        labels=labels if labelled else None,
+        labels=labels if labeled else None,
         n_types=n_types,
         loss_scale=scale,
         unit=unit,
@@ -107,7 +107,7 @@ def make_trees(rng, parents, form="candidates", *, n_types=1, loss="distance", p
 
     choices = [
         list(product(*(
-            range(len(rows)) if labels[i, p] >= 0 or not labelled else (-1,)
+            range(len(rows)) if labels[i, p] >= 0 or not labeled else (-1,)
             for p, rows in enumerate(parts)
         )))
         for i, parts in enumerate(x)

@@ -1,4 +1,4 @@
-"""Chains by their definition: every labelling enumerated, every vector written out.
+"""Chains by their definition: every labeling enumerated, every vector written out.
 
 Slow and obviously right; shares no code with the package. Labels are integers 0 ... K - 1, and -1
 marks a node without a label, at which a chain is cut.
@@ -12,7 +12,7 @@ import numpy as np
 
 @dataclass
 class Model:
-    """Which weights exist and which labellings are allowed."""
+    """Which weights exist and which labelings are allowed."""
 
     n_labels: int
     bias: bool = True
@@ -24,13 +24,13 @@ class Model:
 
 @dataclass
 class Block:
-    """One labelled piece of a sample, with all its labellings."""
+    """One labeled segment of a sample, with all its labelings."""
 
     sample: int
     labelings: list  # of tuples
     phi: np.ndarray  # (M, d)
     loss: np.ndarray  # (M,)
-    truth: int  # index of the true labelling
+    truth: int  # index of the true labeling
     weight: float  # of its hinge in the objective
 
     @property
@@ -77,7 +77,7 @@ def is_allowed(y, model, starts=True, ends=True):
 
 
 def labelings(length, model, starts=True, ends=True):
-    """All allowed labellings of a chain, as tuples."""
+    """All allowed labelings of a chain, as tuples."""
     return [
         y
         for y in product(range(model.n_labels), repeat=length)
@@ -86,7 +86,7 @@ def labelings(length, model, starts=True, ends=True):
 
 
 def node_cost(loss, y, weights, n_labels):
-    """Return cost[truth][label] and whether a sample's loss is divided by its labelled nodes."""
+    """Return cost[truth][label] and whether a sample's loss is divided by its labeled nodes."""
     K = n_labels
     cost = [[float(a != b) for b in range(K)] for a in range(K)]
     if isinstance(loss, str):
@@ -109,7 +109,7 @@ def node_cost(loss, y, weights, n_labels):
     return loss.tolist(), True
 
 
-def pieces(labels):
+def segments(labels):
     """Maximal runs (first, after) of nodes that have a label."""
     runs, first = [], None
     for position, label in enumerate([*labels, -1]):
@@ -122,9 +122,9 @@ def pieces(labels):
 
 
 def blocks(X, y, model, loss="hamming", weights=None):
-    """The objective's hinge terms: one for each labelled piece of each sample."""
+    """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
-    # Samples of weight 0 are not there; a sample without a labelled node counts as one.
+    # Samples of weight 0 are not there; a sample without a labeled node counts as one.
     weights = [
         weight if any(label >= 0 for label in labels) else 0.0
         for weight, labels in zip(weights, y, strict=True)
@@ -136,12 +136,12 @@ def blocks(X, y, model, loss="hamming", weights=None):
         if weight == 0:
             continue
         x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
-        n_labelled = sum(label >= 0 for label in labels)
-        for first, after in pieces(labels):
+        n_labeled = sum(label >= 0 for label in labels)
+        for first, after in segments(labels):
             starts, ends = first == 0, after == len(labels)
             truth = tuple(int(label) for label in labels[first:after])
             allowed = labelings(after - first, model, starts, ends)
-            scale = 1 / n_labelled if divided else 1.0
+            scale = 1 / n_labeled if divided else 1.0
             out.append(
                 Block(
                     sample=i,
@@ -170,13 +170,13 @@ def primal(w, lam, terms):
 
 
 def read_working_sets(exported, terms):
-    """Turn the arrays of DualState.export into a list of {labelling: alpha}, one for each block."""
+    """Turn the arrays of DualState.export into a list of {labeling: alpha}, one for each block."""
     out, at, position = [], 0, 0
     for size, block in zip(exported["size"], terms, strict=True):
         length, alphas = len(block.labelings[0]), {}
         for _ in range(size):
             y = tuple(exported["code"][position : position + length].tolist())
-            assert y not in alphas, "a labelling is there twice"
+            assert y not in alphas, "a labeling is there twice"
             alphas[y] = float(exported["alpha"][at])
             at, position = at + 1, position + length
         out.append(alphas)

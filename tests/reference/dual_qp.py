@@ -1,4 +1,4 @@
-"""The optimum by an independent solver: clarabel on the QP in (w, xi) over all labellings."""
+"""The optimum by an independent solver: clarabel on the QP in (w, xi) over all labelings."""
 
 import clarabel
 import numpy as np

@@ -1,4 +1,4 @@
-"""Pairwise energies by their definition: every labelling tried.
+"""Pairwise energies by their definition: every labeling tried.
 
 Slow and obviously right; shares no code with the package. Costs are minimised:
 E(y) = sum_v node_costs[v, y_v] + sum_e tables[e, y_u, y_v] over edges e = (u, v).
@@ -27,7 +27,7 @@ def feature_tables(edge_weights, tables=None, n_labels=2):
 
 
 def energy(labels, node_costs, edges, tables):
-    """The energy of one labelling."""
+    """The energy of one labeling."""
     total = sum(float(costs[label]) for costs, label in zip(node_costs, labels, strict=True))
     for (u, v), table in zip(edges, tables, strict=True):
         total += float(table[labels[u]][labels[v]])
@@ -35,14 +35,14 @@ def energy(labels, node_costs, edges, tables):
 
 
 def labelings(n_nodes, n_labels):
-    """All labellings, (n_labels ** n_nodes, n_nodes)."""
+    """All labelings, (n_labels ** n_nodes, n_nodes)."""
     return np.array(list(product(range(n_labels), repeat=n_nodes)), dtype=np.int32).reshape(
         -1, n_nodes
     )
 
 
 def energies(node_costs, edges, tables):
-    """All labellings and their energies."""
+    """All labelings and their energies."""
     node_costs = np.asarray(node_costs, dtype=np.float64)
     every = labelings(*node_costs.shape)
     values = np.zeros(len(every))

@@ -1,4 +1,4 @@
-"""Graphs by their definition: joint features written out, every labelling enumerated.
+"""Graphs by their definition: joint features written out, every labeling enumerated.
 
 Labels are integers 0 ... K - 1; weights are in the order coef (K, F), intercept, edge.
 """

@@ -1,4 +1,4 @@
-"""Models of nodes with label sets of their own, by their definition: every labelling tried, and
+"""Models of nodes with label sets of their own, by their definition: every labeling tried, and
 the linear program over the local polytope (HiGHS). Slow and obviously right; shares no code with
 the package.
 
@@ -27,7 +27,7 @@ class Model:
 
 
 def energy(model, y):
-    """The energy of one labelling."""
+    """The energy of one labeling."""
     total = sum(float(costs[label]) for costs, label in zip(model.node, y, strict=True))
     for (u, v), table, weight in zip(model.edges, model.tables, model.weights, strict=True):
         total += float(weight * table[y[u], y[v]])

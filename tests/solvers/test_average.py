@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
@@ -138,12 +138,12 @@ def followed(references, state, exact):
 def test_the_average_is_that_of_all_iterates(new_rng, key, lam, kind, box, n_blocks):
     small = Small(new_rng(key), kind, lam, box, n=n_blocks)
     state = small.state(key, average=True)
-    crew = Crew(small.problem, 1)
+    pool = ThreadPool(small.problem, 1)
     assert state.average() is None
     references = [Reference(small)]
     for number in (1, 2):
         plan = PassPlan(StepKind.FW, Sampling.PERMUTATION, number, 10, LATER)
-        exact_pass(state, crew, plan, False)
+        exact_pass(state, pool, plan, False)
         references = followed(references, state, exact=True)
         approximate_pass(state, plan, True)
         references = followed(references, state, exact=False)

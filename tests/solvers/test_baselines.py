@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.node_arguments import join_views, padded_bounds
 from sstruct._solvers.baselines import cutting_plane
 from sstruct._solvers.baselines._batch_pass import Plane
@@ -78,7 +78,7 @@ class Case:
         return SOLVERS[name](Setup(self.problem, lam, self.q, options, bounds)).solve()
 
     def plane(self, answers):
-        """Mean psi and loss of labellings, one for each block."""
+        """Mean psi and loss of labelings, one for each block."""
         at = [block.labelings.index(tuple(y)) for block, y in zip(self.terms, answers, strict=True)]
         psi = sum(q * block.psi[k] for q, block, k in zip(self.q, self.terms, at))
         return psi, sum(q * block.loss[k] for q, block, k in zip(self.q, self.terms, at))
@@ -361,7 +361,9 @@ def test_planes_by_their_definition(rng):
     plane = Plane(case.problem.n_weights)
     for _ in range(3):
         w = rng.standard_normal(case.d)
-        assert plane.compute(Crew(case.problem), case.problem.padded_weights(w), case.q, LATER)
+        assert plane.compute(
+            ThreadPool(case.problem), case.problem.padded_weights(w), case.q, LATER
+        )
         psi, loss = case.plane([case.answer(i, w) for i in range(len(case.q))])
         np.testing.assert_allclose(case.public(plane.psi), psi, rtol=0, atol=1e-14)
         assert plane.loss == pytest.approx(loss, rel=1e-14)
@@ -390,7 +392,7 @@ def test_passes_refuse_what_does_not_fit(rng):
     d, n = case.problem.n_weights, len(case.q)
     for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
         with pytest.raises(ValueError, match="does not fit the problem"):
-            Plane(size).compute(Crew(case.problem), np.zeros(w), np.ones(q), LATER)
+            Plane(size).compute(ThreadPool(case.problem), np.zeros(w), np.ones(q), LATER)
     with pytest.raises(ValueError, match="block_weight does not fit"):
         SubgradientState(case.problem, 1.0, np.ones(n + 1))
     for shape in ((2, d + 1), (1, d)):
@@ -405,7 +407,7 @@ def test_a_deadline_in_the_past_stops_early(rng):
     case = Case(rng, n=100)
     plane = Plane(case.problem.n_weights)
     w = np.zeros(case.problem.n_weights)
-    assert plane.compute(Crew(case.problem), w, case.q, seconds() - 1) is False
+    assert plane.compute(ThreadPool(case.problem), w, case.q, seconds() - 1) is False
     assert 0 < plane.n_calls <= 20
     state = SubgradientState(case.problem, 0.1, case.q)
     assert state.run(np.arange(100), seconds() - 1) is False
@@ -429,7 +431,7 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
     plane, state = Plane(problem.n_weights), SubgradientState(problem, 0.1, q)
     w, order = np.zeros(problem.n_weights), np.arange(n, dtype=np.intp)
     visit = {
-        "batch": lambda: plane.compute(Crew(problem), w, q, LATER),
+        "batch": lambda: plane.compute(ThreadPool(problem), w, q, LATER),
         "subgradient": lambda: state.run(order, LATER),
     }[kind]
 

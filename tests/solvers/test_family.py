@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._sampling import SumTree
 from sstruct._solvers.core._snapshot import snapshot
@@ -230,14 +230,14 @@ def test_blocks_without_gap_are_not_drawn(rng):
     q = np.full(n, 1 / n)
     for sampling in (Sampling.GAP, Sampling.UNIFORM):
         state = DualState(problem, 0.1, q, 0, draw=True)
-        crew = Crew(problem, 1)
+        pool = ThreadPool(problem, 1)
         exact_pass(
-            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
+            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER), False
         )
         assert (stamps(state) == 1).all()
         for number in range(2, 8):
             exact_pass(
-                state, crew, PassPlan(StepKind.PAIRWISE, sampling, number, 100, LATER), False
+                state, pool, PassPlan(StepKind.PAIRWISE, sampling, number, 100, LATER), False
             )
         if sampling == Sampling.GAP:
             assert (stamps(state)[3:] == 1).all()
@@ -285,11 +285,11 @@ def test_the_cache_is_asked_by_the_criterion_of_the_paper(rng, kind, box):
     # All blocks are in one batch, so that all look-ups are at the w before the pass.
     n = 30
     small = Small(rng, kind, lam=0.1, box=box, n=n, batch=n)
-    state, crew = small.state(), Crew(small.problem)
+    state, pool = small.state(), ThreadPool(small.problem)
     n_hits, of_mean = 0, 0
     for number in range(1, 25):
         if number % 6 == 2:
-            full_pass(crew, state.live_w, small.q, state)
+            full_pass(pool, state.live_w, small.q, state)
             total = small.q @ block_gaps(small, state, cached=False)
         if number < 2:
             total, enough = 0.0, np.full(n, np.inf)
@@ -303,7 +303,7 @@ def test_the_cache_is_asked_by_the_criterion_of_the_paper(rng, kind, box):
         assert (abs(cached - enough)[cached > 1e-12] > 1e-12).all(), "a tie says nothing"
         calls = state.n_oracle_calls
         exact_pass(
-            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True
+            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 100, LATER), True
         )
         assert state.n_oracle_calls - calls == n - hits.sum()
         # A call tells the gap; a hit leaves the estimate as it was.

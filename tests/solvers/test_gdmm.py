@@ -138,7 +138,7 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
     state = rebuild(factors)
     np.testing.assert_allclose(factors.w, before, atol=1e-9 * (1 + np.abs(before).max()))
     assert 0 <= state["feasibility"] <= 1 + 1e-12
-    # Lower bound: w is that of a distribution over labellings of each chain, so the loss less
+    # Lower bound: w is that of a distribution over labelings of each chain, so the loss less
     # lam/2 |w|^2 cannot pass what lam/2 |u|^2 plus the hinge losses is, at any u.
     w = np.zeros(problem.n_weights)
     loss = consistent_dual(factors, w)

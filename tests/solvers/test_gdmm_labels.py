@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.gdmm._label_bounds import (
     consistent_point,
@@ -151,7 +151,7 @@ def test_bounds_from_scratch(new_rng, key):
     alphas = np.array([case.alphas(i) for i in range(len(case.X))])
     w, dual = consistent_point(case.factors)
     before = [snapshot(case.factors, i)["label"] for i in range(len(case.X))]
-    hinge, exact, n_admitted = hinge_losses(case.factors, Crew(case.problem, 1), w)
+    hinge, exact, n_admitted = hinge_losses(case.factors, ThreadPool(case.problem, 1), w)
     grown = [
         len(set(snapshot(case.factors, i)["label"])) - len(set(old)) for i, old in enumerate(before)
     ]
@@ -212,4 +212,6 @@ def test_bad_arguments_are_refused(rng):
     with pytest.raises(IndexError, match="no block"):
         search(case.factors, 0, 1)
     with pytest.raises(ValueError, match="of another problem"):
-        hinge_losses(case.factors, Crew(Case(rng).problem, 1), np.zeros(case.problem.n_weights))
+        hinge_losses(
+            case.factors, ThreadPool(Case(rng).problem, 1), np.zeros(case.problem.n_weights)
+        )

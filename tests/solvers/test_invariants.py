@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.node_arguments import join_views
 from sstruct._solvers.core import _full_pass
 from sstruct._solvers.core._state import DualState, squared_norm
@@ -29,7 +29,7 @@ POLICIES = [
 def exact_pass(state, kind, permute, number, keep, deadline, cache=False):
     sampling = Sampling.PERMUTATION if permute else Sampling.UNIFORM
     plan = PassPlan(kind, sampling, number, keep, deadline)
-    return _exact_pass.exact_pass(state, Crew(state.problem), plan, cache)
+    return _exact_pass.exact_pass(state, ThreadPool(state.problem), plan, cache)
 
 
 def approximate_pass(state, kind, all_blocks, number, keep, deadline):
@@ -38,7 +38,7 @@ def approximate_pass(state, kind, all_blocks, number, keep, deadline):
 
 
 def full_pass(problem, w, q):
-    return _full_pass.full_pass(Crew(problem), w, q)
+    return _full_pass.full_pass(ThreadPool(problem), w, q)
 
 
 class Fit:

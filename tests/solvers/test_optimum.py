@@ -30,7 +30,7 @@ def follows(before, after):
 
 
 def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
-    """Noisy chains with allowed labellings; -1 marks ignored nodes."""
+    """Noisy chains with allowed labelings; -1 marks ignored nodes."""
     model = model or brute_force.Model(K)
     X, y = [], []
     for i in range(n):
@@ -44,7 +44,7 @@ def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
     y[3][:] = [1, 2]
     if ignored:
         y[2][1], y[6][3], y[4][0] = -1, -1, -1
-        y[5][0] = -1  # a sample without a labelled node
+        y[5][0] = -1  # a sample without a labeled node
     return X, y
 
 
@@ -88,7 +88,7 @@ def compare(X, y, *, lam=0.1, model=None, loss="hamming", weights=None, **parame
 
 @pytest.mark.parametrize("csr", [False, True], ids=["dense", "csr"])
 @pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
-@pytest.mark.parametrize("ignored", [False, True], ids=["labelled", "ignored"])
+@pytest.mark.parametrize("ignored", [False, True], ids=["labeled", "ignored"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_every_loss(rng, loss, ignored, weighted, csr):
     X, y = make(rng, ignored=ignored, csr=csr)
@@ -154,7 +154,7 @@ def test_certificate_away_from_the_optimum(rng, solver):
         assert estimator.dual_objective_ < best < estimator.objective_
 
 
-def test_lam_auto_is_one_over_the_weights_of_labelled_samples(rng):
+def test_lam_auto_is_one_over_the_weights_of_labeled_samples(rng):
     X, y = make(rng, ignored=True)
     assert (y[5] == -1).all()  # counts as weight 0
     weights = np.arange(len(X), dtype=float)  # and so does sample 0

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct import StructuredSVM
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.custom._callable import CallableProblem
 from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._solvers.core._state import DualState
@@ -39,12 +39,12 @@ def test_the_dual_never_falls_and_weights_stay_those_of_the_working_sets(
     X, y = make_choices(new_rng(seed), n=20)
     problem = problem_of(X, y)
     state = DualState(problem, LAM, np.full(20, 1 / 20), seed)
-    crew, dual, spent = Crew(problem), state.dual, []
+    pool, dual, spent = ThreadPool(problem), state.dual, []
     for number in range(1, 5):
         work = state.work
         assert exact_pass(
             state,
-            crew,
+            pool,
             PassPlan(step, Sampling.PERMUTATION, number, 10, np.inf),
             cache,
             meanwhile=meanwhile,
@@ -66,11 +66,11 @@ def test_it_does_something(rng):
     duals = []
     for meanwhile in (0.0, 1e4):
         problem = problem_of(X, y)
-        state, crew = DualState(problem, LAM, np.full(40, 1 / 40), 0), Crew(problem)
+        state, pool = DualState(problem, LAM, np.full(40, 1 / 40), 0), ThreadPool(problem)
         for number in range(1, 4):
             exact_pass(
                 state,
-                crew,
+                pool,
                 PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, np.inf),
                 False,
                 meanwhile=meanwhile,
@@ -87,7 +87,7 @@ def test_all_blocks_at_once_leave_no_time(rng):
     with pytest.raises(ValueError, match="nothing to do meanwhile"):
         exact_pass(
             state,
-            Crew(problem),
+            ThreadPool(problem),
             PassPlan(StepKind.FW, Sampling.PERMUTATION, 1, 10, np.inf),
             False,
             np.zeros(problem.n_weights),

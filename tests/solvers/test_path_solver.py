@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._rescale import (
     direction,
     keep_dual_weights,
@@ -24,12 +24,12 @@ LATER = math.inf
 
 
 def after_passes(small, n=3, **keywords):
-    state, crew = small.state(**keywords), Crew(small.problem, 1)
+    state, pool = small.state(**keywords), ThreadPool(small.problem, 1)
     for number in range(1, n + 1):
         exact_pass(
-            state, crew, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER), False
+            state, pool, PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER), False
         )
-    return state, crew
+    return state, pool
 
 
 @pytest.mark.parametrize("box", BOUNDS)
@@ -82,7 +82,7 @@ def test_start_at_largest_losses(rng, kind):
 @pytest.mark.parametrize("n, batch", [(1, 1), (6, 1), (6, 3)])
 def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
     small = Small(rng, n=n, box=box, batch=batch)
-    state, crew = after_passes(small, 2)
+    state, pool = after_passes(small, 2)
     for number in range(3, 8):
         state.rebuild()
         dual, linear, z = state.dual, state.linear, state.lam * state.v()
@@ -93,7 +93,7 @@ def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
         true = small.primal(weights) - 0.5 * small.lam * weights @ weights
         assert exact_pass(
             state,
-            crew,
+            pool,
             PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, LATER),
             False,
             at,
@@ -107,13 +107,13 @@ def test_a_pass_at_one_vector_measures_its_hinge_losses(rng, box, n, batch):
 @pytest.mark.parametrize("sampling", [Sampling.UNIFORM, Sampling.GAP])
 def test_at_one_vector_is_each_block_once(rng, sampling):
     small = Small(rng)
-    state, crew = after_passes(small, draw=True)
+    state, pool = after_passes(small, draw=True)
     with pytest.raises(ValueError, match="visits each of them once"):
-        exact_pass(state, crew, PassPlan(StepKind.PAIRWISE, sampling, 1, 10, LATER), False, state.w)
+        exact_pass(state, pool, PassPlan(StepKind.PAIRWISE, sampling, 1, 10, LATER), False, state.w)
     with pytest.raises(ValueError, match="3 weights, expected"):
         exact_pass(
             state,
-            crew,
+            pool,
             PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, LATER),
             False,
             np.zeros(3),

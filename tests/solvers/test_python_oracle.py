@@ -17,7 +17,7 @@ WORK = 1000.0
 
 
 class Enumeration:
-    """An oracle over the blocks of the reference: x is one of them, y one of its labellings."""
+    """An oracle over the blocks of the reference: x is one of them, y one of its labelings."""
 
     def joint_feature(self, x, y):
         return x.phi[x.labelings.index(y)]
@@ -47,7 +47,7 @@ def run(problem, small, options, bounds=None):
     return seen, solver.solve()
 
 
-# Data without ties on the way. An exact line search between two labellings leaves equal scores:
+# Data without ties on the way. An exact line search between two labelings leaves equal scores:
 # a block that comes again before w has moved (drawn twice in a row, or last in a pass and first in
 # the next) has a tie, which rounding decides. Seeds are those without such a one.
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM, MulticlassSSVM
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.warm_start import rescaled
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
@@ -19,11 +19,11 @@ from tests.solvers.small import BOUNDS, KINDS, Small
 def after_some_passes(small):
     """A state, and what a warm start keeps of it."""
     state = small.state()
-    crew = Crew(small.problem)
+    pool = ThreadPool(small.problem)
     for number in range(1, 4):
         exact_pass(
             state,
-            crew,
+            pool,
             PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, number, 10, np.inf),
             False,
         )

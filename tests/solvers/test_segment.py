@@ -1,53 +1,53 @@
-"""Pieces of the path: how far one vector and its dual weights serve."""
+"""Segments of the path: how far one vector and its dual weights serve."""
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from sstruct._solvers.path.segment import Piece
+from sstruct._solvers.path.segment import Segment
 
 
 @st.composite
-def pieces(draw):
-    """A piece for w = c z / lam: of h nothing holds but h >= 0 and h >= l - <w, z>."""
+def segments(draw):
+    """A segment for w = c z / lam: of h nothing holds but h >= 0 and h >= l - <w, z>."""
     lam, linear = draw(st.floats(1e-4, 1e3)), draw(st.floats(1e-2, 10))
     square = draw(st.floats(0, 1.5)) * lam * linear
     c = draw(st.floats(0.5, 1.5))
     hinge = max(linear - c * square / lam, 0) + draw(st.floats(0, 0.3)) * linear
     primal, dual = 0.5 * c**2 * square / lam + hinge, linear - square / (2 * lam)
-    return Piece(lam=lam, hinge=hinge, dual=dual, gap=primal - dual, linear=linear, square=square)
+    return Segment(lam=lam, hinge=hinge, dual=dual, gap=primal - dual, linear=linear, square=square)
 
 
-@given(pieces(), st.floats(0.05, 0.95))
-def test_the_gap_is_at_most_eps_down_to_the_breakpoint_and_more_below(piece, part):
-    assume(piece.gap < 0.99 * piece.hinge)
-    assume(piece.hinge > 1e-6 * piece.linear)  # not below rounding
-    eps = piece.gap + part * (piece.hinge - piece.gap)
-    end = piece.breakpoint(eps)
-    assert 0 <= end < piece.lam
-    for lam in end + (piece.lam - end) * np.array([1e-6, 1e-3, 0.1, 0.5, 1.0]):
-        assert piece.gap_at(lam) <= eps * (1 + 1e-9)
+@given(segments(), st.floats(0.05, 0.95))
+def test_the_gap_is_at_most_eps_down_to_the_breakpoint_and_more_below(segment, part):
+    assume(segment.gap < 0.99 * segment.hinge)
+    assume(segment.hinge > 1e-6 * segment.linear)  # not below rounding
+    eps = segment.gap + part * (segment.hinge - segment.gap)
+    end = segment.breakpoint(eps)
+    assert 0 <= end < segment.lam
+    for lam in end + (segment.lam - end) * np.array([1e-6, 1e-3, 0.1, 0.5, 1.0]):
+        assert segment.gap_at(lam) <= eps * (1 + 1e-9)
     if end > 0:
-        assert piece.gap_at(end * (1 - 1e-3)) > eps * (1 - 1e-8)
+        assert segment.gap_at(end * (1 - 1e-3)) > eps * (1 - 1e-8)
 
 
-@given(pieces(), st.floats(1e-3, 1.0), st.floats(0, 1))
-def test_no_other_share_of_the_dual_weights_has_a_larger_dual(piece, ratio, share):
-    lam = ratio * piece.lam
-    other = share * piece.linear - share**2 * piece.square / (2 * lam)
-    assert piece.dual_at(lam) >= other - 1e-12 * (1 + abs(other))
+@given(segments(), st.floats(1e-3, 1.0), st.floats(0, 1))
+def test_no_other_share_of_the_dual_weights_has_a_larger_dual(segment, ratio, share):
+    lam = ratio * segment.lam
+    other = share * segment.linear - share**2 * segment.square / (2 * lam)
+    assert segment.dual_at(lam) >= other - 1e-12 * (1 + abs(other))
 
 
 def test_the_gap_grows_with_the_square_of_the_distance():
     # The optimum of lam/2 w^2 + max(0, 1 - w) at lam = 2 is w = 1/2, alpha = 1.
-    piece = Piece(lam=2.0, hinge=0.5, dual=0.75, gap=0.0, linear=1.0, square=1.0)
+    segment = Segment(lam=2.0, hinge=0.5, dual=0.75, gap=0.0, linear=1.0, square=1.0)
     for ratio in (0.9, 0.99, 0.999):
         distance = 1 - ratio
-        assert piece.gap_at(2 * ratio) == pytest.approx(distance**2 / (4 * ratio))
+        assert segment.gap_at(2 * ratio) == pytest.approx(distance**2 / (4 * ratio))
 
 
 def test_no_direction():
-    piece = Piece(lam=1.0, hinge=0.7, dual=0.7, gap=0.0, linear=0.7, square=0.0)
-    assert piece.breakpoint(0.1) == 0
-    assert piece.gap_at(1e-12) == 0
+    segment = Segment(lam=1.0, hinge=0.7, dual=0.7, gap=0.0, linear=0.7, square=0.0)
+    assert segment.breakpoint(0.1) == 0
+    assert segment.gap_at(1e-12) == 0

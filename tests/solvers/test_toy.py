@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._state import DualState, squared_norm
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling
@@ -56,9 +56,9 @@ def test_gap_of_the_hard_block_after_t_steps():
     data = toy(1, K)
     problem = EnumeratedProblem(data.planes, data.losses, data.offsets)
     state = DualState(problem, data.lam, data.block_weight, 0)
-    crew = Crew(problem)
+    pool = ThreadPool(problem)
     for t in range(1, K + 1):
-        exact_pass(state, crew, PassPlan(StepKind.FW, Sampling.PERMUTATION, t, 0, math.inf), False)
+        exact_pass(state, pool, PassPlan(StepKind.FW, Sampling.PERMUTATION, t, 0, math.inf), False)
         np.testing.assert_allclose(state.export()["alpha"][-t:], 1 / t, rtol=1e-12)
         assert state.dual == pytest.approx(1 - 1 / (4 * t), rel=1e-12)
         _, value, _, _ = problem.best_code(0, state.w)

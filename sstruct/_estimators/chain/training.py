@@ -1,4 +1,4 @@
-"""Labelled sequences as the arrays that a ChainProblem trains on."""
+"""Labeled sequences as the arrays that a ChainProblem trains on."""
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
 from sstruct.losses import node_costs
-from sstruct.masks import allowed_transitions, check_labellings
+from sstruct.masks import allowed_transitions, check_labelings
 
 
-class LabelledChains:
+class LabeledChains:
     """Validated training data of a chain model.
 
     Parameters
@@ -27,11 +27,11 @@ class LabelledChains:
     codes : ndarray of int32 of shape (n_nodes,)
         Index of each node's label, -1 where the node does not train.
     start, length : ndarray of shape (n_blocks,)
-        The labelled pieces of the sequences, which are the blocks of the problem.
+        The labeled segments of the sequences, which are the blocks of the problem.
     block_weight : ndarray of shape (n_blocks,)
-        Weight of each piece's sample, divided by `total_weight`.
+        Weight of each segment's sample, divided by `total_weight`.
     total_weight : float
-        Sum of the weights of the samples that have a labelled node.
+        Sum of the weights of the samples that have a labeled node.
     masks : tuple of ndarray or None
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     """
@@ -43,20 +43,20 @@ class LabelledChains:
         sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
         used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
         if not used.any():
-            raise ValueError("y has no labelled node in a sample of positive weight")
+            raise ValueError("y has no labeled node in a sample of positive weight")
         self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
         self.codes = encode(labels, self.classes)
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
-        check_labellings(self.codes, nodes.offsets, *self.masks, self.classes)
+        check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
         self._cost, divided = node_costs(
             estimator.loss, self.codes[used], weights[sample[used]], len(self.classes)
         )
-        self.start, self.length = _labelled_runs(used, nodes.offsets)
+        self.start, self.length = _labeled_runs(used, nodes.offsets)
         self._sample = sample[self.start]
-        n_labelled = np.bincount(sample[used], minlength=len(nodes))
-        self._loss_scale = 1 / n_labelled[self._sample] if divided else None
-        self.total_weight = float(weights[n_labelled > 0].sum())
+        n_labeled = np.bincount(sample[used], minlength=len(nodes))
+        self._loss_scale = 1 / n_labeled[self._sample] if divided else None
+        self.total_weight = float(weights[n_labeled > 0].sum())
         self.block_weight = weights[self._sample] / self.total_weight
 
     def problem(self, estimator):
@@ -83,14 +83,14 @@ class LabelledChains:
         )
 
     def arrays(self):
-        """Return what tells these data, and the meaning of a labelling, from others."""
+        """Return what tells these data, and the meaning of a labeling, from others."""
         features = feature_arrays(self.nodes.flat)
         masks = [mask for mask in self.masks if mask is not None]
         return [*features, self.start, self.length, self.codes, self.classes, *masks]
 
 
-def _labelled_runs(used, offsets):
-    """Cut sequences at nodes not used; return first row and length of each piece."""
+def _labeled_runs(used, offsets):
+    """Cut sequences at nodes not used; return first row and length of each segment."""
     begins = used.copy()
     begins[1:] &= ~used[:-1]
     ends = used.copy()

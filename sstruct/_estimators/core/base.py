@@ -367,7 +367,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
         weights[is_label(labels, self.get_params(deep=False).get("ignore_label"))] = 0
         if not weights.any():
-            raise ValueError("y has no labelled node in a sample of positive weight")
+            raise ValueError("y has no labeled node in a sample of positive weight")
         return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
 
     def __getstate__(self):

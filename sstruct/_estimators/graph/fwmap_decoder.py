@@ -1,4 +1,4 @@
-"""Decoding of graphs by FWMAP: labels, and a bound of all labellings."""
+"""Decoding of graphs by FWMAP: labels, and a bound of all labelings."""
 
 import numpy as np
 

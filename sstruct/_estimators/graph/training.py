@@ -104,7 +104,7 @@ class Graphs:
         )
 
 
-class LabelledGraphs:
+class LabeledGraphs:
     """Validated training data of a graph model.
 
     Parameters
@@ -123,7 +123,7 @@ class LabelledGraphs:
     block_weight : ndarray of shape (n_blocks,)
         Weight of each graph, divided by `total_weight`.
     total_weight : float
-        Sum of the weights of the samples that have a labelled node.
+        Sum of the weights of the samples that have a labeled node.
     """
 
     def __init__(self, estimator, graphs, labels, sample_weight):
@@ -132,7 +132,7 @@ class LabelledGraphs:
         sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
         used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
         if not used.any():
-            raise ValueError("y has no labelled node in a sample of positive weight")
+            raise ValueError("y has no labeled node in a sample of positive weight")
         self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
         codes = encode(labels, self.classes)
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
@@ -164,7 +164,7 @@ class LabelledGraphs:
         )
 
     def arrays(self):
-        """Return what tells these data, and the meaning of a labelling, from others."""
+        """Return what tells these data, and the meaning of a labeling, from others."""
         graphs = self.graphs
         features = feature_arrays(graphs.nodes.flat)
         if graphs.edge_features is not None:

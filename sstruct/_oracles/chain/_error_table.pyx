@@ -1,5 +1,5 @@
 # Design:
-# (a) The best score of a chain's labellings for every number of errors: what maximises any
+# (a) The best score of a chain's labelings for every number of errors: what maximises any
 #     function of score and errors that grows with the score. Potentials and whole-numbered errors
 #     in, scores and labels out.
 # (b) M_l(k, d), the best score of positions 0 ... l that ends in label k with d errors:
@@ -105,7 +105,7 @@ cdef class ErrorTable:
         return 0
 
     cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
-        """Read off the best labelling of d errors, whose score must not be -inf."""
+        """Read off the best labeling of d errors, whose score must not be -inf."""
         cdef Py_ssize_t l, width = (self.most + 1) * self.KP
         cdef int32_t k = self.last[d]
         for l in range(self.L - 1, 0, -1):
@@ -116,7 +116,7 @@ cdef class ErrorTable:
 
 
 def error_table(node_scores, edge_scores, errors):
-    """Find the best labelling of a chain for every number of errors.
+    """Find the best labeling of a chain for every number of errors.
 
     Parameters
     ----------
@@ -128,9 +128,9 @@ def error_table(node_scores, edge_scores, errors):
     -------
     scores : ndarray of shape (most + 1,)
         Best score for each count, up to the largest that positions can sum up to; ``-inf`` where no
-        allowed labelling has it.
+        allowed labeling has it.
     labels : ndarray of shape (most + 1, n_positions), dtype int32
-        Its labelling; -1 where there is none.
+        Its labeling; -1 where there is none.
     """
     node, edges, n_labels = _potentials(node_scores, edge_scores)
     given = np.asarray(errors)

@@ -1,13 +1,13 @@
 # Design:
-# (a) The k best labellings of one chain. A node is a position with a label; `prefixes` holds, for
-#     each node, the best labellings of the positions up to it that have been asked for, as a linked
+# (a) The k best labelings of one chain. A node is a position with a label; `prefixes` holds, for
+#     each node, the best labelings of the positions up to it that have been asked for, as a linked
 #     list, each with its last label and the prefix that it prolongs (Huang and Chiang's lazy
 #     algorithm 3). Prefix l K + k is the best of node (l, k): Viterbi's. Node L K is the end.
 # (b) The r-th prefix of a node is the best on its front: for each label before, the first prefix
 #     there that the node has not yet prolonged. Finding one more needs one more prefix of at most
-#     one node before, so one more labelling costs one walk down and up the chain, O(L K).
+#     one node before, so one more labeling costs one walk down and up the chain, O(L K).
 # (c) Scores add up in Viterbi's order, and a front prefers low labels, as Viterbi does.
-"""The k best labellings of a chain."""
+"""The k best labelings of a chain."""
 
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
@@ -30,7 +30,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 
 cdef class ChainRanking:
-    """Ranks the labellings of one chain after another; owns the scratch for it."""
+    """Ranks the labelings of one chain after another; owns the scratch for it."""
 
     def __cinit__(self):
         self.best = np.empty(0)
@@ -45,7 +45,7 @@ cdef class ChainRanking:
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
             Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil:
-        """Find the k best labellings, or all that are not forbidden, and return their number.
+        """Find the k best labelings, or all that are not forbidden, and return their number.
 
         The arguments are those of `viterbi_labels`, but edge is not NULL. `write` writes the labels.
         """
@@ -64,7 +64,7 @@ cdef class ChainRanking:
         return count
 
     cdef void write(self, int32_t* labels, double* values) noexcept nogil:
-        """Write the ranked labellings (rows of L) and their values, best first."""
+        """Write the ranked labelings (rows of L) and their values, best first."""
         cdef Py_ssize_t l, at, row = self.L * self.K
         while row >= 0:
             values[0] = self.prefixes[row].value
@@ -110,7 +110,7 @@ cdef class ChainRanking:
         return 0
 
     cdef bint advance(self) except -1 nogil:
-        """Find the next best labelling; return whether there is one."""
+        """Find the next best labeling; return whether there is one."""
         cdef Py_ssize_t l = self.L, node = self.L * self.K, before, end = self.last[node]
         # Down to the first node whose last prefix prolongs one with a known successor.
         while l > 0:
@@ -192,7 +192,7 @@ cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcep
 
 
 def top_k(node_scores, edge_scores, k):
-    """Find the k highest-scoring labellings of a chain.
+    """Find the k highest-scoring labelings of a chain.
 
     Parameters
     ----------
@@ -207,9 +207,9 @@ def top_k(node_scores, edge_scores, k):
     Returns
     -------
     labels : ndarray of shape (m, n_positions), dtype int32
-        Different labellings, best first; among equals, as in :func:`viterbi`, the one with the
+        Different labelings, best first; among equals, as in :func:`viterbi`, the one with the
         lowest last label, then the lowest label before it, and so on. m is k, or the number of
-        labellings that are not forbidden if there are fewer.
+        labelings that are not forbidden if there are fewer.
     values : ndarray of shape (m,)
         Their scores ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
 
@@ -222,7 +222,7 @@ def top_k(node_scores, edge_scores, k):
 
     See Also
     --------
-    viterbi : The best labelling alone.
+    viterbi : The best labeling alone.
 
     Notes
     -----

@@ -1,5 +1,5 @@
 # Design:
-# (a) Max-sum on one chain: the best labelling (Viterbi) and the max-marginals. Potentials in,
+# (a) Max-sum on one chain: the best labeling (Viterbi) and the max-marginals. Potentials in,
 #     labels out: no weights, no features, no loss.
 # (b) Label-indexed rows are padded to KP labels (sstruct/_kernels/kernels.h); the padding is never read
 #     as a label. Forbidden transitions are -inf.
@@ -81,7 +81,7 @@ cdef double viterbi_labels(
 cdef void chain_max_marginals(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) noexcept nogil:
-    """forward[l, k] = the best score of a labelling with y_l = k (IN the arguments of Viterbi).
+    """forward[l, k] = the best score of a labeling with y_l = k (IN the arguments of Viterbi).
 
     forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. O(L K^2).
     """
@@ -151,7 +151,7 @@ def _potentials(node_scores, edge_scores):
 
 
 def viterbi(node_scores, edge_scores, *, beam=None):
-    """Find the highest-scoring labelling of a chain.
+    """Find the highest-scoring labeling of a chain.
 
     Maximises ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
 
@@ -170,10 +170,10 @@ def viterbi(node_scores, edge_scores, *, beam=None):
     Returns
     -------
     labels : ndarray of shape (n_positions,), dtype int32
-        The best labelling; among equals the one with the lowest last label, then the lowest
+        The best labeling; among equals the one with the lowest last label, then the lowest
         label before it, and so on.
     value : float
-        Its score; ``-inf`` where every labelling is forbidden.
+        Its score; ``-inf`` where every labeling is forbidden.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def viterbi(node_scores, edge_scores, *, beam=None):
 
 
 def max_marginals(node_scores, edge_scores):
-    """Compute the best score of a labelling through each label of each position.
+    """Compute the best score of a labeling through each label of each position.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def max_marginals(node_scores, edge_scores):
     Returns
     -------
     scores : ndarray of shape (n_positions, n_labels)
-        Entry (l, k) is the maximum over all labellings with label k at position l; the
+        Entry (l, k) is the maximum over all labelings with label k at position l; the
         maximum of every row is the value of :func:`viterbi`.
 
     Raises

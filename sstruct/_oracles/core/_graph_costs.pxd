@@ -1,4 +1,4 @@
-# The costs of the labellings of one graph: what every decoder of graphs and grids reads.
+# The costs of the labelings of one graph: what every decoder of graphs and grids reads.
 from libc.stdint cimport int32_t
 
 
@@ -19,7 +19,7 @@ cdef struct GraphAnswer:
     double cost                     # of the labels
     double work                     # units of about one scalar multiply-add
     bint exact                      # the labels are known to be a minimum
-    double bound                    # no labelling costs less; written by decoders that are `bounded` alone
+    double bound                    # no labeling costs less; written by decoders that are `bounded` alone
 
 
 cdef inline double edge_cost(
@@ -38,8 +38,8 @@ cdef inline double edge_cost(
     return cost
 
 
-cdef inline double labelling_cost(const GraphCosts* costs, const int32_t* labels) noexcept nogil:
-    """The cost of a labelling."""
+cdef inline double labeling_cost(const GraphCosts* costs, const int32_t* labels) noexcept nogil:
+    """The cost of a labeling."""
     cdef Py_ssize_t v, e
     cdef double cost = 0
     for v in range(costs.n_nodes):

@@ -202,7 +202,7 @@ cdef class BinaryEnergy:
         return 0
 
     cdef double value(self, const int32_t* labels) noexcept nogil:
-        """The energy of a labelling."""
+        """The energy of a labeling."""
         cdef Py_ssize_t v, e
         cdef double total = 0
         for v in range(self.n_nodes):

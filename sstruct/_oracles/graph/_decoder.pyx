@@ -8,19 +8,19 @@
 # (c) Decoders that need what oracles do not know, a solver say, are subclasses in a layer above.
 # (d) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
 #     call. So it does not matter which fork decodes what.
-"""Decoders of labelled graphs by name."""
+"""Decoders of labeled graphs by name."""
 
 from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._oracles.core._graph_costs cimport labelling_cost
+from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
 
 
 cdef class GraphDecoder:
-    """Finds labellings of low cost, one graph after another; each thread needs its own (`fork`).
+    """Finds labelings of low cost, one graph after another; each thread needs its own (`fork`).
 
     Parameters
     ----------
@@ -96,8 +96,8 @@ cdef class GraphDecoder:
                 for v in range(costs.n_nodes):
                     if known[v] < 0:
                         known[v] = self.partial.labels[self.partial.place[v]]
-                cost = labelling_cost(costs, labels)
-                answer.cost = labelling_cost(costs, known)
+                cost = labeling_cost(costs, labels)
+                answer.cost = labeling_cost(costs, known)
                 answer.work += work
                 if answer.cost <= cost:          # else the start is as good, but for rounding
                     for v in range(costs.n_nodes):

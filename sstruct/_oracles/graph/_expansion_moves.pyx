@@ -23,7 +23,7 @@ from libc.stdlib cimport free
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._kernels._memory cimport grow
-from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labelling_cost
+from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport set_flow
 from sstruct._kernels._splitmix cimport next_random
 
@@ -34,7 +34,7 @@ cdef Py_ssize_t MOST_FLOWS = 2 ** 24
 
 
 cdef class AlphaExpansion:
-    """Lowers the energy of one labelled graph after another; each thread needs its own."""
+    """Lowers the energy of one labeled graph after another; each thread needs its own."""
 
     def __cinit__(self):
         self.flow = MaxFlow()
@@ -108,7 +108,7 @@ cdef class AlphaExpansion:
         answer.exact = False
         for j in range(V):
             self.start[j] = labels[j]
-        cost = labelling_cost(costs, labels)
+        cost = labeling_cost(costs, labels)
         if K == 1 or costs.n_edges == 0:
             for j in range(V):
                 row = costs.node_costs + j * costs.stride
@@ -142,7 +142,7 @@ cdef class AlphaExpansion:
                     changed = True
                     if repulsive < 0:      # the best move: another of the same label finds nothing
                         self.tried[alpha] = n_moves
-        answer.cost = labelling_cost(costs, labels)
+        answer.cost = labeling_cost(costs, labels)
         if answer.cost > cost:             # by rounding
             for j in range(V):
                 labels[j] = self.start[j]
@@ -193,7 +193,7 @@ cdef class AlphaExpansion:
                     "cut does not minimise the cost")
         for v in range(costs.n_nodes):
             labels[v] = self.move[v]
-        answer.cost = labelling_cost(costs, labels)
+        answer.cost = labeling_cost(costs, labels)
         answer.exact = True
         return 0
 

@@ -5,14 +5,14 @@
 # (b) A message takes O(K^2), for Potts O(K): of all labels but the parent's the best or, where the
 #     parent has the best, the second best.
 # (c) Ties: the lowest label of the root, then of each node given its parent's.
-"""Exact minima of the costs of labelled forests."""
+"""Exact minima of the costs of labeled forests."""
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free
 
 from sstruct._kernels._memory cimport grow
-from sstruct._oracles.core._graph_costs cimport edge_table, labelling_cost
+from sstruct._oracles.core._graph_costs cimport edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
 
@@ -148,7 +148,7 @@ cdef class Forest:
                 if self.least[v * K + k] < self.least[v * K + best]:
                     best = k
             labels[v] = <int32_t> best
-        answer.cost = labelling_cost(costs, labels)
+        answer.cost = labeling_cost(costs, labels)
         answer.work = <double> V * K + <double> costs.n_edges * (
             K if costs.tables == NULL else K * K * (1 + costs.n_features))
         answer.exact = True

@@ -5,7 +5,7 @@
 # (b) Nodes are freed in random order, each unless it would close a cycle with those before (on a
 #     grid two thirds are). Moves end when some in a row have gained nothing.
 # (c) The answer depends on costs, start and seed alone.
-"""Approximate minima of the costs of labelled graphs: exact moves of forests."""
+"""Approximate minima of the costs of labeled graphs: exact moves of forests."""
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
@@ -14,7 +14,7 @@ from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._kernels._memory cimport grow
-from sstruct._oracles.core._graph_costs cimport edge_cost, labelling_cost
+from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
 
@@ -24,7 +24,7 @@ cdef Py_ssize_t MOST_MOVES = 200
 
 
 cdef class ForestMoves:
-    """Lowers the cost of one labelled graph after another; each thread needs its own."""
+    """Lowers the cost of one labeled graph after another; each thread needs its own."""
 
     def __cinit__(self):
         self.forest = Forest()
@@ -160,7 +160,7 @@ cdef class ForestMoves:
                 break
             self.choose(costs, &seed)
             self.condition(costs, labels)
-            before = labelling_cost(&self.free, self.old)
+            before = labeling_cost(&self.free, self.old)
             self.forest.minimize(&self.free, self.new, &best)
             answer.work += best.work + costs.n_nodes + costs.n_edges * costs.n_labels
             idle += 1
@@ -168,5 +168,5 @@ cdef class ForestMoves:
                 idle = 0
                 for i in range(self.free.n_nodes):
                     labels[self.freed[i]] = self.new[i]
-        answer.cost = labelling_cost(costs, labels)
+        answer.cost = labeling_cost(costs, labels)
         return 0

@@ -20,7 +20,7 @@ from sstruct._oracles.cut._workspace cimport set_flow
 
 
 cdef class PartialOptimality:
-    """Decides a part of one labelled graph after another; each thread needs its own."""
+    """Decides a part of one labeled graph after another; each thread needs its own."""
 
     def __cinit__(self):
         self.flow = MaxFlow()

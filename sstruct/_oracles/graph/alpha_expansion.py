@@ -43,7 +43,7 @@ def alpha_expansion(
         Row: label of an edge's first node, column: of its second; finite. None: Potts, 1 for
         different labels and 0 for equal ones.
     labels : array-like of int of shape (n_nodes,) or None, default=None
-        The labelling to start from. None: each node's cheapest label.
+        The labeling to start from. None: each node's cheapest label.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Draws the order in which labels are tried. An int makes the result reproducible.
 
@@ -54,7 +54,7 @@ def alpha_expansion(
     Returns
     -------
     labels : ndarray of shape (n_nodes,), dtype int32
-        A labelling with no more energy than the start.
+        A labeling with no more energy than the start.
     value : float
         Its energy.
 
@@ -151,7 +151,7 @@ def _edge_part(labels, pairs, weights, distance):
 
 
 def _cheaper_regions(one, other, node, pairs, weights, distance):
-    """Take the cheaper labels of each connected region of nodes at which two labellings differ.
+    """Take the cheaper labels of each connected region of nodes at which two labelings differ.
 
     No edge joins two regions, so that what one takes does not change the other's cost.
     """

@@ -12,8 +12,8 @@ cdef struct LabelLoss:          # of a label set y: sum_k (on[k] if y_k else off
 
 cdef struct LabelAnswer:
     double work                 # in units of about one scalar multiply-add
-    bint exact                  # whether no labelling is better
-    double bound                # no labelling's f is above it; written where not exact
+    bint exact                  # whether no labeling is better
+    double bound                # no labeling's f is above it; written where not exact
     bint found                  # whether there is any; written by `maximize_between` alone
 
 

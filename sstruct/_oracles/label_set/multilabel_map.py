@@ -50,7 +50,7 @@ def multilabel_map(
 
     See Also
     --------
-    graph_cut : Costs of binary labels of images and graphs; partial labellings by roof duality.
+    graph_cut : Costs of binary labels of images and graphs; partial labelings by roof duality.
     tree_max_sum : Labels with any number of values on trees.
 
     Notes

@@ -3,9 +3,9 @@
 #     a shortest chain of exchanges: it takes the place of an edge of the cycle it closes in one
 #     forest, that one of an edge of a cycle in another, until one closes no cycle.
 # (b) The search labels edges breadth first. All forests are rooted at an end u of the new edge; in
-#     each, the labelled edges are a subtree with u, whose nodes are `inside`. An edge is labelled
+#     each, the labeled edges are a subtree with u, whose nodes are `inside`. An edge is labeled
 #     from a node that is inside, so that an edge before it in the queue has that node: one of its ends
-#     is inside in every forest when its turn comes. Its cycle's unlabelled edges are those on the
+#     is inside in every forest when its turn comes. Its cycle's unlabeled edges are those on the
 #     way from the other end up to the first node inside. No way: it closes no cycle there.
 # (c) A search that ends without a place has found a set of edges that is too dense for k forests:
 #     there must be one more. So the number is the least (Nash-Williams).

@@ -12,7 +12,7 @@
 #     g b_s, and g b_s - m_ts + cost_st >= minimum + new m_st; what is left of b_s is >= 0. So the
 #     bound is valid to rounding, by construction.
 # (d) +inf: where a belief is +inf the label is impossible, whatever the other nodes have; it stays
-#     so. A minimum of +inf: no labelling is allowed.
+#     so. A minimum of +inf: no labeling is allowed.
 # (e) Labels are found along a sweep: each node takes the best label given the labels of the
 #     neighbours before it and the messages of those that are still to come.
 """Message passing on models: TRW-S and min-sum belief propagation."""
@@ -128,8 +128,8 @@ cdef class MessagePassing:
         Returns
         -------
         bound : float or None
-            A lower bound of all energies, where `averaged`; +inf: no labelling is allowed. None
-            where the deadline passed before the last node; labels are then no labelling.
+            A lower bound of all energies, where `averaged`; +inf: no labeling is allowed. None
+            where the deadline passed before the last node; labels are then no labeling.
         """
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t i, j, s, e, V = costs.n_nodes, work = 0

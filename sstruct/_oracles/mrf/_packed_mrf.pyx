@@ -5,7 +5,7 @@
 #     table (min_plus.h); Potts tables, and truncated linear and quadratic ones of a weight that is
 #     not negative, take time linear in the labels: the least label, two passes, a lower envelope.
 # (c) Local search (iterated conditional modes) looks at nodes whose surroundings changed, in turn.
-#     Terms of +inf count as FORBIDDEN each, so that it also leaves forbidden labellings.
+#     Terms of +inf count as FORBIDDEN each, so that it also leaves forbidden labelings.
 # (d) `JointMoves` goes beyond one node at a time: the best two labels of the ends of an edge, all others
 #     fixed, edge after edge. In models of matchings, whose pairs forbid one right node for both, these
 #     are exchanges, and moves that put one node in another's place and that one elsewhere. Terms of
@@ -140,7 +140,7 @@ cdef class PackedMRF:
             out[k] = min(out[k], least + most)
 
     cdef double energy(self, const int32_t* labels) noexcept nogil:
-        """The energy of a labelling."""
+        """The energy of a labeling."""
         cdef const MRFCosts* costs = &self.costs
         cdef Py_ssize_t v, e, f, i, entry
         cdef double total = 0

@@ -171,7 +171,7 @@ def _edge_scores(edge_scores, parents, sizes):
 
 
 def tree_max_sum(node_scores, parents, edge_scores):
-    """Find the highest-scoring labelling of a tree or forest.
+    """Find the highest-scoring labeling of a tree or forest.
 
     Maximises ``sum_v node_scores[v][y_v] + sum_v edge_scores[v][y_parent, y_v]``, the second sum
     over nodes with a parent.
@@ -190,10 +190,10 @@ def tree_max_sum(node_scores, parents, edge_scores):
     Returns
     -------
     labels : ndarray of shape (V,), dtype int32
-        The best labelling; among equals each root has its lowest label, and each other node the
+        The best labeling; among equals each root has its lowest label, and each other node the
         lowest that goes with its parent's.
     value : float
-        Its score; ``-inf`` where every labelling is forbidden.
+        Its score; ``-inf`` where every labeling is forbidden.
 
     Raises
     ------

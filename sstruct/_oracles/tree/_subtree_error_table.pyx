@@ -134,7 +134,7 @@ cdef class TreeErrorTable:
         return 0
 
     cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
-        """Read off the best labelling of d errors, whose score must not be -inf."""
+        """Read off the best labeling of d errors, whose score must not be -inf."""
         cdef Py_ssize_t k, v, p, s, S, n, place, rows = self.n_nodes + 1
         cdef int32_t* left = &self.left[0]
         cdef const double* own
@@ -161,7 +161,7 @@ cdef class TreeErrorTable:
 
 
 def py_tree_errors(node_scores, parents, edge_scores, truth):
-    """Find the best labelling of a tree or forest for every number of errors.
+    """Find the best labeling of a tree or forest for every number of errors.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ def py_tree_errors(node_scores, parents, edge_scores, truth):
     Returns
     -------
     scores : ndarray of shape (V + 1,)
-        Best score for each number of errors, ``-inf`` where no allowed labelling has it.
+        Best score for each number of errors, ``-inf`` where no allowed labeling has it.
     labels : ndarray of shape (V + 1, V), dtype int32
-        Its labelling; -1 where there is none.
+        Its labeling; -1 where there is none.
     """
     node, begin = _node_scores(node_scores)
     parent_of, nodes = parents_first(parents)

@@ -4,7 +4,7 @@
 #     terms, and transition counts. A code is the L labels.
 # (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
 #     end (KP each), then transitions K x KP. `weight_views` names the parts.
-# (c) Unlabelled nodes are cut out by the caller; the pieces are blocks without a start or end
+# (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l]; whole costs are tabled for slack rescaling.
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
@@ -162,7 +162,7 @@ cdef class ChainProblem(BlockProblem):
             &self.origin[0])
         if answer.value == -INFINITY:
             with gil:
-                raise ValueError(f"block {i}: the masks forbid every labelling of {L} positions")
+                raise ValueError(f"block {i}: the masks forbid every labeling of {L} positions")
         n_values = sstruct_row_start(&self.rows, first + L) - sstruct_row_start(&self.rows, first)
         answer.work = 100 + 20 * L + VECTOR_WORK * self.KP * (n_values + L * self.n_labels)
         answer.exact = True
@@ -403,18 +403,18 @@ def max_marginals(ChainProblem problem not None, const double[::1] w):
 
 
 def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k):
-    """Rank the labellings of each block at w, without loss.
+    """Rank the labelings of each block at w, without loss.
 
     Returns
     -------
     list of (codes, values), one a block
         ndarrays of shape (m, L) of int32 and (m,), best first; m is k, or the number of
-        labellings that the masks allow if that is smaller.
+        labelings that the masks allow if that is smaller.
 
     Raises
     ------
     ValueError
-        If the masks forbid every labelling of a block.
+        If the masks forbid every labeling of a block.
     """
     problem._check_weights(w)
     cdef ChainRanking ranking = ChainRanking()
@@ -432,6 +432,6 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
                 &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge, 0, k)
         if m == 0:
             raise ValueError(
-                f"block {i}: the masks forbid every labelling of {problem.length[i]} positions")
+                f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")
         ranked.append(ranked_arrays(ranking, m))
     return ranked

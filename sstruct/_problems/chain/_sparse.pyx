@@ -11,7 +11,7 @@ from sstruct._oracles.chain._sparse_viterbi cimport (
     SparseScratch, SparseTransitions, sparse_viterbi_labels)
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.chain._problem cimport ChainProblem
-from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 
 import numpy as np
 
@@ -97,7 +97,7 @@ def sparse_transitions(const double[:, :] table not None):
 
 
 def decode_sparse(ChainProblem problem not None, const double[::1] w, transitions, n_threads=1):
-    """Find the best labelling of every block at w, without loss.
+    """Find the best labeling of every block at w, without loss.
 
     Parameters
     ----------
@@ -140,11 +140,11 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
 
 cdef object _decode(
         ChainProblem problem, const double[::1] w, transitions, n_threads, double[::1] hinges):
-    """The best labelling of every block: with loss where hinge losses are asked for."""
+    """The best labeling of every block: with loss where hinge losses are asked for."""
     problem._check_weights(w)
     if problem.masked:
         raise ValueError("transitions with a mask are not sparse")
-    cdef Crew crew = Crew(problem, n_threads)
+    cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Py_ssize_t i, n = problem.n_blocks, K = problem.n_labels, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
@@ -158,11 +158,11 @@ cdef object _decode(
     cdef SparseTransitions edge
     edge.n_labels, edge.indptr, edge.indices = K, &indptr[0], &indices[0]
     edge.values, edge.row_most = &values[0], &row_most[0]
-    cdef int32_t[:, :, ::1] room = np.empty((crew.n_threads, 3, K), dtype=np.int32)
+    cdef int32_t[:, :, ::1] room = np.empty((pool.n_threads, 3, K), dtype=np.int32)
     cdef unsigned char[::1] records = np.empty(
-        crew.n_threads * sizeof(SparseScratch), dtype=np.uint8)
+        pool.n_threads * sizeof(SparseScratch), dtype=np.uint8)
     cdef SparseScratch* scratches = <SparseScratch*> &records[0]
-    for i in range(crew.n_threads):
+    for i in range(pool.n_threads):
         scratches[i].heap, scratches[i].order = &room[i, 0, 0], &room[i, 1, 0]
         scratches[i].free_at = &room[i, 2, 0]
     out = np.empty(start[n], dtype=np.int32)
@@ -173,5 +173,5 @@ cdef object _decode(
     decoding.loss_weight, decoding.hinge = 0, NULL
     if hinges is not None:
         decoding.loss_weight, decoding.hinge = 1, &hinges[0]
-    crew.run_once(decode_chunk, &decoding, n_chunks)
+    pool.run_once(decode_chunk, &decoding, n_chunks)
     return out

@@ -91,9 +91,9 @@ def error_counts(cost, n_labels, labels, start, length):
     Returns
     -------
     errors : ndarray of int32 of the shape of `cost`, or None
-        None where a cost is no whole number or the table would be too dear.
+        None where a cost is no whole number or the table would be too costly.
     most : ndarray of int64 of shape (n_blocks,), or None
-        The most errors of a labelling of each block.
+        The most errors of a labeling of each block.
     """
     cost = np.asarray(cost)
     if (cost != np.floor(cost)).any() or cost.max() > MOST_ENTRIES or n_labels > 2**16:
@@ -101,8 +101,8 @@ def error_counts(cost, n_labels, labels, start, length):
     errors = cost.astype(np.int32)
     total = np.r_[0, np.cumsum(errors.max(axis=1)[np.maximum(labels, 0)], dtype=np.int64)]
     most = total[start + length] - total[start]
-    dear = (most * length).sum() > 2 * MOST_VITERBIS * length.sum()
-    if dear or ((most + 1) * length).max() * cost.shape[1] > MOST_ENTRIES:
+    costly = (most * length).sum() > 2 * MOST_VITERBIS * length.sum()
+    if costly or ((most + 1) * length).max() * cost.shape[1] > MOST_ENTRIES:
         return None, None
     return errors, most
 

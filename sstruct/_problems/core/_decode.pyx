@@ -5,7 +5,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 
 import numpy as np
 
@@ -43,7 +43,7 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
         The codes of all blocks, one after another.
     """
     problem._check_weights(w)
-    cdef Crew crew = Crew(problem, n_threads)
+    cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
@@ -54,5 +54,5 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     cdef int32_t[::1] codes = out
     decoding.weights, decoding.start, decoding.codes = &w[0], &start[0], &codes[0]
     decoding.chunk = chunk
-    crew.run_once(decode_chunk, &decoding, n_chunks)
+    pool.run_once(decode_chunk, &decoding, n_chunks)
     return out[:start[n]]

@@ -22,15 +22,15 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 # Work of a multiply-add of long vectors, in scalar ones.
 cdef double VECTOR_WORK = 1.0 / 8
-# Up to so many weights for each node of a labelling, planes are worth their memory. On superpixels
-# (four weights a node) fits were ten times faster than with labellings, for eight times the memory.
+# Up to so many weights for each node of a labeling, planes are worth their memory. On superpixels
+# (four weights a node) fits were ten times faster than with labelings, for eight times the memory.
 cdef double WEIGHTS_PER_NODE = 16
 
 
 def explicit_where_cheaper(BlockProblem problem not None):
     """Return the problem with explicit planes, or as it is where there are too many weights.
 
-    The score of a plane takes a multiply-add for each weight, that of a labelling a feature row for
+    The score of a plane takes a multiply-add for each weight, that of a labeling a feature row for
     each node where it differs from others. A plane takes 2 n_weights / n_nodes times the memory.
     """
     cdef Py_ssize_t i, n_nodes = 0

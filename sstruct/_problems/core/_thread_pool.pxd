@@ -15,7 +15,7 @@ cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
     return max(1, min(16, n_blocks // 64))
 
 
-cdef class Crew:
+cdef class ThreadPool:
     cdef readonly Py_ssize_t n_threads
     cdef BlockProblem problem        # the caller's
     cdef list forks, errors

@@ -27,7 +27,7 @@ cdef extern from "sstruct/_kernels/threads.h":
     void sstruct_wait(int64_t turn) noexcept nogil
 
 
-cdef class Crew:
+cdef class ThreadPool:
     """Threads over one problem.
 
     Parameters

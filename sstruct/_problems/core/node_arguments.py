@@ -1,4 +1,4 @@
-"""What problems with labelled nodes share: values of blocks, padded tables, names for weights."""
+"""What problems with labeled nodes share: values of blocks, padded tables, names for weights."""
 
 import numpy as np
 

@@ -16,7 +16,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
-from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
@@ -171,7 +171,7 @@ cdef class GraphProblem(BlockProblem):
         answer.work += found.work
         if self.bounded:
             answer.bound = -found.bound
-        return labelling_cost(&self.costs, y)
+        return labeling_cost(&self.costs, y)
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
@@ -184,11 +184,11 @@ cdef class GraphProblem(BlockProblem):
         self.label_nodes_alone(i, code)
         answer.exact, answer.work = True, 100
         if self.costs.n_edges == 0 or self.n_labels == 1:
-            cost = labelling_cost(&self.costs, code)
+            cost = labeling_cost(&self.costs, code)
         else:
             self.decoder.block = i
             cost = self.descend(code, answer)
-        of_truth = labelling_cost(&self.costs, truth) if self.has_labels else cost
+        of_truth = labeling_cost(&self.costs, truth) if self.has_labels else cost
         if of_truth < cost:
             # Only now from the truth: moves that start there find little but its neighbourhood,
             # and training would end with hinges that are too small.
@@ -223,7 +223,7 @@ cdef class GraphProblem(BlockProblem):
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         if w == NULL:
             for k in range(count):
-                out[k] = -labelling_cost(&self.costs, codes[k])
+                out[k] = -labeling_cost(&self.costs, codes[k])
             work[0] += spent
             return 0
         if loss_weight != 0:

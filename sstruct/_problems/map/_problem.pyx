@@ -2,7 +2,7 @@
 # (a) MAP inference as a block problem (paper 003). Blocks are the trees t of a cover of a model;
 #     f_t shares a node's costs equally among its copies. Weights are multipliers, one a label and copy
 #     of the nodes that several trees have; those of a label's copies sum to zero. With E_t y the
-#     indicator of a labelling among them, P less the mean over copies, and a centre mu,
+#     indicator of a labeling among them, P less the mean over copies, and a centre mu,
 #         phi_t(y) = -P E_t y,    L_t(y) = f_t(y0) + <mu, E_t y0> - f_t(y) - <mu, E_t y>,
 #     so that sum_t H_t(w) = sum_t f_t(y0) + <mu + w, E_t y0> - h(mu + w): the engine minimises
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. The last term is what a centre
@@ -11,7 +11,7 @@
 #     that its score is look-ups at the nodes that trees share. y0 is the first answer, at 0.
 # (c) A move of one label touches all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the
 #     engine's line search is the exact one. `published`: distances without it, as in the paper.
-# (d) +inf forbids: it may be met in messages; no answer has it, or the tree has no labelling at all.
+# (d) +inf forbids: it may be met in messages; no answer has it, or the tree has no labeling at all.
 # (e) Blocks after the trees are terms of other kinds (_map_terms), whose own cost is in f_t too.
 """Trees of a model and other terms, coupled by multipliers."""
 
@@ -51,7 +51,7 @@ cdef class MapProblem(BlockProblem):
     Raises
     ------
     NothingAllowed
-        If a tree, a term or a node in neither has no labelling that is allowed.
+        If a tree, a term or a node in neither has no labeling that is allowed.
 
     Notes
     -----
@@ -139,7 +139,7 @@ cdef class MapProblem(BlockProblem):
         Returns
         -------
         y : ndarray of shape (n_weights,)
-            sum_t E_t of the mean labelling of t: marginals of labels, a copy each.
+            sum_t E_t of the mean labeling of t: marginals of labels, a copy each.
         free : float
             sum_t of the mean free terms, and the constant.
         """
@@ -225,7 +225,7 @@ cdef class MapProblem(BlockProblem):
     cdef int minimize(
             self, Py_ssize_t t, const double* centre, const double* w, double weight, int32_t* code,
             double* value) except -1 nogil:
-        """Write the labelling of least weight (f_t(y) + <centre, E_t y>) + <w, E_t y>, and that.
+        """Write the labeling of least weight (f_t(y) + <centre, E_t y>) + <w, E_t y>, and that.
 
         Messages go up the tree; on the way down each place takes the best label below its parent's.
         """
@@ -272,7 +272,7 @@ cdef class MapProblem(BlockProblem):
             with gil:
                 kind = "tree" if t < self.n_trees else "term"
                 raise NothingAllowed(
-                    f"block {t}: the {kind} of node {self.node[first]} has no labelling that is "
+                    f"block {t}: the {kind} of node {self.node[first]} has no labeling that is "
                     "allowed")
         memcpy(code + size, &free, sizeof(double))
         # Summed as `cost` does, to the same bits.

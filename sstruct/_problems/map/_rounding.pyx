@@ -30,7 +30,7 @@ cdef class SequentialRounding:
     cdef const int32_t[::1] order
     cdef const int64_t[::1] message_at     # of an edge: to its first node, then to its second
     cdef double[::1] messages, source
-    cdef signed char[::1] is_labelled
+    cdef signed char[::1] is_labeled
 
     def __cinit__(self, MapProblem problem, order):
         model = problem.model
@@ -40,7 +40,7 @@ cdef class SequentialRounding:
         self.message_at = np.r_[0, np.cumsum(sizes)]
         self.messages = np.empty(int(sizes.sum()) + 1)
         self.source = np.empty(int(model.n_labels.max()))
-        self.is_labelled = np.empty(model.n_nodes, dtype=np.int8)
+        self.is_labeled = np.empty(model.n_nodes, dtype=np.int8)
 
     cdef double* message(self, Py_ssize_t e, Py_ssize_t v) noexcept nogil:
         """What comes to v along edge e."""
@@ -116,7 +116,7 @@ cdef class SequentialRounding:
         cdef int32_t[::1] labels = found
         with nogil:
             self.send_all(problem, &multipliers[0])
-            memset(&self.is_labelled[0], 0, n)
+            memset(&self.is_labeled[0], 0, n)
             for i in range(n):
                 v = self.order[i if forward else n - 1 - i]
                 for k in range(costs.n_labels[v]):
@@ -124,7 +124,7 @@ cdef class SequentialRounding:
                 for j in range(problem.packed.arc_first[v], problem.packed.arc_first[v + 1]):
                     e = problem.packed.arc[j]
                     u = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
-                    if self.is_labelled[u]:
+                    if self.is_labeled[u]:
                         problem.packed.add_edge_costs(e, v, labels[u], conditional)
                         continue
                     message = self.message(e, v)
@@ -135,5 +135,5 @@ cdef class SequentialRounding:
                     if conditional[k] < conditional[best]:
                         best = k
                 labels[v] = <int32_t> best
-                self.is_labelled[v] = 1
+                self.is_labeled[v] = 1
         return found

@@ -41,7 +41,7 @@ cdef class MapTerms:
             raise NotImplementedError(f"{type(self).__name__}.cost")
 
     def total(self, const int32_t[::1] labels):
-        """Return the sum of own costs of a labelling of all nodes; its labels are in range."""
+        """Return the sum of own costs of a labeling of all nodes; its labels are in range."""
         cdef const int64_t[::1] start = self.start
         cdef const int32_t[::1] node = self.node
         cdef int32_t[::1] own_labels = np.empty(max(len(node), 1), dtype=np.int32)

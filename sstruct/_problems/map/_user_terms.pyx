@@ -1,7 +1,7 @@
 # Design:
 # (a) A user's terms behind the seam: term_calls.py asks them and checks the answers; here costs are
-#     laid out for Python and labels come back. What a labelling costs at multipliers, the engine looks
-#     up itself: to a user's term a labelling is a plane.
+#     laid out for Python and labels come back. What a labeling costs at multipliers, the engine looks
+#     up itself: to a user's term a labeling is a plane.
 """Terms given by Python objects."""
 
 from libc.math cimport INFINITY

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class NothingAllowed(ValueError):
-    """Some part of a model has no labelling that is allowed."""
+    """Some part of a model has no labeling that is allowed."""
 
 
 def append_terms(trees, terms):

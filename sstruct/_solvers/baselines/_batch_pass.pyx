@@ -12,7 +12,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport Crew
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._watch cimport Watch, look, start_watch
 
 import numpy as np
@@ -26,7 +26,7 @@ cdef struct Inquiry:
     Py_ssize_t first        # block of ticket 0
     int32_t* codes          # per ticket: the truth and the answer
     double* margin          # per ticket: the answer's score above the truth's
-    double* bound           # per ticket: no labelling's is higher, as far as the oracle can tell
+    double* bound           # per ticket: no labeling's is higher, as far as the oracle can tell
     double* work
     unsigned char* exact
 
@@ -86,13 +86,13 @@ cdef class Plane:
         self.exact = True
 
     def compute(
-            self, Crew crew not None, const double[::1] w not None,
+            self, ThreadPool pool not None, const double[::1] w not None,
             const double[::1] block_weight not None, double deadline):
         """Call the oracle of every block at w and sum up its answers.
 
         Parameters
         ----------
-        crew : Crew
+        pool : ThreadPool
         w : ndarray of shape (n_weights,)
         block_weight : ndarray of shape (n_blocks,)
         deadline : float
@@ -103,9 +103,9 @@ cdef class Plane:
         bool
             Whether the pass was complete.
         """
-        cdef BlockProblem problem = crew.problem
+        cdef BlockProblem problem = pool.problem
         cdef Py_ssize_t i, k, size, n = problem.n_blocks, width = problem.max_code_size
-        cdef Py_ssize_t most = min(max(BLOCKS * crew.n_threads, problem.ahead_size), n), done = 0
+        cdef Py_ssize_t most = min(max(BLOCKS * pool.n_threads, problem.ahead_size), n), done = 0
         cdef double work = 0, value = 0
         cdef bint late = False
         cdef Inquiry inquiry
@@ -127,7 +127,7 @@ cdef class Plane:
         self.exact = True
         self.n_calls = 0
         try:
-            crew.open(inquire, &inquiry, most)
+            pool.open(inquire, &inquiry, most)
             with nogil:
                 while done < n and not late:
                     size = min(most, n - done)
@@ -135,7 +135,7 @@ cdef class Plane:
                     self.n_calls += size
                     if problem.ahead_size > 0:
                         problem.ask_ahead(&asked[done], size, &w[0], 1.0)
-                    crew.run(size)
+                    pool.run(size)
                     for k in range(size):
                         i = done + k
                         self.exact = self.exact and exact[k]
@@ -155,5 +155,5 @@ cdef class Plane:
                             late = True
                     done += size
         finally:
-            crew.close()
+            pool.close()
         return done == n

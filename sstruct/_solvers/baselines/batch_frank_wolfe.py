@@ -25,7 +25,7 @@ class BatchSolver(Solver):
         """A pass and a move; return the status once there is one."""
         w, plane = self._arrive(), Plane(self.problem.n_weights)
         try:
-            complete = plane.compute(self.crew, w, self.block_weight, self.deadline)
+            complete = plane.compute(self.pool, w, self.block_weight, self.deadline)
         finally:
             self.n_oracle_calls += plane.n_calls
         self.n_passes += 1

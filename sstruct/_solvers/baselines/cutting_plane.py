@@ -44,7 +44,7 @@ class CuttingPlane(BatchSolver):
 
     @property
     def working_set_size(self):
-        """Planes; each stands for a labelling of every block."""
+        """Planes; each stands for a labeling of every block."""
         return float(len(self.losses))
 
     def _arrive(self):

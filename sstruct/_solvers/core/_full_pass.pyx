@@ -13,7 +13,7 @@
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 from sstruct._solvers.core._scores cimport gather, summarize
 from sstruct._solvers.core._scratch cimport Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
@@ -70,13 +70,13 @@ cdef int evaluate(
 
 
 def full_pass(
-        Crew crew not None, const double[::1] w, const double[::1] block_weight,
+        ThreadPool pool not None, const double[::1] w, const double[::1] block_weight,
         DualState state=None):
     """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
 
     Parameters
     ----------
-    crew : Crew
+    pool : ThreadPool
     w, block_weight : ndarray of shape (n_weights,) and (n_blocks,)
     state : DualState, optional
         Its labelings count where an oracle is approximate. If its weights are w, its block gaps are
@@ -90,7 +90,7 @@ def full_pass(
     exact : bool
         Whether every oracle call was.
     """
-    cdef BlockProblem problem = crew.problem
+    cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
     # Blocks of a run, and their tickets: all, or those whose oracles are asked together.
     cdef Py_ssize_t span = min(problem.ahead_size, n) if problem.ahead_size > 0 else n
@@ -101,25 +101,25 @@ def full_pass(
     cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
         raise ValueError("w or block_weight does not fit the problem")
-    hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
+    hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
     cdef double[::1] hinge = hinges, gap = hinges
     cdef unsigned char[::1] exact = exacts
     cdef int32_t[::1] codes = np.empty(
-        2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
+        2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
     evaluation.weights, evaluation.hinge, evaluation.codes = &w[0], &hinge[0], &codes[0]
     evaluation.exact, evaluation.chunk = &exact[0], chunk
     evaluation.working_sets, evaluation.gap, evaluation.scratches = NULL, NULL, NULL
     if state is not None:
         if state.problem is not problem:
             raise ValueError("the state is that of another problem")
-        state.reserve_scratches(crew.n_threads)
+        state.reserve_scratches(pool.n_threads)
         evaluation.working_sets, evaluation.scratches = state.working_sets, state.scratch
     if has_gaps:
         gap = np.empty(n)
         evaluation.gap = &gap[0]
     problem.remember(False)
     try:
-        crew.open(evaluate, &evaluation, n_chunks)
+        pool.open(evaluate, &evaluation, n_chunks)
         with nogil:
             evaluation.first = 0
             while evaluation.first < n:
@@ -127,10 +127,10 @@ def full_pass(
                 if problem.ahead_size > 0:
                     problem.ask_ahead(
                         &asked[evaluation.first], evaluation.last - evaluation.first, &w[0], 1.0)
-                crew.run((evaluation.last - evaluation.first + chunk - 1) // chunk)
+                pool.run((evaluation.last - evaluation.first + chunk - 1) // chunk)
                 evaluation.first = evaluation.last
     finally:
-        crew.close()
+        pool.close()
         problem.remember(True)
     for i in range(n):
         total += block_weight[i] * hinge[i]

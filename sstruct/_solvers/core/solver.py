@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.core._thread_pool import Crew
+from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.history import History
@@ -170,7 +170,7 @@ class Solver:
         self.certificate_seconds = 0.0
         self.n_passes = 0
         self.primal, self.exact = math.inf, True
-        self.crew = Crew(problem, options.n_jobs)
+        self.pool = ThreadPool(problem, options.n_jobs)
 
     @classmethod
     def refused(cls, parameters):
@@ -268,7 +268,7 @@ class Solver:
 
     def _primal_at(self, w, state=None):
         """P(w) and whether the oracles were exact, by a full pass (of `state`, if given)."""
-        hinge, exact = full_pass(self.crew, w, self.block_weight, state)
+        hinge, exact = full_pass(self.pool, w, self.block_weight, state)
         return self._checked(0.5 * self.lam * squared_norm(w) + hinge), exact
 
     def _checked(self, objective):

@@ -12,4 +12,4 @@ class Status(StrEnum):
     STOPPED_BY_CALLBACK = "STOPPED_BY_CALLBACK"
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
-    INFEASIBLE = "INFEASIBLE"  # of models: no labelling is allowed
+    INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed

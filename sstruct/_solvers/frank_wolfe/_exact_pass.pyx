@@ -15,7 +15,7 @@ from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport Crew
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.frank_wolfe._approximate_pass cimport (
     GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling, approximate_visits)
 from sstruct._kernels._random cimport random_below, random_shuffle
@@ -248,9 +248,9 @@ cdef int step_batch(
     return 0
 
 
-def _check_pass(DualState state, Crew crew, PassPlan plan, at, meanwhile):
-    if crew.problem is not state.problem:
-        raise ValueError("the crew works on another problem")
+def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at, meanwhile):
+    if pool.problem is not state.problem:
+        raise ValueError("the pool works on another problem")
     if at is not None and plan.sampling != PERMUTATION:
         raise ValueError("a pass of all blocks at once visits each of them once")
     if at is not None and len(at) != state.problem.n_weights:
@@ -262,14 +262,14 @@ def _check_pass(DualState state, Crew crew, PassPlan plan, at, meanwhile):
 
 
 def exact_pass(
-        DualState state not None, Crew crew not None, PassPlan plan not None, bint cache,
+        DualState state not None, ThreadPool pool not None, PassPlan plan not None, bint cache,
         const double[::1] at=None, double meanwhile=0):
     """Visit n blocks with their max-oracles, in batches.
 
     Parameters
     ----------
     state : DualState
-    crew : Crew
+    pool : ThreadPool
         Threads over the state's problem.
     plan : PassPlan
         Sampling GAP needs a state made with ``draw=True`` whose blocks have all been visited. Where
@@ -294,7 +294,7 @@ def exact_pass(
     cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     cdef Batch batch
-    _check_pass(state, crew, plan, at, meanwhile)
+    _check_pass(state, pool, plan, at, meanwhile)
     state.n_shared = -1
     state.exact = True
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
@@ -303,7 +303,7 @@ def exact_pass(
     cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
     cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
-    state.reserve_scratches(crew.n_threads)
+    state.reserve_scratches(pool.n_threads)
     batch.codes, batch.visits, batch.scratches = &codes[0], <Visit*> &visits[0], state.scratch
     batch.working_sets, batch.asked = state.working_sets, &asked[0]
     batch.weights = &state.weights[0] if at is None else &at[0]
@@ -316,7 +316,7 @@ def exact_pass(
     batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
     try:
-        crew.open(look_up, &batch, batch.size)
+        pool.open(look_up, &batch, batch.size)
         with nogil:
             if plan.sampling == PERMUTATION:
                 random_shuffle(&state.random, &state.order[0], n)
@@ -331,9 +331,9 @@ def exact_pass(
                     break
                 if batch.looked_up:
                     ask(state, plan, &batch, size, &watch, &late)
-                crew.run(size)
+                pool.run(size)
                 step_batch(state, plan, &batch, size, &watch, &late)
                 done += size
     finally:
-        crew.close()
+        pool.close()
     return not late or done >= n

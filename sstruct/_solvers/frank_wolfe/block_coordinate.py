@@ -193,7 +193,7 @@ class FrankWolfe(Solver):
         plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE)
         overlap = options.overlap and self.n_passes > 0
         meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
-        if not exact_pass(state, self.crew, plan, options.cache, meanwhile=meanwhile):
+        if not exact_pass(state, self.pool, plan, options.cache, meanwhile=meanwhile):
             return False
         if not options.multi_plane:
             return seconds() < self.deadline

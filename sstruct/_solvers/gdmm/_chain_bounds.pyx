@@ -1,7 +1,7 @@
 # Design:
 # (a) An upper bound on the optimum from the state of GDMM on chains, for any state: multipliers move
 #     scores between factors, and what one loses its neighbours gain. The sum of the factors' maxima
-#     is then no less than the maximum over labellings. The lower bound is in _gdmm_dual.
+#     is then no less than the maximum over labelings. The lower bound is in _gdmm_dual.
 # (b) The weights of nodes and the residuals, which grew by differences, are built anew here; the
 #     scores of transitions, whose bounds would have to follow, keep their rounding.
 """An upper bound, statistics and rebuilding of the state of GDMM on chains."""

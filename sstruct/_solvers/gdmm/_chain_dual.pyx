@@ -6,8 +6,8 @@
 #     than twice the residual, so the bound is tight in the limit.
 # (b) Where transitions are forbidden, what is left goes to allowed pairs as far as it can, one after
 #     another. Mass that finds no way through the chain is taken from the whole of it, in a sweep
-#     back, and given to the true labelling; node weights then change, too.
-# (c) On chains, node and edge marginals that agree are those of a distribution over labellings.
+#     back, and given to the true labeling; node weights then change, too.
+# (c) On chains, node and edge marginals that agree are those of a distribution over labelings.
 """A lower bound from the state of GDMM on chains."""
 
 from libc.math cimport INFINITY

@@ -17,7 +17,7 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.core._thread_pool cimport Crew, blocks_a_ticket
+from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._rows cimport sstruct_add_row
 from sstruct._solvers.gdmm._label_block cimport LabelBlock, admit, is_admitted
@@ -85,7 +85,7 @@ cdef int call_oracles(
     return 0
 
 
-def hinge_losses(LabelFactors factors not None, Crew crew not None, const double[::1] w):
+def hinge_losses(LabelFactors factors not None, ThreadPool pool not None, const double[::1] w):
     """Call every oracle at w and let in a label of each answer that has others on than were let in.
 
     Returns
@@ -96,24 +96,24 @@ def hinge_losses(LabelFactors factors not None, Crew crew not None, const double
         Whether every oracle call was.
     n_admitted : int
     """
-    cdef BlockProblem problem = crew.problem
+    cdef BlockProblem problem = pool.problem
     cdef Py_ssize_t n = problem.n_blocks, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
     cdef OracleCalls calls
     if problem is not factors.problem:
         raise ValueError("the factors are those of another problem")
     problem._check_weights(w)
-    hinges, exacts = np.empty(n), np.ones(crew.n_threads, dtype=np.uint8)
-    counts = np.zeros(crew.n_threads, dtype=np.intp)
+    hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
+    counts = np.zeros(pool.n_threads, dtype=np.intp)
     cdef double[::1] hinge = hinges
     cdef unsigned char[::1] exact = exacts
     cdef Py_ssize_t[::1] admitted = counts
     cdef int32_t[::1] codes = np.empty(
-        2 * crew.n_threads * problem.max_code_size, dtype=np.int32)
+        2 * pool.n_threads * problem.max_code_size, dtype=np.int32)
     calls.chunk, calls.weights, calls.hinge, calls.codes = chunk, &w[0], &hinge[0], &codes[0]
     calls.blocks, calls.factors = factors.blocks, <void*> factors
     calls.exact, calls.admitted = &exact[0], &admitted[0]
-    crew.run_once(call_oracles, &calls, n_chunks)
+    pool.run_once(call_oracles, &calls, n_chunks)
     return hinges, bool(exacts.all()), int(counts.sum())
 
 

@@ -179,7 +179,7 @@ class GDMM(Solver):
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed
-        hinges = sparse_hinges(self.problem, w, self.crew.n_threads)
+        hinges = sparse_hinges(self.problem, w, self.pool.n_threads)
         exact = (
             exact
             or hinges is not None

@@ -133,7 +133,7 @@ class LabelGDMM(Solver):
         """Compute the primal at w, and keep it if it is the best."""
         # Weights that leave the range of float64 are an error before an oracle sees them.
         half = self._checked(0.5 * self.lam * squared_norm(w))
-        hinge, exact, _ = hinge_losses(self.factors, self.crew, w)
+        hinge, exact, _ = hinge_losses(self.factors, self.pool, w)
         self.n_oracle_calls += self.problem.n_blocks
         primal = self._checked(half + float(np.dot(self.block_weight, hinge)))
         if primal < self.primal:

@@ -12,7 +12,7 @@ Notation: q_i weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and 
 **Induction.** A vector and dual weights serve down to a breakpoint (``segment.py``) that lies
 further down than that of paper 001, section 4: there w stays that of the dual weights, which are multiplied
 by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From them the
-solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the piece, but
+solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the segment, but
 any pass moves the state forward, so that the first point with a gap of at most kappa eps becomes a
 breakpoint. Iterates swing about the optimum while D only rises, so the w with the smallest P of
 those whose h is known is set against the newest dual weights. Only the first breakpoint's w must be
@@ -40,7 +40,7 @@ psi_i(y)>), a bound on their gap (for slack rescaling with L_i(y) as a factor in
 that is where the search begins, with the gap itself in place of the bound: the chord of G between
 0 and a point above the gap asked for lies above G. From there lambda falls by large factors, alpha
 kept, a few passes at each, as long as alpha comes out with l >= h(0) - eps. On OCR letters the
-first breakpoint is so a thousand times smaller, three decades in which pieces of constant w, each
+first breakpoint is so a thousand times smaller, three decades in which segments of constant w, each
 0.9 times as far as the one before, would approximate multiples of one vector. Nothing but the
 convexity of h enters, so margin and slack rescaling are alike.
 
@@ -66,7 +66,7 @@ from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE, EXACT_WEIGHT, FrankWolfe
-from sstruct._solvers.path.segment import SHY, Piece
+from sstruct._solvers.path.segment import SHY, Segment
 
 # The first breakpoint is looked for in such steps of lambda, which shrink to the second.
 JUMP = 8.0
@@ -78,8 +78,8 @@ FAR = 2.0
 
 
 @dataclass(kw_only=True)
-class Point(Piece):
-    """A piece, its weights, and what it took to find them.
+class Point(Segment):
+    """A segment, its weights, and what it took to find them.
 
     Of the heuristic path, and with approximate oracles, ``hinge`` and ``gap`` are estimates.
     """
@@ -225,7 +225,7 @@ class PathSolver(FrankWolfe):
         # Further on the gap is above the target, since hinge losses are at least 0.
         s, hinge = min((state.linear + target) / size, most), math.inf
         for _ in range(2):
-            hinge, sure = full_pass(self.crew, s * z, self.block_weight)
+            hinge, sure = full_pass(self.pool, s * z, self.block_weight)
             self.n_looks += 1
             exact = exact and sure
             gap = self._checked(hinge - state.linear + s * size)
@@ -237,7 +237,7 @@ class PathSolver(FrankWolfe):
         return self._point(s * z, hinge, exact)
 
     def _dual_side(self):
-        """What a piece keeps of the dual weights."""
+        """What a segment keeps of the dual weights."""
         z, _ = direction(self.state)
         return {
             "dual": self.state.dual,
@@ -359,7 +359,7 @@ class PathSolver(FrankWolfe):
         begin, dual = self._spending(), state.dual
         in_turn = self.visits_all and options.sampling not in EACH_ONCE
         plan = self._plan(visits_all=at is not None or in_turn)
-        complete = exact_pass(state, self.crew, plan, options.cache and at is None, at)
+        complete = exact_pass(state, self.pool, plan, options.cache and at is None, at)
         self.n_passes += 1
         self.visits_all = options.sampling in EACH_ONCE
         self.gained, self.spent = state.dual - dual, self._spending() - begin

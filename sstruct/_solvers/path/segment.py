@@ -32,7 +32,7 @@ SHY = 1e-9
 
 
 @dataclass(kw_only=True)
-class Piece:
+class Segment:
     """Weights and dual weights from a lambda downwards.
 
     Attributes

@@ -274,7 +274,7 @@ class _Images:
 
 
 def _mean_image(problem, engine):
-    """The levels of the mean labellings of trees and rays, rounded."""
+    """The levels of the mean labelings of trees and rays, rounded."""
     y, _ = engine.mean_planes()
     # Copies of each level of each pixel that several blocks have.
     copies = np.bincount(problem.cover.node, minlength=problem.model.n_nodes)

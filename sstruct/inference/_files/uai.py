@@ -94,7 +94,7 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
 
     Notes
     -----
-    The energy of a labelling is minus the logarithm of the product of its potentials.
+    The energy of a labeling is minus the logarithm of the product of its potentials.
 
     Examples
     --------

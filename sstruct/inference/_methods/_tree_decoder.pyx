@@ -11,7 +11,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labelling_cost
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
 from sstruct._oracles.graph._decoder cimport GraphDecoder
 
 # Of 1 + abs(cost): bound and cost that are no further apart are equal but for rounding.
@@ -47,7 +47,7 @@ cdef class TreeDecoder(GraphDecoder):
             return 0
         with gil:
             bound, work = self.call(costs, labels)
-        answer.cost, answer.work = labelling_cost(costs, labels), 0
+        answer.cost, answer.work = labeling_cost(costs, labels), 0
         if answer.cost - bound > MEETS * (1 + abs(answer.cost)):
             self.expand(costs, labels, answer)
         answer.bound = min(bound, answer.cost)

@@ -1,4 +1,4 @@
-"""The best labelling of labels that good labellings have: what they dispute are small models."""
+"""The best labeling of labels that good labelings have: what they dispute are small models."""
 
 import time
 
@@ -16,8 +16,8 @@ MOST_VARIABLES = 2**9
 MOST_BRANCHES = 100
 
 
-def combine(mrf, labellings, record):
-    """Offer the record combinations of labellings: each node with a label of one of them.
+def combine(mrf, labelings, record):
+    """Offer the record combinations of labelings: each node with a label of one of them.
 
     The best with all others at once; where some of what they dispute is too large, with half of
     them, and what comes of it with the other half; and so on.
@@ -26,11 +26,11 @@ def combine(mrf, labellings, record):
     ----------
     mrf : MRF
         Without factors.
-    labellings : list of ndarray of shape (V,), dtype int32
+    labelings : list of ndarray of shape (V,), dtype int32
         Different ones, the best first.
     record : Record
     """
-    best, others = labellings[0], labellings[1:]
+    best, others = labelings[0], labelings[1:]
     count, is_complete = len(others), False
     while count > 0 and not is_complete:
         is_complete = True
@@ -46,15 +46,15 @@ def combine(mrf, labellings, record):
         count //= 2
 
 
-def _disputed(mrf, labellings):
+def _disputed(mrf, labelings):
     """Return arrays of nodes without a common label, and whether those are all such nodes.
 
     Arrays are connected parts of what is disputed, or several small ones. Too large parts are left
     out.
     """
-    disputed = (labellings != labellings[0]).any(axis=0)
+    disputed = (labelings != labelings[0]).any(axis=0)
     u, v = mrf.edges[disputed[mrf.edges].all(axis=1)].T
-    ranked = np.sort(labellings, axis=0)
+    ranked = np.sort(labelings, axis=0)
     size = 1 + (np.diff(ranked, axis=0) != 0).sum(axis=0)
     graph = sparse.coo_array((np.ones(len(u)), (u, v)), shape=(mrf.n_nodes, mrf.n_nodes))
     n_parts, part = sparse.csgraph.connected_components(graph, directed=False)
@@ -75,7 +75,7 @@ def _disputed(mrf, labellings):
 
 
 def _best_of(mrf, candidates, best, nodes, record):
-    """Return the best labelling with labels of candidates at some nodes, best's at all others."""
+    """Return the best labeling with labels of candidates at some nodes, best's at all others."""
     place = np.full(mrf.n_nodes, -1)
     place[nodes] = np.arange(len(nodes))
     labels = [np.unique(candidates[:, v]) for v in nodes]

@@ -150,7 +150,7 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     mrf : MRF
         Factors become nodes (`pairwise_model`).
     record : Record
-        Gets bounds, and labellings after local search.
+        Gets bounds, and labelings after local search.
     ascent : Ascent
     start : {"trws", "zero"}
         As of `map_mrf`.
@@ -273,7 +273,7 @@ def _next_weight(engine, promised, too_short):
 
 
 class Search:
-    """Labellings from multipliers: rounding in both directions in turn, then local search."""
+    """Labelings from multipliers: rounding in both directions in turn, then local search."""
 
     def __init__(self, mrf, record, rounding):
         self.mrf, self.record, self.rounding = mrf, record, rounding
@@ -281,7 +281,7 @@ class Search:
         self.has_terms = isinstance(rounding, TermRounding)
 
     def round(self, multipliers, engine):
-        """Offer a labelling to the record."""
+        """Offer a labeling to the record."""
         labels = self.rounding.run(multipliers, self.forward)[: self.mrf.n_nodes].copy()
         self.forward = not self.forward
         if self.has_terms:

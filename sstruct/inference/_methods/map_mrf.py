@@ -1,4 +1,4 @@
-"""The door to all methods: a labelling of low energy, and a bound."""
+"""The door to all methods: a labeling of low energy, and a bound."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
 
-# Entries of all tables up to which labellings are improved by two nodes at once: in all eight times
+# Entries of all tables up to which labelings are improved by two nodes at once: in all eight times
 # as many are looked at, again and again.
 MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods: where pairs contradict one another its
-# labellings are better. Ising models: by 3 to 5 % before they are combined.
+# labelings are better. Ising models: by 3 to 5 % before they are combined.
 MOST_PROPAGATIONS = 100
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
@@ -205,7 +205,7 @@ def map_mrf(
 
 
 def _improve(mrf, record, status, max_iter):
-    """Improve good labellings by moves of two nodes, and combine them; return the status.
+    """Improve good labelings by moves of two nodes, and combine them; return the status.
 
     max_iter : int
         Of belief propagation, to look for more with; MOST_PROPAGATIONS at most, 0: none.

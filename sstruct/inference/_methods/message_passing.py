@@ -24,7 +24,7 @@ def message_passing(mrf, record, max_iter, *, averaged, is_first=False):
     mrf : MRF
         Factors become nodes (`pairwise_model`).
     record : Record
-        Gets labellings (after local search) and, where `averaged`, bounds.
+        Gets labelings (after local search) and, where `averaged`, bounds.
     max_iter : int
         A sweep forward and one back each.
     averaged : bool

@@ -20,7 +20,7 @@ def pairwise_model(mrf):
     model : MRF
         The nodes of `mrf`, then a node for each factor, whose labels are the tuples that the factor
         allows; tables of 0 and ``+inf`` tie a tuple's labels to those of the factor's nodes. Labels
-        of the first ``mrf.n_nodes`` nodes are a labelling of `mrf`, of no more energy. Without
+        of the first ``mrf.n_nodes`` nodes are a labeling of `mrf`, of no more energy. Without
         factors `mrf` itself.
     order : ndarray of shape (model.n_nodes,), dtype int32
         All nodes, with those of factors between the nodes that they are joined with.

@@ -56,20 +56,20 @@ class MapResult:
     method: str
 
 
-# Labellings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
+# Labelings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
 # alone to 980.138 with each of four seeds, from 8 to 979.115, from 24 to 978.566; and these
 # combined to the minimum.
 OFFERED = 24
 
 
 class Record:
-    """The best labelling and bound so far, their history, and the clock.
+    """The best labeling and bound so far, their history, and the clock.
 
     Parameters
     ----------
     mrf : MRF or ModelWithTerms
     labels : ndarray of shape (V,), dtype int32
-        A first labelling.
+        A first labeling.
     tol, max_time : as of `map_mrf`
     began : float, default=None
         The ``time.monotonic()`` from which time counts; None: now.
@@ -84,7 +84,7 @@ class Record:
         self.row()
 
     def offer(self, labels, energy):
-        """Keep a labelling if it is better than the best; `energy` is right up to rounding."""
+        """Keep a labeling if it is better than the best; `energy` is right up to rounding."""
         self.offered[labels.tobytes()] = energy
         if len(self.offered) > 2 * OFFERED:
             self.offered = dict(sorted(self.offered.items(), key=lambda item: item[1])[:OFFERED])
@@ -94,7 +94,7 @@ class Record:
                 self.labels, self.energy = labels.copy(), energy
 
     def best_offered(self, most):
-        """Return different labellings that were offered, the best first."""
+        """Return different labelings that were offered, the best first."""
         keys = sorted(self.offered, key=self.offered.get)[: min(most, OFFERED)]
         return [np.frombuffer(key, dtype=np.int32).copy() for key in keys]
 
@@ -161,7 +161,7 @@ class Record:
 
 
 def energy_ceiling(mrf):
-    """The sum of all terms' largest finite costs: no labelling that is allowed has more energy.
+    """The sum of all terms' largest finite costs: no labeling that is allowed has more energy.
 
     +inf where there are terms beside the model of which it is not known what they may cost.
     """

@@ -21,7 +21,7 @@ from sstruct.inference._model.table_forms import table_forms
 class MRF:
     """A Markov random field: costs of labels, of pairs and of small tuples of them.
 
-    The energy of a labelling y is
+    The energy of a labeling y is
 
     .. math:: E(y) = \\sum_v \\theta_v(y_v) + \\sum_{e=(u,v)} w_e\\, \\theta_e(y_u, y_v)
               + \\sum_f \\theta_f(y_{f_1}, \\ldots, y_{f_k}).
@@ -257,7 +257,7 @@ class MRF:
         return scope, table.reshape(self.n_labels[scope])
 
     def checked_labels(self, labels: ArrayLike) -> NDArray[np.int32]:
-        """Return a labelling as int32, or raise ValueError.
+        """Return a labeling as int32, or raise ValueError.
 
         Parameters
         ----------
@@ -295,7 +295,7 @@ class MRF:
         return labels.astype(np.int32)
 
     def energy(self, labels: ArrayLike) -> float:
-        """Compute the energy of a labelling.
+        """Compute the energy of a labeling.
 
         Parameters
         ----------
@@ -305,7 +305,7 @@ class MRF:
         Returns
         -------
         energy : float
-            ``+inf`` where the labelling is forbidden.
+            ``+inf`` where the labeling is forbidden.
 
         Raises
         ------

@@ -25,7 +25,7 @@ class ModelWithTerms:
 
 
 class TermRounding:
-    """Labellings from multipliers that a user's terms have a say in, one after another.
+    """Labelings from multipliers that a user's terms have a say in, one after another.
 
     Parameters
     ----------
