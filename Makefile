@@ -59,6 +59,8 @@ lint: $(VENV)/.lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sstruct
+	$(BIN)/codespell .
+	$(BIN)/mypy
 
 bench: $(VENV)/.benchmarks
 	$(BIN)/python benchmarks/chain_convergence.py

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).parent
 DEBUG = os.environ.get("SSTRUCT_DEBUG", "0") not in ("", "0")
@@ -85,6 +86,15 @@ def extensions():
     return [*modules, extension(SHARED.replace(".", "/") + ".c")]
 
 
+class BuildExt(build_ext):
+    """Leaves out what only tests and benchmarks need where a release is built."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        if not (self.inplace or self.editable_mode or DEBUG):
+            self.extensions = [e for e in self.extensions if "._testing." not in e.name]
+
+
 # Apart from the others': what is newer than its sources is not built again, and a plain
 # `pip install .` would take the slow extensions of a debug build, or the reverse.
 BUILD = {"build": {"build_base": "build/debug"}} if DEBUG else {}
@@ -99,5 +109,6 @@ if __name__ == "__main__":
             nthreads=os.cpu_count(),
             build_dir="build/debug/cython" if DEBUG else "build/cython",
         ),
+        cmdclass={"build_ext": BuildExt},
         options={"build_ext": {"parallel": os.cpu_count()}, **BUILD},
     )

@@ -22,12 +22,8 @@ from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import explicit_where_cheaper
-from sstruct._problems.graph.arguments import (
-    PAIRWISE,
-    WITH_FEATURES,
-    attractive_edges,
-    graph_weight_views,
-)
+from sstruct._problems.core.node_arguments import graph_weight_views
+from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]

@@ -33,7 +33,7 @@ from sstruct._estimators.label_set.training import (
 from sstruct._input.indicator import as_output, is_indicator, label_matrix
 from sstruct._input.ragged import check_choice, check_weights, pack_rows
 from sstruct._problems.core._decode import decode
-from sstruct._problems.graph.arguments import graph_weight_views
+from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
 

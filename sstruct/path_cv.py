@@ -35,8 +35,8 @@ def _has(name):
 class PathCV(MetaEstimatorMixin, BaseEstimator):
     """Choose lambda by cross-validation, among all lambdas at once.
 
-    Each fold computes one regularization path and scores every segment of it on the samples left out:
-    the score as a function of all lambdas, for about the price of a grid. With `lams` the fold
+    Each fold computes one regularization path and scores every segment of it on the samples left
+    out: the score as a function of all lambdas, for about the price of a grid. With `lams` the fold
     instead solves those, one after another from the largest on, each from the one before.
 
     Parameters
@@ -81,8 +81,8 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     best_estimator_ : estimator
         Fitted to all samples, with `refit`.
     cv_results_ : dict of arrays
-        As that of scikit-learn's searches, a row for each segment of the mean score, lambda falling:
-        param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
+        As that of scikit-learn's searches, a row for each segment of the mean score, lambda
+        falling: param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
         std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there.
     lam_end_ : float
         Smallest lambda that all folds have reached; 0: all.

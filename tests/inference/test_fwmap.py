@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._solvers.core.solver import Options
+from sstruct._solvers.proximal.ascent import Proximal, formula_18
 from sstruct.inference import MRF, map_mrf
-from sstruct.inference._methods.fwmap import Proximal, formula_18
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.tree_cover import tree_cover
 from tests.inference.test_map_mrf import ANY_MODEL, KINDS, check, grid

@@ -29,12 +29,12 @@ RANKS = [
         "_problems/slack",
         "_problems/custom",
         "_problems/map",
-        "_cluster",
     ],
+    ["_cluster"],
     ["_solvers/core"],
     ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm"],
     ["_solvers/path", "_solvers/proximal"],
-    ["_testing", "_input", "sequences"],
+    ["_testing", "_input"],
     ["inference/_model"],
     ["inference/_files", "inference/_methods"],
     ["inference/_applications"],
@@ -60,7 +60,8 @@ def place_of(path):
     """The folder of a source, or for those at the top its name: a key of RANK."""
     relative = path.relative_to(ROOT)
     if relative.parent == Path():
-        return relative.stem
+        # The public container of ragged input.
+        return "_input" if relative.stem == "sequences" else relative.stem
     # The layers' own __init__.py files say what is in them, and import nothing.
     return relative.parent.as_posix()
 

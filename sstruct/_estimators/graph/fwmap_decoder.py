@@ -6,7 +6,8 @@ from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
 from sstruct._solvers.core.status import Status
-from sstruct.inference._methods.fwmap import Ascent, Search, ascend
+from sstruct._solvers.proximal.ascent import Ascent, ascend
+from sstruct.inference._methods.fwmap import Search
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._model.map_result import Record
 from sstruct.inference._model.mrf import MRF

@@ -27,9 +27,9 @@ import numpy as np
 
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.chain.arguments import (
-    check_blocks, check_labels, error_counts, penalties, table_work)
-from sstruct._problems.core.node_arguments import of_blocks, padded, weight_views
+from sstruct._problems.core.node_arguments import (
+    check_blocks, check_labels, of_blocks, padded, weight_views)
+from sstruct._problems.chain.arguments import error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil

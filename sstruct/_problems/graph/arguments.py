@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstruct._problems.chain.arguments import check_blocks
-from sstruct._problems.core.node_arguments import weight_views
+from sstruct._problems.core.node_arguments import check_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 
 # Pairwise models; "fixed" has no weights.
@@ -70,15 +69,6 @@ def edge_shape(pairwise, n_labels, n_features):
         "full": (K, K),
         "directed": (n_features, K, K),
     }[pairwise]
-
-
-def graph_weight_views(w, n_labels, n_features, bias, shape):
-    """Name the parts of weights in a GraphProblem's layout: coef, intercept, edge; no copies."""
-    size = int(np.prod(shape)) if shape else 0
-    views = weight_views(w[: len(w) - size], n_labels, n_features, (bias, False, False))
-    if shape:
-        views["edge"] = w[len(w) - size :].reshape(shape)
-    return views
 
 
 def attractive_edges(pairwise, shape):

@@ -26,7 +26,7 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.graph.arguments import graph_weight_views
+from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set.arguments import check_label_lists, check_label_costs
 
 

@@ -6,7 +6,7 @@
 #         phi_t(y) = -P E_t y,    L_t(y) = f_t(y0) + <mu, E_t y0> - f_t(y) - <mu, E_t y>,
 #     so that sum_t H_t(w) = sum_t f_t(y0) + <mu + w, E_t y0> - h(mu + w): the engine minimises
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. The last term is what a centre
-#     moved by -c P sum_t E_t y0 has: see sstruct/inference/_methods/fwmap.py.
+#     moved by -c P sum_t E_t y0 has: see sstruct/_solvers/proximal/ascent.py.
 # (b) A code is the label of each place of the tree, then the eight bytes of its free term f_t(y), so
 #     that its score is look-ups at the nodes that trees share. y0 is the first answer, at 0.
 # (c) A move of one label touches all copies of it: |psi|^2 has the factor 1 - 1 / copies, and the

@@ -10,13 +10,13 @@ Notation: q_i weights of the blocks, psi_i(y) = phi(x_i, y_i) - phi(x_i, y) and 
 **Gap.** D = l - lam <w, v> + lam/2 |w|^2, so P - D = h(w) - l + lam <w, v>.
 
 **Induction.** A vector and dual weights serve down to a breakpoint (``segment.py``) that lies
-further down than that of paper 001, section 4: there w stays that of the dual weights, which are multiplied
-by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From them the
-solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the segment, but
-any pass moves the state forward, so that the first point with a gap of at most kappa eps becomes a
-breakpoint. Iterates swing about the optimum while D only rises, so the w with the smallest P of
-those whose h is known is set against the newest dual weights. Only the first breakpoint's w must be
-that of its dual weights.
+further down than that of paper 001, section 4: there w stays that of the dual weights, which are
+multiplied by lam' / lam; here they are kept, or multiplied by what makes the dual largest. From
+them the solver goes on to a gap of kappa eps. The smaller the gap that it reaches, the longer the
+segment, but any pass moves the state forward, so that the first point with a gap of at most kappa
+eps becomes a breakpoint. Iterates swing about the optimum while D only rises, so the w with the
+smallest P of those whose h is known is set against the newest dual weights. Only the first
+breakpoint's w must be that of its dual weights.
 
 **Certificates.** A pass that calls all oracles at one w measures h(w). It then steps towards what
 the oracles found, so a check costs nothing that progress does not need. That w is half way between

@@ -18,8 +18,8 @@ from sstruct._problems.map._ray_sums import RayTerms
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.status import Status
+from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.rays import checked_rays, checked_shape, checked_sums
-from sstruct.inference._methods.fwmap import Ascent, ascend
 from sstruct.inference._methods.map_mrf import check_options
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF

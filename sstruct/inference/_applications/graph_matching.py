@@ -16,8 +16,9 @@ from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
 from sstruct._solvers.core.status import Status
+from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.matching_model import matching_model
-from sstruct.inference._methods.fwmap import LOOKS, Ascent, ascend
+from sstruct.inference._methods.fwmap import LOOKS
 from sstruct.inference._methods.map_mrf import check_options
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._model.map_result import MapResult, Record

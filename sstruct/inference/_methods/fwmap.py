@@ -1,16 +1,7 @@
-"""FWMAP: the engine's passes over the trees of a model, under a proximal loop.
+"""FWMAP: a model as trees and terms, and labelings from their multipliers.
 
-With h(lambda) the sum of the trees' minima, a proximal step maximises h(lambda) -
-|lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The engine minimises
-lam / 2 |w|^2 + sum_t H_t(w); its losses are those of another centre, because its truths' planes
-y0 stand at zero:
-
-    lam = 1 / c,    centre = mu + c P sum_t E_t y0,    lambda = centre + w = mu + c P y,
-
-y being the mean planes. Moving mu keeps y: only losses change (MapProblem).
+The loop over the trees is `sstruct._solvers.proximal`.
 """
-
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,128 +9,16 @@ from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
-from sstruct._problems.map.arguments import NothingAllowed, disagreement, project
-from sstruct._solvers.core._rescale import reload_losses
-from sstruct._solvers.core.seed import seed_of
-from sstruct._solvers.core.solver import Options, Setup
+from sstruct._problems.map.arguments import NothingAllowed
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.proximal.ascent import ascend
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.terms import TermRounding
 from sstruct.inference._model.tree_cover import tree_cover
 
-# The engine's steps. Corrective ones need true distances.
-STEPS = {"exact": "corrective", "published": "fw"}
-# Iterations between two evaluations of h, and between two moves of the centre (paper 003).
-EVALUATE_EVERY = 5
-MOVE_EVERY = 10
-# Sum of disagreements that counts as none: B of eq. 10.
-AGREEMENT = 1e-3
-# Iterations without any progress after which one is not waited for.
-PATIENCE = 1000
 # Local search after each rounding: at most so many looks at each node.
 LOOKS = 20
-# The proximal weight doubles where what the planes still promise, A of eq. 10, is so small a share
-# of the proximal term |lambda - mu|^2 / (2 c): steps are solved well and could be longer. It
-# halves where A is so many times the term: the planes describe h badly so far away.
-TOO_SHORT = 0.5
-TOO_LONG = 30.0
-# It halves as well at each move from this one on until something is gained: it begins too large
-# where TRW-S has come close to the best multipliers. With qap 000 nothing was gained any more.
-MOST_IDLE = 5
-
-
-def formula_18(n_trees):
-    """The proximal weight of paper 003: a fit to three of its instances, in their units."""
-    return 1.5e6 / (n_trees + 22) ** 2
-
-
-@dataclass(frozen=True)
-class Ascent:
-    """How the proximal loop goes on; its pace by default is for trees of models.
-
-    Attributes
-    ----------
-    max_iter : int
-        Iterations: an exact pass with its approximate ones each.
-    random_state, weight, step, schedule
-        As of `map_mrf`: the second as proximal_weight.
-    first_weight : float, optional
-        To begin with where weights adapt; None: by the gap.
-    move_every : int
-        Iterations between two moves of the centre, a multiple of EVALUATE_EVERY.
-    too_short : float
-        Of steps, as TOO_SHORT.
-    multi_plane : bool
-        Whether approximate passes follow exact ones.
-    """
-
-    max_iter: int
-    random_state: object
-    weight: float | str | None = None
-    step: str = "exact"
-    schedule: str = "work"
-    first_weight: float | None = None
-    move_every: int = MOVE_EVERY
-    too_short: float = TOO_SHORT
-    multi_plane: bool = True
-
-
-class Proximal(FrankWolfe):
-    """The engine over the trees of a model, with a centre that moves.
-
-    Parameters
-    ----------
-    problem : MapProblem
-    options : Options
-        With the engine's step, schedule and seed.
-
-    Attributes
-    ----------
-    mu : ndarray of shape (n_weights,)
-        The centre of the proximal term; 0 at first.
-    weight : float
-        c; 1 at first.
-    """
-
-    def __init__(self, problem, options):
-        n = problem.n_blocks
-        super().__init__(Setup(problem, 1.0, np.ones(n), options))
-        self.mu, self.weight = np.zeros(problem.n_weights), 1.0
-        y0, _ = self.mean_planes()
-        self.y0 = project(problem.copy_start, y0)
-        self.move(self.mu, self.weight)
-
-    def move(self, mu, weight):
-        """Put the centre at mu with another weight; planes and their dual weights are kept."""
-        self.mu[:] = mu
-        self.weight = weight
-        self.problem.recentre(self.mu + weight * self.y0)
-        reload_losses(self.state, 1 / weight)
-
-    def iterate(self, deadline):
-        """Make an exact pass and its approximate ones; return whether there was time."""
-        self.deadline = deadline
-        in_time = self._passes()
-        self.n_passes += 1
-        return in_time
-
-    @property
-    def multipliers(self):
-        """lambda of the present w; copies sum to zero, to rounding."""
-        at = self.mu + self.weight * self.y0 + self.state.live_w
-        return project(self.problem.copy_start, at)
-
-    def mean_planes(self):
-        """Return y, marginals of labels with a copy for each tree, and their free term."""
-        return self.problem.mean_planes(self.state.export())
-
-    def gap_quantities(self, multipliers, bound):
-        """Return A and B of eq. 10: both are 0 at the optimum alone."""
-        y, free = self.mean_planes()
-        at = float(y @ multipliers)
-        return free + at - bound, disagreement(self.problem.copy_start, y)
 
 
 def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
@@ -181,95 +60,12 @@ def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
     return ascend(problem, record, Search(mrf, record, rounding).round, ascent, first)
 
 
-def ascend(problem, record, offer_labels, ascent, first=None):
-    """Maximise the bound of a problem's blocks; return the status.
-
-    Parameters
-    ----------
-    problem : MapProblem
-    record : Record
-    offer_labels : callable
-        Called with multipliers and the engine; offers labelings to the record.
-    ascent : Ascent
-    first : ndarray of shape (n_weights,), optional
-        Multipliers to begin at; None: 0.
-    """
-    options = Options(
-        ascent.multi_plane,
-        STEPS[ascent.step],
-        schedule=ascent.schedule,
-        seed=seed_of(ascent.random_state),
-    )
-    if first is not None:
-        problem.begin(first)
-    engine = Proximal(problem, options)
-    begin = len(record.rows)
-    best = engine.mu.copy() if first is None else first
-    best_bound = problem.bound(best)
-    record.bound(best_bound)
-    offer_labels(best, engine)
-    engine.move(best, _first_weight(ascent, record, engine, best_bound))
-    first_bound = best_bound
-    for iteration in range(1, ascent.max_iter + 1):
-        in_time = engine.iterate(record.deadline)
-        if iteration % EVALUATE_EVERY == 0 or not in_time:
-            at = engine.multipliers
-            bound = problem.bound(at)
-            record.bound(bound)
-            offer_labels(at, engine)
-            if bound > best_bound:
-                best, best_bound = at, bound
-            promised, disagreed = engine.gap_quantities(at, bound)
-            is_solved = promised <= record.tol * (1 + abs(bound)) and disagreed <= AGREEMENT
-            if is_solved or record.is_closed():
-                record.row()
-                return Status.CONVERGED
-            if record.is_infeasible():
-                return Status.INFEASIBLE
-        record.row()
-        if not in_time or record.is_late():
-            return Status.TIME_LIMIT
-        if record.has_stalled(PATIENCE, begin):
-            return Status.STALLED
-        if iteration % ascent.move_every == 0:
-            weight = engine.weight
-            if ascent.weight is None:
-                weight = _next_weight(engine, promised, ascent.too_short)
-                if best_bound == first_bound and iteration >= MOST_IDLE * ascent.move_every:
-                    weight = min(weight, engine.weight / 2)
-            engine.move(best, weight)
-    return Status.MAX_ITER
-
-
 def _nodes_alone(record):
     """Without edges each node's best label is best; the record has begun with them."""
     if record.energy == np.inf:
         return Status.INFEASIBLE
     record.bound(record.energy)
     return Status.CONVERGED
-
-
-def _first_weight(ascent, record, engine, bound):
-    """The weight asked for, or whose first step would close the gap if h were linear: Polyak's."""
-    if ascent.weight == "paper":
-        return formula_18(engine.problem.n_blocks)
-    given = ascent.first_weight if ascent.weight is None else ascent.weight
-    if given:
-        return given
-    gap = record.energy - bound
-    length = float(engine.y0 @ engine.y0)
-    if not (0 < gap < np.inf and length > 0):
-        return formula_18(engine.problem.n_blocks)
-    return gap / length
-
-
-def _next_weight(engine, promised, too_short):
-    """The weight after a move of the centre, from A and |lambda - mu|^2 / (2 c) before it."""
-    weight, moved = engine.weight, engine.multipliers - engine.mu
-    proximal = float(moved @ moved) / (2 * weight)
-    if promised < too_short * proximal:
-        return 2 * weight
-    return weight / 2 if promised > TOO_LONG * proximal else weight
 
 
 class Search:

@@ -14,9 +14,10 @@ from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._user_terms import UserTerms
 from sstruct._problems.map.term_calls import TermCalls
 from sstruct._solvers.core.status import Status
+from sstruct._solvers.proximal.ascent import Ascent
 from sstruct.inference._methods.combination import combine
 from sstruct.inference._methods.exact import forest, integer_program, is_forest, n_marginals
-from sstruct.inference._methods.fwmap import LOOKS, Ascent, fwmap
+from sstruct.inference._methods.fwmap import LOOKS, fwmap
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._methods.moves import cut, expansion, no_cut
 from sstruct.inference._model.map_result import MapResult, Record

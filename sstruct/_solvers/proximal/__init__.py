@@ -1,0 +1,1 @@
+"""FWMAP's proximal loop."""
