@@ -255,7 +255,7 @@ def test_gaps_between_breakpoints(case, rng, certified):
             assert gap(row, alphas, end * (1 - 1e-6)) > eps
 
 
-def test_pieces(case):
+def test_segments(case):
     path = case.path(eps=0.01)
     lams = path.lams_
     assert (np.diff(lams) < 0).all()
@@ -264,12 +264,14 @@ def test_pieces(case):
     np.testing.assert_array_equal(path.w((lams[0] + lams[1]) / 2), path.ws_[0])
     np.testing.assert_array_equal(path.w(np.nextafter(lams[1], 1e9)), path.ws_[0])
     np.testing.assert_allclose(path.w(4 * lams[0]), path.ws_[0] / 4, rtol=1e-15)
-    np.testing.assert_array_equal(path.gaps_, [path.gap(lam) for lam in lams])
+    # A gap is a difference of numbers below 1, and `gap` adds them up in another order.
+    np.testing.assert_allclose(path.gaps_, [path.gap(lam) for lam in lams], rtol=0, atol=1e-15)
 
 
 def test_estimators_are_fitted(case):
     path = case.path(eps=0.01, lam_min=1e-2)
-    for lam in (3 * path.lams_[0], path.lams_[1], 0.02):
+    # A path may consist of one segment.
+    for lam in (3 * path.lams_[0], path.lams_[-1], 0.02):
         model = path.estimator(lam)
         assert model.lam == model.lam_ == lam
         assert model.converged_
