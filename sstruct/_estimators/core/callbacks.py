@@ -25,7 +25,7 @@ class Callback:
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context, as scikit-learn makes it, of the fit.
         """
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
@@ -36,7 +36,7 @@ class Callback:
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the fit or the pass.
+            The callback context, as scikit-learn makes it, of the fit or the pass.
         """
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
@@ -47,7 +47,7 @@ class Callback:
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context, as scikit-learn makes it, of the pass or the fit.
 
         Returns
         -------
@@ -63,7 +63,7 @@ class Callback:
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context, as scikit-learn makes it, of the fit.
         """
 
 
@@ -83,7 +83,7 @@ class FunctionCallback(Callback):
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context, as scikit-learn makes it, of the pass or the fit.
 
         Returns
         -------
@@ -150,7 +150,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context, as scikit-learn makes it, of the fit.
         """
         self._open[id(estimator)] = rows = []
         self._fits.append(rows)
@@ -163,7 +163,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the pass or the fit.
+            The callback context, as scikit-learn makes it, of the pass or the fit.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class GapMonitor(Callback):
         estimator : estimator
             The one in its fit.
         context : object
-            scikit-learn's callback context of the fit.
+            The callback context, as scikit-learn makes it, of the fit.
         """
         del self._open[id(estimator)]
 
