@@ -1,8 +1,10 @@
 """StructuredSVM: structures that the package does not have, given by a Python object."""
 
 from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._cluster.parts import is_partitioned
@@ -204,7 +206,7 @@ class StructuredSVM(BaseSSVM):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled samples.
 
         Parameters
@@ -222,6 +224,7 @@ class StructuredSVM(BaseSSVM):
         Returns
         -------
         self
+            The fitted estimator.
 
         Raises
         ------
@@ -303,12 +306,12 @@ class StructuredSVM(BaseSSVM):
         return {"w": self._w}
 
     @property
-    def w_(self):
+    def w_(self) -> np.ndarray:
         """The weights."""
         check_is_fitted(self)
         return self._w
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the labeling of largest score of each sample.
 
         Parameters
@@ -335,14 +338,17 @@ class StructuredSVM(BaseSSVM):
         samples = some_samples(X, "X")
         return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute one minus the mean loss of predictions.
 
         Parameters
         ----------
-        X, y : list of n objects
-            X as in :meth:`predict`.
+        X : list of n objects
+            As in :meth:`predict`.
+        y : list of n objects
+            The true labelings.
         sample_weight : array-like of shape (n,), optional
+            Weight of each sample's loss.
 
         Returns
         -------

@@ -1,5 +1,10 @@
 """Structures of your own in compiled code: C functions, or a problem written in Cython."""
 
+from collections.abc import Callable
+
+import numpy as np
+from scipy import LowLevelCallable
+
 from sstruct._input.ragged import check_number
 from sstruct._problems.core._block_problem import BlockProblem
 from sstruct._problems.core._decode import decode
@@ -91,16 +96,16 @@ class CompiledOracle:
 
     def __init__(
         self,
-        argmax,
-        joint_feature,
-        loss,
+        argmax: LowLevelCallable,
+        joint_feature: LowLevelCallable,
+        loss: LowLevelCallable,
         *,
-        n_weights,
-        n_labels,
-        code_size=None,
-        max_features=None,
-        work=1e5,
-    ):
+        n_weights: int,
+        n_labels: int | Callable[[np.ndarray], int],
+        code_size: int | Callable[[np.ndarray], int] | None = None,
+        max_features: int | Callable[[np.ndarray], int] | None = None,
+        work: float = 1e5,
+    ) -> None:
         elements = {
             check_function("argmax", argmax),
             check_function("joint_feature", joint_feature),
@@ -132,28 +137,59 @@ class CompiledOracle:
         packed = PackedSamples(X, y, rows, self._element, self.n_weights, *self._sizes)
         return CompiledProblem(packed, self._functions, oracle_work=float(self.work))
 
-    def problem(self, X, y, rows):
+    def problem(self, X: list, y: list, rows: list[int]) -> BlockProblem:
         """Return the problem that a fit solves.
 
         Parameters
         ----------
         X : list of n arrays
+            Samples.
         y : list of n labelings
+            The true ones.
         rows : list of n int
             Places of the samples in what was given to ``fit``, for errors.
 
         Returns
         -------
         BlockProblem
+            A block for each sample, in order.
         """
         return self._problem(X, y, rows)
 
-    def predict(self, X, w):
-        """Return the best labeling of each sample at w, a list of int32 arrays."""
+    def predict(self, X: list, w: np.ndarray) -> list[np.ndarray]:
+        """Find the best labeling of each sample.
+
+        Parameters
+        ----------
+        X : list of n arrays
+            Samples.
+        w : ndarray of shape (n_weights,)
+            Weights.
+
+        Returns
+        -------
+        list of n ndarrays of int32
+            Labelings of the largest score.
+        """
         return self._problem(X, None, list(range(len(X)))).labelings(w)
 
-    def losses(self, X, y, found):
-        """Return the loss of each labeling in `found`, a list of floats."""
+    def losses(self, X: list, y: list, found: list) -> list[float]:
+        """Compute the loss of labelings.
+
+        Parameters
+        ----------
+        X : list of n arrays
+            Samples.
+        y : list of n labelings
+            The true ones.
+        found : list of n labelings
+            Those to judge.
+
+        Returns
+        -------
+        list of n floats
+            The loss of each labeling in `found`.
+        """
         problem = self._problem(X, y, list(range(len(X))))
         samples = problem.samples
         return [problem.labeling_loss(i, samples.labeling(i, one)) for i, one in enumerate(found)]

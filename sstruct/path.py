@@ -26,6 +26,17 @@ class RegularizationPath(AlongLambda):
     ``guarantee_`` is ``"certified"``, its objective exceeds the optimum by at most `eps`, at every
     lambda from ``lam_end_`` on.
 
+    Parameters
+    ----------
+    sweep : Sweep
+        The estimator and its data; :func:`ssvm_path` makes it, and checks the parameters.
+    eps, kappa : float
+        As in :func:`ssvm_path`.
+    lam_min : float or None
+        As in :func:`ssvm_path`.
+    heuristic : bool
+        As in :func:`ssvm_path`.
+
     Attributes
     ----------
     lams_ : ndarray of shape (J,)
@@ -41,9 +52,9 @@ class RegularizationPath(AlongLambda):
         ``"approximate"``: the gaps rest on an approximate decoder. ``"heuristic"``: gaps are stale
         estimates.
     certified_ : bool
+        Whether ``guarantee_`` is ``"certified"``.
     status_ : str
         CONVERGED, or what ended the path before the lambda asked for.
-    eps, kappa : float
     history_ : dict of ndarrays of shape (J,)
         For each breakpoint: lam; seconds, passes (n oracle calls each), oracle_calls and
         approximate_passes so far; primal, dual, gap, hinge (the sum of weighted hinge losses),
@@ -55,6 +66,17 @@ class RegularizationPath(AlongLambda):
     ssvm_path : Makes paths.
     sstruct.PathCV : Chooses lambda along paths.
     sstruct.plotting.RegularizationPathDisplay : Draws paths.
+
+    Examples
+    --------
+    >>> from sstruct import ChainSSVM, ssvm_path
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=30, random_state=0)
+    >>> path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.2, lam_min=0.05)
+    >>> path.status_
+    'CONVERGED'
+    >>> path.w(0.1).shape == path.ws_[0].shape
+    True
     """
 
     lam_end_: float

@@ -4,8 +4,6 @@ import importlib
 import inspect
 import pkgutil
 
-import pytest
-
 import sstruct
 
 
@@ -38,15 +36,3 @@ def public_objects():
 
 
 OBJECTS = public_objects()
-# To be rewritten with the estimators.
-PENDING = (
-    *("sstruct.ChainSSVM", "sstruct.GapMonitor", "sstruct.GraphCRFSSVM", "sstruct.GridCRFSSVM"),
-    *("sstruct.MulticlassSSVM", "sstruct.MultilabelSSVM", "sstruct.PathCV", "sstruct.TreeSSVM"),
-    *("sstruct.RegularizationPath", "sstruct.StructuredSVM", "sstruct.ssvm_path"),
-    "sstruct.extending",
-)
-
-
-def marked(names):
-    pending = pytest.mark.xfail(reason="not rewritten yet", strict=False)
-    return [pytest.param(name, marks=pending if name.startswith(PENDING) else ()) for name in names]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import sstruct
-from tests.package.public_objects import OBJECTS, marked
+from tests.package.public_objects import OBJECTS
 
 NumpyDocString = pytest.importorskip("numpydoc.docscrape").NumpyDocString
 
@@ -18,7 +18,7 @@ IN_PYTHON = {
 }
 
 
-@pytest.mark.parametrize("name", marked(IN_PYTHON))
+@pytest.mark.parametrize("name", IN_PYTHON)
 def test_every_parameter_and_result_is_annotated(name):
     function = IN_PYTHON[name]
     if not inspect.isfunction(function):
@@ -36,7 +36,7 @@ def test_every_parameter_and_result_is_annotated(name):
 
 
 @pytest.mark.parametrize(
-    "name", marked(name for name, value in OBJECTS.items() if hasattr(value, "_get_param_names"))
+    "name", [name for name, value in OBJECTS.items() if hasattr(value, "_get_param_names")]
 )
 def test_fitted_attributes_are_annotated_in_the_class(name):
     estimator = OBJECTS[name]

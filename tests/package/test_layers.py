@@ -13,23 +13,31 @@ SOURCES = sorted(p for ext in ("*.py", "*.pyx", "*.pxd") for p in ROOT.rglob(ext
 COMPILED = [path for path in SOURCES if path.suffix != ".py"]
 IMPORT = re.compile(r"^\s*(?:from\s+(\S+)\s+c?import\s+(.*)|c?import\s+(.*))$", re.MULTILINE)
 
+
+def structures(layer, *others):
+    """The folders of a layer beside its core and those named: one for each structure."""
+    folders = (path.name for path in (ROOT / layer).iterdir() if (path / "__init__.py").exists())
+    return [f"{layer}/{name}" for name in sorted(folders) if name not in ("core", *others)]
+
+
+# Of modules at the top: estimators that are made of others, and what all may use.
+ON_ESTIMATORS = ["grid", "multilabel", "path_cv"]
+BELOW_ESTIMATORS = ["losses", "masks", "mapped", "extending"]
+ESTIMATORS = sorted(
+    {path.stem for path in ROOT.glob("*.py")}
+    - {"__init__", "sequences", *ON_ESTIMATORS, *BELOW_ESTIMATORS}
+)
+
 # What a source may import or cimport: its own folder, and what stands in a line above its own.
-# One structure does not know another of its line, but its line's core.
+# One structure does not know another of its line, but its line's core. New structures' folders and
+# modules are found.
 RANKS = [
     ["_kernels", "_compat"],
     ["_oracles/core"],
-    ["_oracles/cut", "_oracles/chain", "_oracles/tree"],
+    structures("_oracles", "graph", "label_set", "mrf"),
     ["_oracles/graph", "_oracles/label_set", "_oracles/mrf"],
     ["_problems/core"],
-    [
-        "_problems/chain",
-        "_problems/graph",
-        "_problems/tree",
-        "_problems/label_set",
-        "_problems/slack",
-        "_problems/custom",
-        "_problems/map",
-    ],
+    structures("_problems"),
     ["_cluster"],
     ["_solvers/core"],
     ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm"],
@@ -38,18 +46,11 @@ RANKS = [
     ["inference/_model"],
     ["inference/_files", "inference/_methods"],
     ["inference/_applications"],
-    ["inference", "losses", "masks", "mapped", "extending"],
+    ["inference", *BELOW_ESTIMATORS],
     ["_estimators/core"],
-    [
-        "_estimators/chain",
-        "_estimators/graph",
-        "_estimators/tree",
-        "_estimators/label_set",
-        "_estimators/custom",
-        "_estimators/path",
-    ],
-    ["chain", "graph", "tree", "multiclass", "custom", "path"],
-    ["grid", "multilabel", "path_cv"],
+    structures("_estimators"),
+    ESTIMATORS,
+    ON_ESTIMATORS,
     ["datasets", "metrics", "plotting", "preprocessing"],
     ["__init__"],
 ]

@@ -45,7 +45,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
-    under "hooks" below: ``training`` and ``_views`` in any case, the others where it differs.
+    under "Hooks" below: ``_training`` and ``_views`` in any case, ``_predict_codes`` where the
+    labels of nodes are scored, the others where it differs.
     """
 
     # Parameters of all estimators, and attributes of fitted ones.

@@ -18,16 +18,53 @@ class Callback:
     """The hooks of scikit-learn's protocol, none of which does anything."""
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Before the fit."""
+        """Prepare for a fit.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the fit.
+        """
 
     def on_fit_task_begin(self, estimator: Any, context: Any) -> None:
-        """Before the fit and before each pass."""
+        """Look at the beginning of the fit, or of a pass.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the fit or the pass.
+        """
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
-        """After each pass and after the fit; True stops the fit."""
+        """Look at the end of a pass, or of the fit.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the pass or the fit.
+
+        Returns
+        -------
+        bool or None
+            True stops the fit.
+        """
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """After the fit, however it has ended."""
+        """Clean up after a fit, however it has ended.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the fit.
+        """
 
 
 class FunctionCallback(Callback):
@@ -39,7 +76,20 @@ class FunctionCallback(Callback):
         self.function = function
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
-        """Call the function after a pass."""
+        """Call the function after a pass.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the pass or the fit.
+
+        Returns
+        -------
+        bool or None
+            True stops the fit.
+        """
         return context.task_name == PASS and self.function(context.info)
 
 
@@ -93,12 +143,33 @@ class GapMonitor(Callback):
         self._open = {}  # id of an estimator in its fit: the fit's rows
 
     def setup(self, estimator: Any, context: Any) -> None:
-        """Begin the record of a fit."""
+        """Begin the record of a fit.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the fit.
+        """
         self._open[id(estimator)] = rows = []
         self._fits.append(rows)
 
     def on_fit_task_end(self, estimator: Any, context: Any) -> bool | None:
-        """Record a certificate; True at a gap of `stop_at`."""
+        """Record a certificate.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the pass or the fit.
+
+        Returns
+        -------
+        bool or None
+            True at a gap of `stop_at`.
+        """
         info = getattr(context, "info", None)
         if info is None or not math.isfinite(info["primal"]):
             return False
@@ -109,7 +180,15 @@ class GapMonitor(Callback):
         return self.stop_at is not None and info["gap"] <= self.stop_at * info["primal"]
 
     def teardown(self, estimator: Any, context: Any) -> None:
-        """End the record of a fit."""
+        """End the record of a fit.
+
+        Parameters
+        ----------
+        estimator : estimator
+            The one in its fit.
+        context : object
+            The callback context, as scikit-learn makes it, of the fit.
+        """
         del self._open[id(estimator)]
 
     @property

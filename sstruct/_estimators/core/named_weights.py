@@ -18,7 +18,7 @@ def named_weights(name, doc, missing=None) -> Any:
         Makes what stands for a part that the model does not have.
     """
 
-    def get(estimator):
+    def get(estimator: Any) -> np.ndarray:
         check_is_fitted(estimator)
         views = estimator._views()
         return views[name] if missing is None or name in views else missing(estimator)

@@ -36,6 +36,13 @@ def batch_size(n_blocks, work):
 cdef class BlockProblem:
     """Data, joint feature map and loss of a structured learning problem.
 
+    A subclass sets `n_blocks`, `n_weights`, `max_code_size`, `oracle_work` and `batch_size`, and
+    has ``truth``, ``maximize``, ``scores``, ``loss``, ``squared_distance``, ``scatter`` and
+    ``fork``. It has ``check_code`` too, since compiled code trusts codes; ``code_size`` where
+    blocks differ in it; and ``weight_views`` where parts of w have names or w is padded. It calls
+    ``need_labels`` where it may be made without labels, to predict, and sets ``has_labels``. All
+    other methods and attributes may be left as they are here.
+
     Attributes
     ----------
     n_blocks : int
@@ -61,6 +68,13 @@ cdef class BlockProblem:
         Where oracles are asked together (`ask_ahead`), of so many blocks; 0: they are not.
     product_work : float
         What `oracle_work` is to ``maximize``, for ``maximize_product``; 0: about the same.
+
+    Examples
+    --------
+    ``examples/compiled_problem`` has a whole one, in a package of its own. It begins::
+
+        cdef class IntervalProblem(BlockProblem):
+            ...
     """
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:

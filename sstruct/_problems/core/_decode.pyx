@@ -34,13 +34,24 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     Parameters
     ----------
     problem : BlockProblem
+        Its blocks need no true labelings.
     w : ndarray of shape (n_weights,)
+        Weights, in the problem's layout.
     n_threads : int
+        Number of threads; the codes do not depend on it.
 
     Returns
     -------
     codes : ndarray of int32
         The codes of all blocks, one after another.
+
+    Examples
+    --------
+    The ``predict`` of a structure whose codes are the positions of an interval, two a block
+    (``examples/compiled_problem``)::
+
+        codes = decode(Problem(X), np.ascontiguousarray(w))
+        return [tuple(pair) for pair in codes.reshape(-1, 2).tolist()]
     """
     problem._check_weights(w)
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
