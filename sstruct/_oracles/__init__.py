@@ -1,0 +1,1 @@
+"""Decoders: functions of potentials alone, one folder a structure."""

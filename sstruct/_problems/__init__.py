@@ -1,0 +1,1 @@
+"""Data and joint feature maps behind `BlockProblem`, one folder a structure."""

@@ -1,0 +1,1 @@
+"""Solvers over any `BlockProblem`: compiled passes, and policy between them."""
