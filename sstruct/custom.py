@@ -1,8 +1,10 @@
 """StructuredSVM: structures that the package does not have, given by a Python object."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._cluster.parts import is_partitioned
@@ -17,6 +19,7 @@ from sstruct._problems.custom.oracle_calls import decoded, frozen
 
 
 @shares_documentation(Common)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
     r"""Structured support vector machine over a structure of your own.
 
@@ -155,56 +158,13 @@ class StructuredSVM(BaseSSVM):
     [1, -1]
     """
 
-    def __init__(
-        self,
-        oracle,
-        *,
-        lam="auto",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        bounds=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        batch_size="auto",
-        overlap=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.oracle = oracle
-        self.lam = lam
-        self.rescaling = rescaling
-        self.search = search
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.bounds = bounds
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.batch_size = batch_size
-        self.overlap = overlap
-        self.random_state = random_state
-        self.verbose = verbose
+    oracle: Any = field(kw_only=False)
+    rescaling: str = "margin"
+    search: str = "auto"
+    batch_size: int | str = "auto"
+    overlap: bool = False
 
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled samples.
 
         Parameters
@@ -303,12 +263,12 @@ class StructuredSVM(BaseSSVM):
         return {"w": self._w}
 
     @property
-    def w_(self):
+    def w_(self) -> np.ndarray:
         """The weights."""
         check_is_fitted(self)
         return self._w
 
-    def predict(self, X):
+    def predict(self, X: Any) -> np.ndarray:
         """Find the labeling of largest score of each sample.
 
         Parameters
@@ -335,7 +295,7 @@ class StructuredSVM(BaseSSVM):
         samples = some_samples(X, "X")
         return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute one minus the mean loss of predictions.
 
         Parameters

@@ -1,7 +1,7 @@
 """GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
 import numbers
-import os
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -34,6 +34,7 @@ PREDICTION_ITERATIONS = 200
 
 
 @shares_documentation(Common, Graphs)
+@dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(BaseSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
@@ -154,44 +155,15 @@ class GraphCRFSSVM(BaseSSVM):
         "edge", "Pairwise weights; None where they are fixed.", lambda _: None
     )
 
-    pairwise: str | float
-    inference: str
-    loss: str | ArrayLike
-    fit_intercept: bool
-    classes: ArrayLike | None
-    ignore_label: Any
-    classes_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        pairwise: str | float = "potts",
-        inference: str = "auto",
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        ignore_label: Any = -1,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    pairwise: str | float = "potts"
+    inference: str = "auto"
+    loss: str | ArrayLike = "hamming"
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    ignore_label: Any = -1
+    classes_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
 
     def __repr__(self, *arguments):
         text = super().__repr__(*arguments)

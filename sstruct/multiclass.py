@@ -1,6 +1,6 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
-import os
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from sstruct.losses import node_costs
 
 
 @shares_documentation(Common)
+@dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     r"""Multiclass support vector machine of Crammer and Singer [7]_.
 
@@ -127,44 +128,15 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
 
-    loss: str | ArrayLike
-    rescaling: str
-    search: str
-    class_weight: Any
-    fit_intercept: bool
-    classes: ArrayLike | None
-    classes_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        rescaling: str = "margin",
-        search: str = "auto",
-        class_weight: Any = None,
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    loss: str | ArrayLike = "hamming"
+    rescaling: str = "margin"
+    search: str = "auto"
+    class_weight: Any = None
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    classes_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled rows.

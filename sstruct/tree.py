@@ -1,6 +1,6 @@
 """TreeSSVM: max-margin pictorial structures."""
 
-import os
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -24,6 +24,7 @@ from sstruct._problems.tree.arguments import TreeModel
 
 
 @shares_documentation(Common)
+@dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
     r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
 
@@ -155,43 +156,14 @@ class TreeSSVM(BaseSSVM):
     type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
 
     parents: ArrayLike
-    loss: str
-    rescaling: str
-    search: str
-    fit_intercept: bool
-    ignore_label: Any
-    n_features_in_: int
-    n_types_: int
-    parents_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        parents: ArrayLike,
-        lam: float | str = "auto",
-        loss: str = "distance",
-        rescaling: str = "margin",
-        search: str = "auto",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        ignore_label: Any = -1,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    loss: str = "distance"
+    rescaling: str = "margin"
+    search: str = "auto"
+    fit_intercept: bool = True
+    ignore_label: Any = -1
+    n_features_in_: int = field(init=False)
+    n_types_: int = field(init=False)
+    parents_: np.ndarray = field(init=False)
 
     def _check_loss(self):
         check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))

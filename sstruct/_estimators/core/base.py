@@ -3,7 +3,7 @@
 import numbers
 import os
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -41,6 +41,7 @@ PICKLE_FORMAT = 1
 COSTLY_ORACLE = 20_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
@@ -48,35 +49,36 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     under "hooks" below: ``training`` and ``_views`` in any case, the others where it differs.
     """
 
-    # Parameters of all estimators, and attributes of fitted ones.
-    lam: float | str
-    solver: str
-    step: str
-    sampling: str
-    cache: bool | str
-    schedule: str
-    average: bool | str
-    bounds: ArrayLike | None
-    tol: float
-    certificate_every: int
-    max_iter: int
-    max_time: float | None
-    warm_start: bool | str
-    checkpoint: str | os.PathLike | None
-    n_jobs: int | None
-    random_state: int | np.random.RandomState | None
-    verbose: int
-    lam_: float
-    solver_: str
-    n_iter_: int
-    n_oracle_calls_: int
-    objective_: float
-    dual_objective_: float
-    dual_gap_: float
-    status_: str
-    converged_: bool
-    inference_: str
-    history_: dict[str, np.ndarray]
+    # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
+    # that each parameter and its default stand once: here, or where a subclass adds it.
+    lam: float | str = "auto"
+    solver: str = "auto"
+    step: str = "auto"
+    sampling: str = "auto"
+    cache: bool | str = "auto"
+    schedule: str = "work"
+    average: bool | str = "auto"
+    bounds: ArrayLike | None = None
+    tol: float = 1e-2
+    certificate_every: int = 10
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool | str = False
+    checkpoint: str | os.PathLike | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    lam_: float = field(init=False)
+    solver_: str = field(init=False)
+    n_iter_: int = field(init=False)
+    n_oracle_calls_: int = field(init=False)
+    objective_: float = field(init=False)
+    dual_objective_: float = field(init=False)
+    dual_gap_: float = field(init=False)
+    status_: str = field(init=False)
+    converged_: bool = field(init=False)
+    inference_: str = field(init=False)
+    history_: dict[str, np.ndarray] = field(init=False)
 
     # Hooks ----------------------------------------------------------------------------------------
 
@@ -224,11 +226,6 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         tags.target_tags.required = True
         tags.input_tags.sparse = True
         return tags
-
-    def _keep_parameters(self, given):
-        """Make attributes of the arguments of ``__init__``, whose ``locals()`` are given."""
-        del given["self"]
-        vars(self).update(given)
 
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""
