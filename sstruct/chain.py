@@ -1,7 +1,7 @@
 """ChainSSVM: max-margin labeling of sequences."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.chain.training import LabeledChains
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
@@ -29,7 +29,7 @@ LEAST_GDMM_LABELS = 1000
 
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSSVM(BaseSSVM):
+class ChainSSVM(LabelingSSVM):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -174,20 +174,14 @@ class ChainSSVM(BaseSSVM):
         lambda estimator: np.zeros((len(estimator.classes_),) * 2),
     )
 
-    loss: str | ArrayLike = "hamming"
     rescaling: str = "margin"
     search: str = "auto"
     gdmm_rho: float | str = "auto"
     gdmm_parts: int = 1
-    fit_intercept: bool = True
     transitions: bool = True
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
-    classes: ArrayLike | None = None
     ignore_label: Any = None
-    classes_: np.ndarray = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -259,9 +253,6 @@ class ChainSSVM(BaseSSVM):
         if as_sparse(views, fitted["_masks"]) is not None:
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
         return fitted
-
-    def _views(self):
-        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _decoder(self, nodes):
         """Return the problem of decoding, and the weights in its layout."""

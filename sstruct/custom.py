@@ -14,6 +14,7 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.samples import CallOptions, some_samples
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct._problems.custom.oracle_calls import decoded, frozen
 
@@ -282,10 +283,7 @@ class StructuredSVM(BaseSSVM):
             What ``oracle.argmax(x, w_)`` returns for each sample, decoded.
         """
         samples, found = self._find(X)
-        out = np.empty(len(samples), dtype=object)
-        for i, x in enumerate(samples):
-            out[i] = decoded(self.oracle, x, found[i])
-        return out
+        return object_array(decoded(self.oracle, x, y) for x, y in zip(samples, found))
 
     def _find(self, X):
         """Return samples, and the oracle's labelings of them."""

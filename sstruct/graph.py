@@ -1,7 +1,7 @@
 """GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
 import numbers
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common, Graphs
@@ -35,7 +35,7 @@ PREDICTION_ITERATIONS = 200
 
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
-class GraphCRFSSVM(BaseSSVM):
+class GraphCRFSSVM(LabelingSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
     Learns node weights and pairwise weights by minimising
@@ -157,13 +157,7 @@ class GraphCRFSSVM(BaseSSVM):
 
     pairwise: str | float = "potts"
     inference: str = "auto"
-    loss: str | ArrayLike = "hamming"
-    fit_intercept: bool = True
-    classes: ArrayLike | None = None
     ignore_label: Any = -1
-    classes_: np.ndarray = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
 
     def __repr__(self, *arguments):
         text = super().__repr__(*arguments)

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
@@ -39,7 +39,7 @@ from sstruct._problems.label_set._multilabel import label_marginals
 
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
-class MultilabelSSVM(ClassifierMixin, BaseSSVM):
+class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
     The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
@@ -215,18 +215,12 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     edges: str | ArrayLike | None = "full"
     pairwise: str | float = "and"
     inference: str = "auto"
-    loss: str | ArrayLike = "hamming"
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None
-    fit_intercept: bool = True
     gdmm_rho: float | str = "auto"
     gdmm_parts: int = 1
-    classes: ArrayLike | None = None
-    classes_: np.ndarray = field(init=False)
     edges_: np.ndarray = field(init=False)
-    n_features_in_: int = field(init=False)
-    feature_names_in_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ def _has(name):
     return check
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathCV(MetaEstimatorMixin, BaseEstimator):
     """Choose lambda by cross-validation, among all lambdas at once.
 
@@ -122,34 +124,29 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: BaseSSVM,
-        *,
-        eps: float = 0.1,
-        kappa: float | None = None,
-        lam_min: float | None = None,
-        heuristic: bool = False,
-        lams: ArrayLike | None = None,
-        warm_start: bool | str = "primal",
-        cv: Any = 5,
-        scoring: str | Callable[..., float] | None = None,
-        rule: str = "best",
-        refit: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.eps = eps
-        self.kappa = kappa
-        self.lam_min = lam_min
-        self.heuristic = heuristic
-        self.lams = lams
-        self.warm_start = warm_start
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refit = refit
-        self.n_jobs = n_jobs
+    estimator: BaseSSVM = field(kw_only=False)
+    eps: float = 0.1
+    kappa: float | None = None
+    lam_min: float | None = None
+    heuristic: bool = False
+    lams: ArrayLike | None = None
+    warm_start: bool | str = "primal"
+    cv: Any = 5
+    scoring: str | Callable[..., float] | None = None
+    rule: str = "best"
+    refit: bool = True
+    n_jobs: int | None = None
+    best_lam_: float = field(init=False)
+    best_index_: int = field(init=False)
+    best_score_: float = field(init=False)
+    best_params_: dict[str, float] = field(init=False)
+    best_estimator_: BaseSSVM = field(init=False)
+    cv_results_: dict[str, Any] = field(init=False)
+    lam_end_: float = field(init=False)
+    certified_: bool = field(init=False)
+    scorer_: Callable[..., float] = field(init=False)
+    n_splits_: int = field(init=False)
+    refit_time_: float = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -162,18 +159,6 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
-
-    best_lam_: float
-    best_index_: int
-    best_score_: float
-    best_params_: dict[str, float]
-    best_estimator_: BaseSSVM
-    cv_results_: dict[str, Any]
-    lam_end_: float
-    certified_: bool
-    scorer_: Callable[..., float]
-    n_splits_: int
-    refit_time_: float
 
     def fit(
         self,

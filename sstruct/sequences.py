@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._input.labels import join_labels
+from sstruct._input.labels import join_labels, object_array
 
 __all__ = ["Sequences"]
 
@@ -195,10 +195,7 @@ class Sequences:
             raise TypeError(f"ragged sequences have dtype object only, found {np.dtype(dtype)}")
         if copy is False:
             raise ValueError("an array of items cannot be made without a copy")
-        out = np.empty(len(self), dtype=object)
-        for i, item in enumerate(self):
-            out[i] = item
-        return out
+        return object_array(self)
 
     def __sizeof__(self) -> int:
         # The arrays count: schedulers decide by this number what to move, and how.

@@ -15,6 +15,7 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
@@ -282,7 +283,7 @@ class TreeSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample an int array (P,).
         """
-        return _items(self._predict_states(X)[1].astype(np.intp))
+        return object_array(self._predict_states(X)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.
@@ -300,7 +301,9 @@ class TreeSSVM(BaseSSVM):
         """
         trees, problem = self._decoder(X)
         scores = max_marginals(problem, self._w)
-        return _items([scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start)
+        return object_array(
+            [scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start
+        )
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all annotated parts.
@@ -324,12 +327,3 @@ class TreeSSVM(BaseSSVM):
         if not weights.any():
             raise ValueError("y has no annotated part in a sample of positive weight")
         return float(np.average(states == truth, weights=weights))
-
-
-def _items(values):
-    """Return a 1-D object array of the items, whatever their shapes."""
-    values = list(values)
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out

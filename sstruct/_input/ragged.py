@@ -7,13 +7,14 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
-from sstruct._input.labels import as_labels, join_labels, plain
+from sstruct._input.labels import as_labels, join_labels, object_array, plain
 from sstruct.sequences import Sequences
 
 
@@ -49,11 +50,7 @@ class Nodes:
             return values
         if self.form == "stacked":
             return values.reshape(len(self), -1, *values.shape[1:])
-        out = np.empty(len(self), dtype=object)
-        bounds = self.offsets.tolist()
-        for i in range(len(self)):
-            out[i] = values[bounds[i] : bounds[i + 1]]
-        return out
+        return object_array(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def pack_nodes(estimator, X, *, fitted, numeric=True):

@@ -23,7 +23,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
-from sstruct._problems.core.node_arguments import join_views, padded_bounds
+from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
@@ -383,6 +383,21 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 f"sstruct reads format {PICKLE_FORMAT}"
             )
         super().__setstate__(state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelingSSVM(BaseSSVM):
+    """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
+
+    loss: str | ArrayLike = "hamming"
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    classes_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
 
 def _auto_sampling(problem, costly):

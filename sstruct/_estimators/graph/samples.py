@@ -52,17 +52,9 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     flat = np.concatenate(edges)
     _check_edges(flat, n_edges, nodes)
     start = np.cumsum(n_edges) - n_edges
-    return Graphs(
-        nodes,
-        nodes.offsets[:-1],
-        nodes.lengths,
-        flat.astype(np.int32),
-        start,
-        n_edges,
-        _edge_features(items, n_edges, pairwise, n_edge_features),
-        start,
-        sizes=_node_sizes(items, nodes),
-    )
+    features = _edge_features(items, n_edges, pairwise, n_edge_features)
+    edges, sizes = (flat.astype(np.int32), start, n_edges, start), _node_sizes(items, nodes)
+    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes)
 
 
 def _graph_items(X):
@@ -98,9 +90,7 @@ def _edgeless(nodes, pairwise, n_edge_features):
     if pairwise in WITH_FEATURES and n_edge_features is not None:
         features = np.zeros((0, n_edge_features))
     edges = np.zeros((0, 2), dtype=np.int32)
-    return Graphs(
-        nodes, nodes.offsets[:-1], nodes.lengths, edges, nothing, nothing, features, nothing
-    )
+    return Graphs.of(nodes, edges, nothing, nothing, nothing, edge_features=features)
 
 
 def _edges_of(edges, i):
@@ -227,17 +217,8 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
         features = _contrasts(nodes, edges, edge_start, n_edges)
         feature_start = np.cumsum(n_edges) - n_edges
     grids = np.column_stack([nodes.shapes, np.full(len(nodes), connectivity)])
-    return Graphs(
-        nodes,
-        nodes.offsets[:-1],
-        nodes.lengths,
-        edges,
-        edge_start,
-        n_edges,
-        features,
-        feature_start,
-        grids=grids,
-    )
+    edges = edges, edge_start, n_edges, feature_start
+    return Graphs.of(nodes, *edges, edge_features=features, grids=grids)
 
 
 def _n_grid_features(pairwise, connectivity):

@@ -15,38 +15,26 @@ from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
 from sstruct.losses import node_costs
 
 
-@dataclass
-class Graphs:
-    """All graphs, one after another.
+@dataclass(frozen=True, kw_only=True)
+class Graphs(GraphRanges):
+    """All graphs, one after another: whose rows are whose, and the rows.
 
     Attributes
     ----------
     nodes : Nodes
-    start, length : ndarray of shape (n,)
-        First row of ``nodes.flat`` and number of rows of each graph.
-    edges : ndarray of int32 of shape (E, 2)
-        Ends numbered within their graph. Graphs may share rows.
-    edge_start, n_edges : ndarray of shape (n,)
-        First row and number of each graph's edges.
     edge_features : ndarray of shape (rows, G) or None
-    feature_start : ndarray of shape (n,)
-        First row of the features of each graph's edges.
     sizes : ndarray of shape (n_nodes,) or None
         Weight of each node in the loss.
-    grids : ndarray of shape (n, 3) or None
-        Height, width and connectivity of graphs that are grids.
     """
 
     nodes: Nodes
-    start: np.ndarray
-    length: np.ndarray
-    edges: np.ndarray
-    edge_start: np.ndarray
-    n_edges: np.ndarray
-    edge_features: np.ndarray | None
-    feature_start: np.ndarray
+    edge_features: np.ndarray | None = None
     sizes: np.ndarray | None = None
-    grids: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, nodes, *edges, **more):
+        """Return graphs that have all rows of `nodes`; `edges` with their starts and numbers."""
+        return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
     def problem(self, pairwise, n_labels, decoder, *, bias, **training):
         """Return the GraphProblem; pairwise: name of the model and its fixed cost.
@@ -55,15 +43,7 @@ class Graphs:
         """
         return GraphProblem(
             compressed(self.nodes.flat) if training else self.nodes.flat,
-            GraphRanges(
-                self.start,
-                self.length,
-                self.edges,
-                self.edge_start,
-                self.n_edges,
-                self.feature_start,
-                self.grids,
-            ),
+            self,
             PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
             decoder,
             bias=bias,
@@ -93,15 +73,9 @@ class Graphs:
 
     def selected(self, which):
         """Take some of the graphs, their nodes and edges where they are."""
-        return replace(
-            self,
-            start=self.start[which],
-            length=self.length[which],
-            edge_start=self.edge_start[which],
-            n_edges=self.n_edges[which],
-            feature_start=self.feature_start[which],
-            grids=None if self.grids is None else self.grids[which],
-        )
+        of_each = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
+        given = {name: getattr(self, name) for name in of_each}
+        return replace(self, **{k: None if v is None else v[which] for k, v in given.items()})
 
 
 class LabeledGraphs:
