@@ -241,7 +241,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         self.best_lam_ = float(lams[self.best_index_])
         self.best_score_ = float(mean[self.best_index_])
         self.best_params_ = {"lam": self.best_lam_}
-        seconds = [[fold["seconds"][_piece(fold, lam)] for fold in self._folds] for lam in lams]
+        seconds = [[fold["seconds"][_segment(fold, lam)] for fold in self._folds] for lam in lams]
         self.cv_results_ = {
             "mean_fit_time": np.mean(seconds, axis=1),
             "param_lam": np.ma.array(lams, mask=False),
@@ -269,7 +269,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         check_number("lam", lam, above=0)
         if lam < self.lam_end_:
             raise ValueError(f"lam={lam:g} is below the end of the paths, {self.lam_end_:g}")
-        return np.array([fold["scores"][_piece(fold, lam)] for fold in self._folds])
+        return np.array([fold["scores"][_segment(fold, lam)] for fold in self._folds])
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
@@ -365,7 +365,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return getattr(self.best_estimator_, name)
 
 
-def _piece(fold, lam):
+def _segment(fold, lam):
     """Place of the segment of a fold's path that lambda is in; above the first: the first."""
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 

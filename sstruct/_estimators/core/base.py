@@ -277,30 +277,24 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
-        for remark in solution.remarks:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
-        name = type(self).__name__
+        remarks = list(solution.remarks)
+        gap = relative(solution.gap, solution.primal)
+        stopped = f"{type(self).__name__} stopped at relative duality gap {gap:.2e}"
         if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}, before "
-                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
-                "lies between dual_objective_ and objective_.",
-                ConvergenceWarning,
-                stacklevel=5,
+            remarks.append(
+                f"{stopped}, before tol={self.tol:g}: the search finds nothing that would reduce "
+                "it. The optimum lies between dual_objective_ and objective_."
             )
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             # A certificate is as good as the decoder that it rests on.
             approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
-                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
-                "max_time, or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
+            remarks.append(
+                f"{stopped}{approximate} after {solution.n_passes} passes, before "
+                f"tol={self.tol:g}. Increase max_iter or max_time, or tol."
             )
+        for remark in remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
         return self
 
     def _warm(self, training, fingerprint):

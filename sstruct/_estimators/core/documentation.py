@@ -2,7 +2,11 @@
 
 import inspect
 import re
+from collections.abc import Callable
 from dataclasses import is_dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n(?:(?:    .*)?\n)*?(?=\S|\Z)", re.MULTILINE)
 PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
@@ -21,7 +25,7 @@ def entries_of(text):
     return entries
 
 
-def shares_documentation(*sources):
+def shares_documentation(*sources: type) -> Callable[[T], T]:
     """Decorate an object: a line ``<name>`` of its docstring becomes what a source says of `name`.
 
     Of several sources that know a name, the last counts. In what they say ``<solvers>`` becomes the

@@ -196,22 +196,15 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     nodes = _image_nodes(estimator, X, fitted)
     if nodes.form == "rows":
         return _edgeless(nodes, pairwise, _n_grid_features(pairwise, connectivity))
-    edges, edge_start, n_edges, directions = [], [], [], []
-    known, rows = {}, 0
-    for shape in nodes.shapes.tolist():
-        if tuple(shape) not in known:
-            known[tuple(shape)] = rows
-            edges.append(grid_edges(*shape, connectivity))
-            directions.append(grid_directions(*shape, connectivity))
-            rows += len(edges[-1])
-        edge_start.append(known[tuple(shape)])
-        height, width = shape
-        n_edges.append(height * (width - 1) + (height - 1) * width)
-        if connectivity == 8:
-            n_edges[-1] += 2 * (height - 1) * (width - 1)
-    edges, edge_start, n_edges = np.concatenate(edges), np.array(edge_start), np.array(n_edges)
+    # Grids of one shape share their edges.
+    shapes, shape_of = np.unique(nodes.shapes, axis=0, return_inverse=True)
+    edges = [grid_edges(*shape, connectivity) for shape in shapes.tolist()]
+    count = np.array([len(of_shape) for of_shape in edges])
+    edge_start, n_edges = (np.cumsum(count) - count)[shape_of.ravel()], count[shape_of.ravel()]
+    edges = np.concatenate(edges)
     features, feature_start = None, edge_start
     if pairwise == "directed":
+        directions = [grid_directions(*shape, connectivity) for shape in shapes.tolist()]
         features = np.eye(_n_grid_features(pairwise, connectivity))[np.concatenate(directions)]
     elif pairwise == "contrast":
         features = _contrasts(nodes, edges, edge_start, n_edges)

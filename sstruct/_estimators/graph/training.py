@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sstruct._input.labels import encode, is_label, training_classes
-from sstruct._input.ragged import Nodes, check_weights, feature_arrays
+from sstruct._input.ragged import Nodes, feature_arrays, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
@@ -102,13 +101,9 @@ class LabeledGraphs:
 
     def __init__(self, estimator, graphs, labels, sample_weight):
         nodes = graphs.nodes
-        weights = check_weights(sample_weight, len(nodes))
-        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-        used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
-        if not used.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
-        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
-        codes = encode(labels, self.classes)
+        weights, sample, used, self.classes, codes = labeled_nodes(
+            estimator, nodes, labels, sample_weight
+        )
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         self._cost, divided = node_costs(
             estimator.loss, codes[used], (weights[sample] * sizes)[used], len(self.classes)
