@@ -269,7 +269,7 @@ def test_pieces(case):
 
 def test_estimators_are_fitted(case):
     path = case.path(eps=0.01, lam_min=1e-2)
-    for lam in (3 * path.lams_[0], path.lams_[1], 0.02):
+    for lam in (3 * path.lams_[0], path.lams_[:2][-1], 0.02):
         model = path.estimator(lam)
         assert model.lam == model.lam_ == lam
         assert model.converged_
