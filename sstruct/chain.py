@@ -1,7 +1,7 @@
 """ChainSSVM: max-margin labeling of sequences."""
 
-import os
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.chain.training import LabeledChains
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
@@ -28,7 +28,8 @@ LEAST_GDMM_LABELS = 1000
 
 
 @shares_documentation(Common)
-class ChainSSVM(BaseSSVM):
+@dataclass(kw_only=True, eq=False, repr=False)
+class ChainSSVM(LabelingSSVM):
     r"""Structured support vector machine for sequences.
 
     Learns node weights, start, end and transition weights by minimising
@@ -173,54 +174,14 @@ class ChainSSVM(BaseSSVM):
         lambda estimator: np.zeros((len(estimator.classes_),) * 2),
     )
 
-    loss: str | ArrayLike
-    rescaling: str
-    search: str
-    gdmm_rho: float | str
-    gdmm_parts: int
-    fit_intercept: bool
-    transitions: bool
-    boundaries: bool
-    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None
-    classes: ArrayLike | None
-    ignore_label: Any
-    classes_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        rescaling: str = "margin",
-        search: str = "auto",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        gdmm_rho: float | str = "auto",
-        gdmm_parts: int = 1,
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        transitions: bool = True,
-        boundaries: bool = True,
-        transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None,
-        classes: ArrayLike | None = None,
-        ignore_label: Any = None,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    rescaling: str = "margin"
+    search: str = "auto"
+    gdmm_rho: float | str = "auto"
+    gdmm_parts: int = 1
+    transitions: bool = True
+    boundaries: bool = True
+    transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
+    ignore_label: Any = None
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -292,9 +253,6 @@ class ChainSSVM(BaseSSVM):
         if as_sparse(views, fitted["_masks"]) is not None:
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
         return fitted
-
-    def _views(self):
-        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _decoder(self, nodes):
         """Return the problem of decoding, and the weights in its layout."""

@@ -1,6 +1,6 @@
 """StructuredSVM: structures that the package does not have, given by a Python object."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,11 +14,13 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.samples import CallOptions, some_samples
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct._problems.custom.oracle_calls import decoded, frozen
 
 
 @shares_documentation(Common)
+@dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
     r"""Structured support vector machine over a structure of your own.
 
@@ -157,54 +159,11 @@ class StructuredSVM(BaseSSVM):
     [1, -1]
     """
 
-    def __init__(
-        self,
-        oracle,
-        *,
-        lam="auto",
-        rescaling="margin",
-        search="auto",
-        solver="auto",
-        step="auto",
-        sampling="auto",
-        cache="auto",
-        schedule="work",
-        average="auto",
-        bounds=None,
-        tol=1e-2,
-        certificate_every=10,
-        max_iter=1000,
-        max_time=None,
-        warm_start=False,
-        checkpoint=None,
-        n_jobs=None,
-        batch_size="auto",
-        overlap=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.oracle = oracle
-        self.lam = lam
-        self.rescaling = rescaling
-        self.search = search
-        self.solver = solver
-        self.step = step
-        self.sampling = sampling
-        self.cache = cache
-        self.schedule = schedule
-        self.average = average
-        self.bounds = bounds
-        self.tol = tol
-        self.certificate_every = certificate_every
-        self.max_iter = max_iter
-        self.max_time = max_time
-        self.warm_start = warm_start
-        self.checkpoint = checkpoint
-        self.n_jobs = n_jobs
-        self.batch_size = batch_size
-        self.overlap = overlap
-        self.random_state = random_state
-        self.verbose = verbose
+    oracle: Any = field(kw_only=False)
+    rescaling: str = "margin"
+    search: str = "auto"
+    batch_size: int | str = "auto"
+    overlap: bool = False
 
     def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled samples.
@@ -325,10 +284,7 @@ class StructuredSVM(BaseSSVM):
             What ``oracle.argmax(x, w_)`` returns for each sample, decoded.
         """
         samples, found = self._find(X)
-        out = np.empty(len(samples), dtype=object)
-        for i, x in enumerate(samples):
-            out[i] = decoded(self.oracle, x, found[i])
-        return out
+        return object_array(decoded(self.oracle, x, y) for x, y in zip(samples, found))
 
     def _find(self, X):
         """Return samples, and the oracle's labelings of them."""

@@ -1,7 +1,7 @@
 """GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
 import numbers
-import os
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common, Graphs
@@ -34,7 +34,8 @@ PREDICTION_ITERATIONS = 200
 
 
 @shares_documentation(Common, Graphs)
-class GraphCRFSSVM(BaseSSVM):
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphCRFSSVM(LabelingSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
     Learns node weights and pairwise weights by minimising
@@ -154,44 +155,9 @@ class GraphCRFSSVM(BaseSSVM):
         "edge", "Pairwise weights; None where they are fixed.", lambda _: None
     )
 
-    pairwise: str | float
-    inference: str
-    loss: str | ArrayLike
-    fit_intercept: bool
-    classes: ArrayLike | None
-    ignore_label: Any
-    classes_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        pairwise: str | float = "potts",
-        inference: str = "auto",
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        ignore_label: Any = -1,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    pairwise: str | float = "potts"
+    inference: str = "auto"
+    ignore_label: Any = -1
 
     def __repr__(self, *arguments):
         text = super().__repr__(*arguments)

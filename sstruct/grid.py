@@ -1,6 +1,6 @@
 """GridCRFSSVM: max-margin labeling of the pixels of images."""
 
-import os
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,7 @@ from sstruct.graph import GraphCRFSSVM
 
 
 @shares_documentation(Common, Graphs)
+@dataclass(kw_only=True, eq=False, repr=False)
 class GridCRFSSVM(GraphCRFSSVM):
     r"""Structured support vector machine for images: a label for every pixel.
 
@@ -121,37 +122,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
-    connectivity: int
-
-    def __init__(
-        self,
-        *,
-        connectivity: int = 4,
-        pairwise: str | float = "potts",
-        inference: str = "auto",
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        ignore_label: Any = -1,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    connectivity: int = 4
 
     def _check_parameters(self):
         super()._check_parameters()

@@ -1,13 +1,13 @@
 """MulticlassSSVM: max-margin classification into one of K classes."""
 
-import os
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common
@@ -17,12 +17,12 @@ from sstruct._estimators.label_set.one_label import (
     one_label_training,
 )
 from sstruct._input.ragged import pack_rows
-from sstruct._problems.core.node_arguments import weight_views
 from sstruct.losses import node_costs
 
 
 @shares_documentation(Common)
-class MulticlassSSVM(ClassifierMixin, BaseSSVM):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     r"""Multiclass support vector machine of Crammer and Singer [7]_.
 
     Learns one weight vector a class by minimising
@@ -127,44 +127,9 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
 
-    loss: str | ArrayLike
-    rescaling: str
-    search: str
-    class_weight: Any
-    fit_intercept: bool
-    classes: ArrayLike | None
-    classes_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        rescaling: str = "margin",
-        search: str = "auto",
-        class_weight: Any = None,
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        classes: ArrayLike | None = None,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    rescaling: str = "margin"
+    search: str = "auto"
+    class_weight: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labeled rows.
@@ -197,9 +162,6 @@ class MulticlassSSVM(ClassifierMixin, BaseSSVM):
 
     def _cost(self, codes, weights, n_labels):
         return node_costs(self.loss, codes, weights, n_labels)[0]
-
-    def _views(self):
-        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
     def _predict_codes(self, X):
         rows, scores = class_scores(self, X)

@@ -1,6 +1,6 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
-import os
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
@@ -38,7 +38,8 @@ from sstruct._problems.label_set._multilabel import label_marginals
 
 
 @shares_documentation(Common)
-class MultilabelSSVM(ClassifierMixin, BaseSSVM):
+@dataclass(kw_only=True, eq=False, repr=False)
+class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
     The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
@@ -211,55 +212,15 @@ class MultilabelSSVM(ClassifierMixin, BaseSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
-    edges: str | ArrayLike | None
-    pairwise: str | float
-    inference: str
-    loss: str | ArrayLike
-    rescaling: str
-    search: str
-    class_weight: Any
-    fit_intercept: bool
-    gdmm_rho: float | str
-    gdmm_parts: int
-    classes: ArrayLike | None
-    classes_: np.ndarray
-    edges_: np.ndarray
-    n_features_in_: int
-    feature_names_in_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        edges: str | ArrayLike | None = "full",
-        pairwise: str | float = "and",
-        inference: str = "auto",
-        lam: float | str = "auto",
-        loss: str | ArrayLike = "hamming",
-        rescaling: str = "margin",
-        search: str = "auto",
-        class_weight: Any = None,
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        gdmm_rho: float | str = "auto",
-        gdmm_parts: int = 1,
-        classes: ArrayLike | None = None,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    edges: str | ArrayLike | None = "full"
+    pairwise: str | float = "and"
+    inference: str = "auto"
+    rescaling: str = "margin"
+    search: str = "auto"
+    class_weight: Any = None
+    gdmm_rho: float | str = "auto"
+    gdmm_parts: int = 1
+    edges_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

@@ -139,8 +139,11 @@ class RegularizationPath(AlongLambda):
             The duality gap of ``w(lam)`` and rescaled dual weights, from its formula, without the
             data; above the first breakpoint an upper bound on it. At most `eps`.
         """
+        row, _ = self._at(lam)
         primal, dual = self._certificate(lam)
-        return max(primal - dual, 0.0)
+        # At a breakpoint the gap is known; a difference of sums would round it.
+        gap = self.gaps_[row] if lam == self.lams_[row] else primal - dual
+        return max(float(gap), 0.0)
 
     def save(self, file: Any) -> None:
         """Write the path to a file, by joblib's compressed pickle.

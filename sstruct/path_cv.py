@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -32,6 +33,7 @@ def _has(name):
     return check
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PathCV(MetaEstimatorMixin, BaseEstimator):
     """Choose lambda by cross-validation, among all lambdas at once.
 
@@ -122,34 +124,29 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
-    def __init__(
-        self,
-        estimator: BaseSSVM,
-        *,
-        eps: float = 0.1,
-        kappa: float | None = None,
-        lam_min: float | None = None,
-        heuristic: bool = False,
-        lams: ArrayLike | None = None,
-        warm_start: bool | str = "primal",
-        cv: Any = 5,
-        scoring: str | Callable[..., float] | None = None,
-        rule: str = "best",
-        refit: bool = True,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.estimator = estimator
-        self.eps = eps
-        self.kappa = kappa
-        self.lam_min = lam_min
-        self.heuristic = heuristic
-        self.lams = lams
-        self.warm_start = warm_start
-        self.cv = cv
-        self.scoring = scoring
-        self.rule = rule
-        self.refit = refit
-        self.n_jobs = n_jobs
+    estimator: BaseSSVM = field(kw_only=False)
+    eps: float = 0.1
+    kappa: float | None = None
+    lam_min: float | None = None
+    heuristic: bool = False
+    lams: ArrayLike | None = None
+    warm_start: bool | str = "primal"
+    cv: Any = 5
+    scoring: str | Callable[..., float] | None = None
+    rule: str = "best"
+    refit: bool = True
+    n_jobs: int | None = None
+    best_lam_: float = field(init=False)
+    best_index_: int = field(init=False)
+    best_score_: float = field(init=False)
+    best_params_: dict[str, float] = field(init=False)
+    best_estimator_: BaseSSVM = field(init=False)
+    cv_results_: dict[str, Any] = field(init=False)
+    lam_end_: float = field(init=False)
+    certified_: bool = field(init=False)
+    scorer_: Callable[..., float] = field(init=False)
+    n_splits_: int = field(init=False)
+    refit_time_: float = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -162,18 +159,6 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
-
-    best_lam_: float
-    best_index_: int
-    best_score_: float
-    best_params_: dict[str, float]
-    best_estimator_: BaseSSVM
-    cv_results_: dict[str, Any]
-    lam_end_: float
-    certified_: bool
-    scorer_: Callable[..., float]
-    n_splits_: int
-    refit_time_: float
 
     def fit(
         self,
@@ -256,7 +241,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         self.best_lam_ = float(lams[self.best_index_])
         self.best_score_ = float(mean[self.best_index_])
         self.best_params_ = {"lam": self.best_lam_}
-        seconds = [[fold["seconds"][_piece(fold, lam)] for fold in self._folds] for lam in lams]
+        seconds = [[fold["seconds"][_segment(fold, lam)] for fold in self._folds] for lam in lams]
         self.cv_results_ = {
             "mean_fit_time": np.mean(seconds, axis=1),
             "param_lam": np.ma.array(lams, mask=False),
@@ -284,7 +269,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         check_number("lam", lam, above=0)
         if lam < self.lam_end_:
             raise ValueError(f"lam={lam:g} is below the end of the paths, {self.lam_end_:g}")
-        return np.array([fold["scores"][_piece(fold, lam)] for fold in self._folds])
+        return np.array([fold["scores"][_segment(fold, lam)] for fold in self._folds])
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
@@ -380,7 +365,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         return getattr(self.best_estimator_, name)
 
 
-def _piece(fold, lam):
+def _segment(fold, lam):
     """Place of the segment of a fold's path that lambda is in; above the first: the first."""
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 

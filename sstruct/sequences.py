@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._input.labels import join_labels
+from sstruct._input.labels import join_labels, object_array
 
 __all__ = ["Sequences"]
 
@@ -140,17 +140,20 @@ class Sequences:
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
-        kind = _kind_of_all(arrays)
-        lengths = np.array(
-            [len(item) if kind == "labels" else item.shape[0] for item in arrays], dtype=np.int64
-        )
+        kind = _kind(arrays[0])
+        for i, item in enumerate(arrays):
+            if _kind(item) != kind:
+                raise TypeError(
+                    f"items[{i}] is {_kind(item)} but items[0] is {kind}, expected one kind"
+                )
         if kind == "labels":
-            flat = _joined_labels(arrays)
-        else:
-            arrays = _of_one_width(arrays)
-            join = np.concatenate if kind == "dense" else lambda a: sparse.vstack(a, format="csr")
-            flat = join(arrays)
-        return cls(flat, _offsets_of(lengths))
+            return cls(_joined_labels(arrays), _offsets_of([len(item) for item in arrays]))
+        width = arrays[0].shape[1]
+        for i, item in enumerate(arrays):
+            if item.shape[1] != width:
+                raise ValueError(f"items[{i}] has {item.shape[1]} columns, expected {width}")
+        flat = np.concatenate(arrays) if kind == "dense" else sparse.vstack(arrays, format="csr")
+        return cls(flat, _offsets_of([item.shape[0] for item in arrays]))
 
     @property
     def shape(self) -> tuple[int]:
@@ -195,10 +198,7 @@ class Sequences:
             raise TypeError(f"ragged sequences have dtype object only, found {np.dtype(dtype)}")
         if copy is False:
             raise ValueError("an array of items cannot be made without a copy")
-        out = np.empty(len(self), dtype=object)
-        for i, item in enumerate(self):
-            out[i] = item
-        return out
+        return object_array(self)
 
     def __sizeof__(self) -> int:
         # The arrays count: schedulers decide by this number what to move, and how.
@@ -339,23 +339,6 @@ def _kind(item):
     if sparse.issparse(item):
         return "sparse"
     return "dense" if isinstance(item, np.ndarray) and item.ndim == 2 else "labels"
-
-
-def _kind_of_all(items):
-    kinds = [_kind(item) for item in items]
-    for i, kind in enumerate(kinds):
-        if kind != kinds[0]:
-            raise TypeError(f"items[{i}] is {kind} but items[0] is {kinds[0]}, expected one kind")
-    return kinds[0]
-
-
-def _of_one_width(items):
-    for i, item in enumerate(items):
-        if item.shape[1] != items[0].shape[1]:
-            raise ValueError(
-                f"items[{i}] has {item.shape[1]} columns, expected {items[0].shape[1]}"
-            )
-    return items
 
 
 def _joined_labels(items):

@@ -1,6 +1,6 @@
 """TreeSSVM: max-margin pictorial structures."""
 
-import os
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Self
 
@@ -15,6 +15,7 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
@@ -24,6 +25,7 @@ from sstruct._problems.tree.arguments import TreeModel
 
 
 @shares_documentation(Common)
+@dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
     r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
 
@@ -155,43 +157,14 @@ class TreeSSVM(BaseSSVM):
     type_coef_ = named_weights("type", "Weights of pairs of types.", lambda _: None)
 
     parents: ArrayLike
-    loss: str
-    rescaling: str
-    search: str
-    fit_intercept: bool
-    ignore_label: Any
-    n_features_in_: int
-    n_types_: int
-    parents_: np.ndarray
-
-    def __init__(
-        self,
-        *,
-        parents: ArrayLike,
-        lam: float | str = "auto",
-        loss: str = "distance",
-        rescaling: str = "margin",
-        search: str = "auto",
-        solver: str = "auto",
-        step: str = "auto",
-        sampling: str = "auto",
-        cache: bool | str = "auto",
-        schedule: str = "work",
-        average: bool | str = "auto",
-        fit_intercept: bool = True,
-        bounds: ArrayLike | None = None,
-        ignore_label: Any = -1,
-        tol: float = 1e-2,
-        certificate_every: int = 10,
-        max_iter: int = 1000,
-        max_time: float | None = None,
-        warm_start: bool | str = False,
-        checkpoint: str | os.PathLike | None = None,
-        n_jobs: int | None = None,
-        random_state: int | np.random.RandomState | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self._keep_parameters(locals())
+    loss: str = "distance"
+    rescaling: str = "margin"
+    search: str = "auto"
+    fit_intercept: bool = True
+    ignore_label: Any = -1
+    n_features_in_: int = field(init=False)
+    n_types_: int = field(init=False)
+    parents_: np.ndarray = field(init=False)
 
     def _check_loss(self):
         check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
@@ -310,7 +283,7 @@ class TreeSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample an int array (P,).
         """
-        return _items(self._predict_states(X)[1].astype(np.intp))
+        return object_array(self._predict_states(X)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.
@@ -328,7 +301,9 @@ class TreeSSVM(BaseSSVM):
         """
         trees, problem = self._decoder(X)
         scores = max_marginals(problem, self._w)
-        return _items([scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start)
+        return object_array(
+            [scores[a:b] for a, b in pairwise(bounds.tolist())] for bounds in trees.start
+        )
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all annotated parts.
@@ -352,12 +327,3 @@ class TreeSSVM(BaseSSVM):
         if not weights.any():
             raise ValueError("y has no annotated part in a sample of positive weight")
         return float(np.average(states == truth, weights=weights))
-
-
-def _items(values):
-    """Return a 1-D object array of the items, whatever their shapes."""
-    values = list(values)
-    out = np.empty(len(values), dtype=object)
-    for i, value in enumerate(values):
-        out[i] = value
-    return out

@@ -7,6 +7,7 @@ import weakref
 from collections import OrderedDict
 from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from uuid import uuid4
 
 import numpy as np
@@ -58,7 +59,7 @@ class Workers:
         backend, _ = get_active_backend()
         if not getattr(backend, "supports_sharedmem", False):
             self.path = _write(calls, self.token)
-            weakref.finalize(self, _remove, self.path)
+            weakref.finalize(self, Path(self.path).unlink, missing_ok=True)
         self.processes = self.parallel = self.under_way = None
         if isinstance(backend, LokyBackend):
             self.processes = Processes(self.n_workers, self.token, self.path)
@@ -221,10 +222,3 @@ def _load(path):
         parts.append(memory[at : at + size])
         at += size
     return cloudpickle.loads(parts[0], buffers=parts[1:])
-
-
-def _remove(path):
-    try:
-        os.unlink(path)
-    except FileNotFoundError:
-        pass

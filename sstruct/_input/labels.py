@@ -8,6 +8,15 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 
+def object_array(items):
+    """Return a 1-D array of objects, whatever their lengths."""
+    items = list(items)
+    out = np.empty(len(items), dtype=object)
+    for i, item in enumerate(items):
+        out[i] = item
+    return out
+
+
 def plain(label):
     """Return a label as Python would print it: NumPy's scalars have wordy ones of their own."""
     return label.item() if isinstance(label, np.generic) else label

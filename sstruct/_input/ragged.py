@@ -7,13 +7,22 @@ import math
 import numbers
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
-from sstruct._input.labels import as_labels, join_labels, plain
+from sstruct._input.labels import (
+    as_labels,
+    encode,
+    is_label,
+    join_labels,
+    object_array,
+    plain,
+    training_classes,
+)
 from sstruct.sequences import Sequences
 
 
@@ -49,11 +58,7 @@ class Nodes:
             return values
         if self.form == "stacked":
             return values.reshape(len(self), -1, *values.shape[1:])
-        out = np.empty(len(self), dtype=object)
-        bounds = self.offsets.tolist()
-        for i in range(len(self)):
-            out[i] = values[bounds[i] : bounds[i + 1]]
-        return out
+        return object_array(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def pack_nodes(estimator, X, *, fitted, numeric=True):
@@ -369,6 +374,21 @@ def check_weights(sample_weight, n_samples):
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     return weights
+
+
+def labeled_nodes(estimator, nodes, labels, sample_weight):
+    """Return what a fit over nodes begins with.
+
+    The samples' weights; of each node its sample and whether it is used for training; the classes,
+    and each node's code.
+    """
+    weights = check_weights(sample_weight, len(nodes))
+    sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
+    used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
+    if not used.any():
+        raise ValueError("y has no labeled node in a sample of positive weight")
+    classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
+    return weights, sample, used, classes, encode(labels, classes)
 
 
 def check_choice(name, value, choices):

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,6 +16,7 @@ from sklearn.metrics import (
     recall_score,
 )
 
+from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._input.ragged import check_weights
 from sstruct.metrics._chunks import chunks_of
 from sstruct.metrics._flat_labels import FlatLabels, matched
@@ -38,20 +38,15 @@ __all__ = [
     "sequence_accuracy_scorer",
 ]
 
-# Shared by the docstrings below.
-_PARAMETERS = """
+
+class _Common:
+    """What the docstrings below share.
+
     Parameters
     ----------
     y_true, y_pred : list of n label sequences
         Or an object array, or Sequences. Labels may be of any hashable type. Label images and other
-        arrays of more than one dimension are flattened.{parameters}
-    sample_weight : array-like of shape (n,), default=None
-        Weights of the sequences.
-    ignore_label : label, default=None
-        True label of the nodes to leave out.
-"""
-
-_AVERAGE = """
+        arrays of more than one dimension are flattened.
     labels : list of labels, default=None
         Labels to average over, and their order. Default: all that occur, sorted if possible.
     average : {"weighted", "macro", "micro", "binary"} or None, default="weighted"
@@ -59,27 +54,15 @@ _AVERAGE = """
     pos_label : label, default=1
         The label that is scored with ``average="binary"``.
     zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn."""
+        Value of a ratio 0 / 0, as in scikit-learn.
+    sample_weight : array-like of shape (n,), default=None
+        Weights of the sequences.
+    ignore_label : label, default=None
+        True label of the nodes to leave out.
+    """
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def _documented(parameters: str = "") -> Callable[[F], F]:
-    """Put the shared description of parameters where a docstring has ``{parameters}``."""
-
-    def document(function: F) -> F:
-        # Without indentation, which Python 3.13 removes from docstrings; none with -OO.
-        if function.__doc__:
-            shared = inspect.cleandoc(_PARAMETERS.format(parameters=parameters))
-            own = inspect.cleandoc(function.__doc__)
-            function.__doc__ = own.replace("{parameters}", shared)
-        return function
-
-    return document
-
-
-@_documented()
+@shares_documentation(_Common)
 def flat_accuracy_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -89,7 +72,11 @@ def flat_accuracy_score(
 ) -> float:
     """Share of nodes with the right label.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -107,7 +94,7 @@ def flat_accuracy_score(
     return float(accuracy_score(flat.true, flat.predicted, sample_weight=flat.weights))
 
 
-@_documented(_AVERAGE)
+@shares_documentation(_Common)
 def flat_f1_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -121,7 +108,15 @@ def flat_f1_score(
 ) -> float | np.ndarray:
     """F1 score of labels, over all nodes.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <labels>
+    <average>
+    <pos_label>
+    <zero_division>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -139,7 +134,7 @@ def flat_f1_score(
     return flat.score(f1_score, labels, average, pos_label, zero_division)
 
 
-@_documented(_AVERAGE)
+@shares_documentation(_Common)
 def flat_precision_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -153,7 +148,15 @@ def flat_precision_score(
 ) -> float | np.ndarray:
     """Precision of labels, over all nodes.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <labels>
+    <average>
+    <pos_label>
+    <zero_division>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -171,7 +174,7 @@ def flat_precision_score(
     return flat.score(precision_score, labels, average, pos_label, zero_division)
 
 
-@_documented(_AVERAGE)
+@shares_documentation(_Common)
 def flat_recall_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -185,7 +188,15 @@ def flat_recall_score(
 ) -> float | np.ndarray:
     """Recall of labels, over all nodes.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <labels>
+    <average>
+    <pos_label>
+    <zero_division>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -203,19 +214,7 @@ def flat_recall_score(
     return flat.score(recall_score, labels, average, pos_label, zero_division)
 
 
-@_documented(
-    """
-    labels : list of labels, default=None
-        Labels to report, and their order. Default: all that occur, sorted if possible.
-    target_names : list of str, default=None
-        Names to show instead of the labels.
-    digits : int, default=2
-        Number of digits after the point.
-    output_dict : bool, default=False
-        Whether to return a dict instead of text.
-    zero_division : {"warn", 0.0, 1.0, numpy.nan}, default="warn"
-        Value of a ratio 0 / 0, as in scikit-learn."""
-)
+@shares_documentation(_Common)
 def flat_classification_report(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -230,7 +229,20 @@ def flat_classification_report(
 ) -> str | dict[str, Any]:
     """Precision, recall and F1 score of each label, over all nodes.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    labels : list of labels, default=None
+        Labels to report, and their order. Default: all that occur, sorted if possible.
+    target_names : list of str, default=None
+        Names to show instead of the labels.
+    digits : int, default=2
+        Number of digits after the point.
+    output_dict : bool, default=False
+        Whether to return a dict instead of text.
+    <zero_division>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -259,7 +271,7 @@ def flat_classification_report(
     )
 
 
-@_documented()
+@shares_documentation(_Common)
 def sequence_accuracy_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -269,7 +281,11 @@ def sequence_accuracy_score(
 ) -> float:
     """Share of sequences in which every label is right.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------
@@ -290,7 +306,7 @@ def sequence_accuracy_score(
     return float(np.average(wrong[counted] == 0, weights=weights))
 
 
-@_documented()
+@shares_documentation(_Common)
 def chunk_precision_recall_f1(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -303,7 +319,12 @@ def chunk_precision_recall_f1(
     A chunk is right if its type and both of its ends are. Tags are ``B-type``, ``I-type`` and
     ``O``; a chunk begins with B, and also with an I that follows O, another type or nothing.
 
-    {parameters} Such a node ends a chunk, as O does.
+    Parameters
+    ----------
+    <y_true>
+    <sample_weight>
+    <ignore_label>
+        Such a node ends a chunk, as O does.
 
     Returns
     -------
@@ -342,7 +363,7 @@ def chunk_precision_recall_f1(
     return float(precision), float(recall), float(f1)
 
 
-@_documented()
+@shares_documentation(_Common)
 def chunk_f1_score(
     y_true: Iterable[Any],
     y_pred: Iterable[Any],
@@ -352,7 +373,11 @@ def chunk_f1_score(
 ) -> float:
     """F1 score of chunks, as the conlleval script counts them.
 
-    {parameters}
+    Parameters
+    ----------
+    <y_true>
+    <sample_weight>
+    <ignore_label>
 
     Returns
     -------

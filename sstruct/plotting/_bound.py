@@ -9,8 +9,9 @@ import numpy as np
 
 from sstruct.inference._model.map_result import MapResult
 
-from ._matplotlib import draw_curves
+from ._matplotlib import draw_curves, finite_curves
 
+KEYS = ("energy", "lower_bound")
 _X_LABELS = {"seconds": "Seconds", "iterations": "Iterations"}
 
 
@@ -160,25 +161,14 @@ class BoundDisplay:
         """
         if x not in _X_LABELS:
             raise ValueError(f"x must be one of {list(_X_LABELS)}, got {x!r}")
-        curves = [
-            (name, *curve)
-            for name, history in self.histories.items()
-            for curve in _curves(name, history, x)
-        ]
+        curves = []
+        for name, history in self.histories.items():
+            xs = np.asarray(history["seconds"], dtype=float)
+            xs = xs if x == "seconds" else np.arange(len(xs))
+            for label, *curve, style in finite_curves(name, history, KEYS, xs):
+                options = {"where": "post", "linestyle": style, "label": label}
+                curves.append((name, *curve, options))
         self.ax_, self.figure_, self.lines_ = draw_curves(
             self, ax, curves, kwargs, _X_LABELS[x], "Energy", "step"
         )
         return self
-
-
-def _curves(name, history, x):
-    """Curves of one history that have a finite value: key, xs, ys."""
-    for key in ("energy", "lower_bound"):
-        ys = np.asarray(history[key], dtype=float)
-        xs = np.asarray(history["seconds"], dtype=float)
-        xs = xs if x == "seconds" else np.arange(len(ys))
-        shown = np.isfinite(ys)
-        if shown.any():
-            style = "-" if key == "energy" else "--"
-            label = f"{name}, {key.replace('_', ' ')}"
-            yield xs[shown], ys[shown], {"where": "post", "linestyle": style, "label": label}

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from ._matplotlib import draw_curves
+from ._matplotlib import draw_curves, finite_curves
 
 _X_LABELS = {
     "seconds": "Seconds (certificates not counted)",
@@ -219,13 +219,7 @@ def _curves(name, history, x, y):
     if x == "seconds":
         xs = xs - np.asarray(history["certificate_seconds"], dtype=float)
     if y == "primal_dual":
-        found = []
-        for key, style in (("primal", "-"), ("dual", "--")):
-            values = np.asarray(history[key], dtype=float)
-            shown = np.isfinite(values)
-            if shown.any():
-                found.append((f"{name}, {key}", xs[shown], values[shown], style))
-        return found
+        return finite_curves(name, history, ("primal", "dual"), xs)
     gap = np.asarray(history["gap"], dtype=float)
     primal = np.asarray(history["primal"], dtype=float)
     if not np.isfinite(gap).any():

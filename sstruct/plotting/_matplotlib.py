@@ -1,5 +1,7 @@
 """matplotlib, imported only where something is drawn; what displays of curves share."""
 
+import numpy as np
+
 
 def import_pyplot(caller):
     """Return matplotlib.pyplot, or raise an ImportError that says what to install."""
@@ -33,3 +35,12 @@ def draw_curves(display, ax, curves, kwargs, xlabel, ylabel, kind="plot"):
     if lines:
         ax.legend()
     return ax, ax.figure, lines
+
+
+def finite_curves(name, history, keys, xs):
+    """Yield label, xs, ys and style of an upper (solid) and a lower (dashed) curve of a history."""
+    for key, style in zip(keys, ("-", "--")):
+        ys = np.asarray(history[key], dtype=float)
+        shown = np.isfinite(ys)
+        if shown.any():
+            yield f"{name}, {key.replace('_', ' ')}", xs[shown], ys[shown], style

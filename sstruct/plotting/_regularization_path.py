@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ _BEYOND = 10.0
 _POINTS = 12
 
 
+@dataclass(eq=False, repr=False)
 class RegularizationPathDisplay:
     """Objective, gap, scores or working sets of a path against lambda.
 
@@ -58,10 +60,10 @@ class RegularizationPathDisplay:
     array([0.5, 0.8, 0.7])
     """
 
-    def __init__(
-        self, curves: dict[str, Any], *, eps: float | None = None, guarantee: str = "certified"
-    ) -> None:
-        self.curves, self.eps, self.guarantee = curves, eps, guarantee
+    curves: dict[str, Any]
+    _: KW_ONLY
+    eps: float | None = None
+    guarantee: str = "certified"
 
     @classmethod
     def from_path(

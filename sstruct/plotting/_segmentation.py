@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._input.labels import encode
+
 from ._matplotlib import import_pyplot
 
 
+@dataclass(eq=False, repr=False)
 class SegmentationDisplay:
     """Labelings of one image, side by side.
 
@@ -46,12 +50,9 @@ class SegmentationDisplay:
     ['truth']
     """
 
-    def __init__(
-        self, labelings: dict[str, np.ndarray], classes: np.ndarray, image: ArrayLike | None = None
-    ) -> None:
-        self.labelings = labelings
-        self.classes = classes
-        self.image = image
+    labelings: dict[str, np.ndarray]
+    classes: np.ndarray
+    image: ArrayLike | None = None
 
     @classmethod
     def from_predictions(
@@ -112,7 +113,9 @@ class SegmentationDisplay:
         if classes is None:
             classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
         classes = np.asarray(classes)
-        codes = {name: _codes(labels, classes) for name, labels in given.items()}
+        codes = {
+            name: encode(labels.ravel(), classes).reshape(shape) for name, labels in given.items()
+        }
         panels = {}
         for name, panel in codes.items():
             title = name
@@ -174,11 +177,3 @@ class SegmentationDisplay:
             panel.set_axis_off()
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
-
-
-def _codes(labels, classes):
-    """Index of each label in `classes`; -1 where it is none of them."""
-    order = np.argsort(classes)
-    found = np.searchsorted(classes, labels, sorter=order)
-    codes = order[np.minimum(found, len(classes) - 1)]
-    return np.where(classes[codes] == labels, codes, -1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from ._matplotlib import import_pyplot
 _MAX_TICKS = 30
 
 
+@dataclass(eq=False, repr=False)
 class TransitionDisplay:
     """Transition weights of a chain as a heat map.
 
@@ -54,17 +56,10 @@ class TransitionDisplay:
     (3, 2)
     """
 
-    def __init__(
-        self,
-        edge_coef: ArrayLike,
-        classes: ArrayLike,
-        start_coef: ArrayLike | None = None,
-        end_coef: ArrayLike | None = None,
-    ) -> None:
-        self.edge_coef = edge_coef
-        self.classes = classes
-        self.start_coef = start_coef
-        self.end_coef = end_coef
+    edge_coef: ArrayLike
+    classes: ArrayLike
+    start_coef: ArrayLike | None = None
+    end_coef: ArrayLike | None = None
 
     @classmethod
     def from_estimator(

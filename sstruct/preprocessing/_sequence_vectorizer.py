@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -155,9 +156,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             Attribute of each column.
         """
         check_is_fitted(self, "vocabulary_")
-        names = np.empty(len(self.vocabulary_), dtype=object)
-        names[:] = list(self.vocabulary_)
-        return names
+        return object_array(self.vocabulary_)
 
     def _fit(self, X):
         if not isinstance(self.min_count, Integral) or self.min_count < 1:

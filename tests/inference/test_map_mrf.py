@@ -144,19 +144,24 @@ def test_bounds_stay_below_the_linear_program(new_rng):
     assert reached >= 40
 
 
+def least_marginals(pairs):
+    """Minimum of the linear program over the marginals of a model without factors."""
+    lifted = reference.Model(
+        [pairs.node_cost(v) for v in range(pairs.n_nodes)],
+        pairs.edges,
+        [pairs.edge_cost(e) for e in range(pairs.n_edges)],
+        np.ones(pairs.n_edges),
+    )
+    return reference.local_polytope(lifted)
+
+
 def test_bounds_with_factors_stay_below_the_program_with_their_marginals(new_rng):
     for seed in range(20):
         plain = reference.random_model(new_rng(seed), 5, 0.5, most_labels=3, n_factors=2)
         model = MRF(*plain.arguments())
         pairs, order = pairwise_model(model)
         assert sorted(order.tolist()) == list(range(pairs.n_nodes))
-        lifted = reference.Model(
-            [pairs.node_cost(v) for v in range(pairs.n_nodes)],
-            pairs.edges,
-            [pairs.edge_cost(e) for e in range(pairs.n_edges)],
-            np.ones(pairs.n_edges),
-        )
-        value = reference.local_polytope(lifted)
+        value = least_marginals(pairs)
         assert value <= reference.minimum(plain) + 1e-9
         assert map_mrf(model, "trws").lower_bound <= value + 1e-9 * (1 + abs(value))
 

@@ -8,15 +8,7 @@ from sstruct.datasets import make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
 from sstruct.plotting import RegularizationPathDisplay
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 @pytest.fixture(scope="module")

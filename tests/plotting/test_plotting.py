@@ -10,15 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sstruct import plotting
 from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
 plt = pytest.importorskip("matplotlib.pyplot")
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 class Fake(BaseEstimator):

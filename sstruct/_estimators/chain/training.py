@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from sstruct._input.labels import encode, is_label, training_classes
-from sstruct._input.ragged import check_weights, feature_arrays, flat_labels, pack_nodes
+from sstruct._input.ragged import feature_arrays, flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
@@ -39,13 +38,9 @@ class LabeledChains:
     def __init__(self, estimator, X, y, sample_weight):
         self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
         labels = flat_labels(y, nodes, type(estimator).__name__)
-        weights = check_weights(sample_weight, len(nodes))
-        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-        used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
-        if not used.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
-        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
-        self.codes = encode(labels, self.classes)
+        weights, sample, used, self.classes, self.codes = labeled_nodes(
+            estimator, nodes, labels, sample_weight
+        )
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)

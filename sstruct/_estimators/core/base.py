@@ -3,7 +3,7 @@
 import numbers
 import os
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -23,7 +23,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
-from sstruct._problems.core.node_arguments import join_views, padded_bounds
+from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
@@ -41,6 +41,7 @@ PICKLE_FORMAT = 1
 COSTLY_ORACLE = 20_000
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
@@ -49,35 +50,36 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     labels of nodes are scored, the others where it differs.
     """
 
-    # Parameters of all estimators, and attributes of fitted ones.
-    lam: float | str
-    solver: str
-    step: str
-    sampling: str
-    cache: bool | str
-    schedule: str
-    average: bool | str
-    bounds: ArrayLike | None
-    tol: float
-    certificate_every: int
-    max_iter: int
-    max_time: float | None
-    warm_start: bool | str
-    checkpoint: str | os.PathLike | None
-    n_jobs: int | None
-    random_state: int | np.random.RandomState | None
-    verbose: int
-    lam_: float
-    solver_: str
-    n_iter_: int
-    n_oracle_calls_: int
-    objective_: float
-    dual_objective_: float
-    dual_gap_: float
-    status_: str
-    converged_: bool
-    inference_: str
-    history_: dict[str, np.ndarray]
+    # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
+    # that each parameter and its default stand once: here, or where a subclass adds it.
+    lam: float | str = "auto"
+    solver: str = "auto"
+    step: str = "auto"
+    sampling: str = "auto"
+    cache: bool | str = "auto"
+    schedule: str = "work"
+    average: bool | str = "auto"
+    bounds: ArrayLike | None = None
+    tol: float = 1e-2
+    certificate_every: int = 10
+    max_iter: int = 1000
+    max_time: float | None = None
+    warm_start: bool | str = False
+    checkpoint: str | os.PathLike | None = None
+    n_jobs: int | None = None
+    random_state: int | np.random.RandomState | None = None
+    verbose: int = 0
+    lam_: float = field(init=False)
+    solver_: str = field(init=False)
+    n_iter_: int = field(init=False)
+    n_oracle_calls_: int = field(init=False)
+    objective_: float = field(init=False)
+    dual_objective_: float = field(init=False)
+    dual_gap_: float = field(init=False)
+    status_: str = field(init=False)
+    converged_: bool = field(init=False)
+    inference_: str = field(init=False)
+    history_: dict[str, np.ndarray] = field(init=False)
 
     # Hooks ----------------------------------------------------------------------------------------
 
@@ -226,11 +228,6 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
-    def _keep_parameters(self, given):
-        """Make attributes of the arguments of ``__init__``, whose ``locals()`` are given."""
-        del given["self"]
-        vars(self).update(given)
-
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""
         return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
@@ -281,30 +278,24 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
-        for remark in solution.remarks:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
-        name = type(self).__name__
+        remarks = list(solution.remarks)
+        gap = relative(solution.gap, solution.primal)
+        stopped = f"{type(self).__name__} stopped at relative duality gap {gap:.2e}"
         if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}, before "
-                f"tol={self.tol:g}: the search finds nothing that would reduce it. The optimum "
-                "lies between dual_objective_ and objective_.",
-                ConvergenceWarning,
-                stacklevel=5,
+            remarks.append(
+                f"{stopped}, before tol={self.tol:g}: the search finds nothing that would reduce "
+                "it. The optimum lies between dual_objective_ and objective_."
             )
         # A solver without a dual has no other end.
         if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
             # A certificate is as good as the decoder that it rests on.
             approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
-            warnings.warn(
-                f"{name} stopped at relative duality gap "
-                f"{relative(solution.gap, solution.primal):.2e}{approximate} after "
-                f"{solution.n_passes} passes, before tol={self.tol:g}. Increase max_iter or "
-                "max_time, or tol.",
-                ConvergenceWarning,
-                stacklevel=5,
+            remarks.append(
+                f"{stopped}{approximate} after {solution.n_passes} passes, before "
+                f"tol={self.tol:g}. Increase max_iter or max_time, or tol."
             )
+        for remark in remarks:
+            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
         return self
 
     def _warm(self, training, fingerprint):
@@ -387,6 +378,21 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
                 f"sstruct reads format {PICKLE_FORMAT}"
             )
         super().__setstate__(state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelingSSVM(BaseSSVM):
+    """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
+
+    loss: str | ArrayLike = "hamming"
+    fit_intercept: bool = True
+    classes: ArrayLike | None = None
+    classes_: np.ndarray = field(init=False)
+    n_features_in_: int = field(init=False)
+    feature_names_in_: np.ndarray = field(init=False)
+
+    def _views(self):
+        return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
 
 
 def _auto_sampling(problem, costly):

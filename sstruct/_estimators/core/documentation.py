@@ -2,6 +2,11 @@
 
 import inspect
 import re
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
 
 ENTRY = re.compile(r"^(\w[\w, ]*) : .*\n(?:(?:    .*)?\n)*?(?=\S|\Z)", re.MULTILINE)
 PLACE = re.compile(r"^<(\w+)>\n", re.MULTILINE)
@@ -20,7 +25,7 @@ def entries_of(text):
     return entries
 
 
-def shares_documentation(*sources):
+def shares_documentation(*sources: type) -> Callable[[T], T]:
     """Decorate an object: a line ``<name>`` of its docstring becomes what a source says of `name`.
 
     Of several sources that know a name, the last counts. In what they say ``<solvers>`` becomes the
@@ -36,6 +41,16 @@ def shares_documentation(*sources):
             text = PLACE.sub(lambda match: entries[match[1]], own)
             solvers = ("auto", *getattr(target, "_solvers", ()))
             target.__doc__ = text.replace("<solvers>", ", ".join(f'"{name}"' for name in solvers))
+            if is_dataclass(target):
+                _show_in_order(target.__init__, list(entries_of(target.__doc__)))
         return target
 
     return fill
+
+
+def _show_in_order(init, names):
+    """Show keyword parameters in the docstring's order: a dataclass puts inherited ones first."""
+    signature = inspect.signature(init)
+    first, *parameters = signature.parameters.values()
+    parameters.sort(key=lambda parameter: names.index(parameter.name))
+    init.__signature__ = signature.replace(parameters=[first, *parameters])

@@ -52,17 +52,9 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     flat = np.concatenate(edges)
     _check_edges(flat, n_edges, nodes)
     start = np.cumsum(n_edges) - n_edges
-    return Graphs(
-        nodes,
-        nodes.offsets[:-1],
-        nodes.lengths,
-        flat.astype(np.int32),
-        start,
-        n_edges,
-        _edge_features(items, n_edges, pairwise, n_edge_features),
-        start,
-        sizes=_node_sizes(items, nodes),
-    )
+    features = _edge_features(items, n_edges, pairwise, n_edge_features)
+    edges, sizes = (flat.astype(np.int32), start, n_edges, start), _node_sizes(items, nodes)
+    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes)
 
 
 def _graph_items(X):
@@ -98,9 +90,7 @@ def _edgeless(nodes, pairwise, n_edge_features):
     if pairwise in WITH_FEATURES and n_edge_features is not None:
         features = np.zeros((0, n_edge_features))
     edges = np.zeros((0, 2), dtype=np.int32)
-    return Graphs(
-        nodes, nodes.offsets[:-1], nodes.lengths, edges, nothing, nothing, features, nothing
-    )
+    return Graphs.of(nodes, edges, nothing, nothing, nothing, edge_features=features)
 
 
 def _edges_of(edges, i):
@@ -206,38 +196,22 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     nodes = _image_nodes(estimator, X, fitted)
     if nodes.form == "rows":
         return _edgeless(nodes, pairwise, _n_grid_features(pairwise, connectivity))
-    edges, edge_start, n_edges, directions = [], [], [], []
-    known, rows = {}, 0
-    for shape in nodes.shapes.tolist():
-        if tuple(shape) not in known:
-            known[tuple(shape)] = rows
-            edges.append(grid_edges(*shape, connectivity))
-            directions.append(grid_directions(*shape, connectivity))
-            rows += len(edges[-1])
-        edge_start.append(known[tuple(shape)])
-        height, width = shape
-        n_edges.append(height * (width - 1) + (height - 1) * width)
-        if connectivity == 8:
-            n_edges[-1] += 2 * (height - 1) * (width - 1)
-    edges, edge_start, n_edges = np.concatenate(edges), np.array(edge_start), np.array(n_edges)
+    # Grids of one shape share their edges.
+    shapes, shape_of = np.unique(nodes.shapes, axis=0, return_inverse=True)
+    edges = [grid_edges(*shape, connectivity) for shape in shapes.tolist()]
+    count = np.array([len(of_shape) for of_shape in edges])
+    edge_start, n_edges = (np.cumsum(count) - count)[shape_of.ravel()], count[shape_of.ravel()]
+    edges = np.concatenate(edges)
     features, feature_start = None, edge_start
     if pairwise == "directed":
+        directions = [grid_directions(*shape, connectivity) for shape in shapes.tolist()]
         features = np.eye(_n_grid_features(pairwise, connectivity))[np.concatenate(directions)]
     elif pairwise == "contrast":
         features = _contrasts(nodes, edges, edge_start, n_edges)
         feature_start = np.cumsum(n_edges) - n_edges
     grids = np.column_stack([nodes.shapes, np.full(len(nodes), connectivity)])
-    return Graphs(
-        nodes,
-        nodes.offsets[:-1],
-        nodes.lengths,
-        edges,
-        edge_start,
-        n_edges,
-        features,
-        feature_start,
-        grids=grids,
-    )
+    edges = edges, edge_start, n_edges, feature_start
+    return Graphs.of(nodes, *edges, edge_features=features, grids=grids)
 
 
 def _n_grid_features(pairwise, connectivity):

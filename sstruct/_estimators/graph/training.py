@@ -6,8 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sstruct._input.labels import encode, is_label, training_classes
-from sstruct._input.ragged import Nodes, check_weights, feature_arrays
+from sstruct._input.ragged import Nodes, feature_arrays, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
@@ -15,38 +14,26 @@ from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
 from sstruct.losses import node_costs
 
 
-@dataclass
-class Graphs:
-    """All graphs, one after another.
+@dataclass(frozen=True, kw_only=True)
+class Graphs(GraphRanges):
+    """All graphs, one after another: whose rows are whose, and the rows.
 
     Attributes
     ----------
     nodes : Nodes
-    start, length : ndarray of shape (n,)
-        First row of ``nodes.flat`` and number of rows of each graph.
-    edges : ndarray of int32 of shape (E, 2)
-        Ends numbered within their graph. Graphs may share rows.
-    edge_start, n_edges : ndarray of shape (n,)
-        First row and number of each graph's edges.
     edge_features : ndarray of shape (rows, G) or None
-    feature_start : ndarray of shape (n,)
-        First row of the features of each graph's edges.
     sizes : ndarray of shape (n_nodes,) or None
         Weight of each node in the loss.
-    grids : ndarray of shape (n, 3) or None
-        Height, width and connectivity of graphs that are grids.
     """
 
     nodes: Nodes
-    start: np.ndarray
-    length: np.ndarray
-    edges: np.ndarray
-    edge_start: np.ndarray
-    n_edges: np.ndarray
-    edge_features: np.ndarray | None
-    feature_start: np.ndarray
+    edge_features: np.ndarray | None = None
     sizes: np.ndarray | None = None
-    grids: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, nodes, *edges, **more):
+        """Return graphs that have all rows of `nodes`; `edges` with their starts and numbers."""
+        return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
     def problem(self, pairwise, n_labels, decoder, *, bias, **training):
         """Return the GraphProblem; pairwise: name of the model and its fixed cost.
@@ -55,15 +42,7 @@ class Graphs:
         """
         return GraphProblem(
             compressed(self.nodes.flat) if training else self.nodes.flat,
-            GraphRanges(
-                self.start,
-                self.length,
-                self.edges,
-                self.edge_start,
-                self.n_edges,
-                self.feature_start,
-                self.grids,
-            ),
+            self,
             PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
             decoder,
             bias=bias,
@@ -93,15 +72,9 @@ class Graphs:
 
     def selected(self, which):
         """Take some of the graphs, their nodes and edges where they are."""
-        return replace(
-            self,
-            start=self.start[which],
-            length=self.length[which],
-            edge_start=self.edge_start[which],
-            n_edges=self.n_edges[which],
-            feature_start=self.feature_start[which],
-            grids=None if self.grids is None else self.grids[which],
-        )
+        of_each = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
+        given = {name: getattr(self, name) for name in of_each}
+        return replace(self, **{k: None if v is None else v[which] for k, v in given.items()})
 
 
 class LabeledGraphs:
@@ -128,13 +101,9 @@ class LabeledGraphs:
 
     def __init__(self, estimator, graphs, labels, sample_weight):
         nodes = graphs.nodes
-        weights = check_weights(sample_weight, len(nodes))
-        sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-        used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
-        if not used.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
-        self.classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
-        codes = encode(labels, self.classes)
+        weights, sample, used, self.classes, codes = labeled_nodes(
+            estimator, nodes, labels, sample_weight
+        )
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
         self._cost, divided = node_costs(
             estimator.loss, codes[used], (weights[sample] * sizes)[used], len(self.classes)

@@ -6,6 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.label_set.training import blocks_of_weight
 from sstruct._input.labels import encode, training_classes
 from sstruct._input.ragged import check_weights, feature_arrays, flat_labels, pack_rows
 from sstruct._problems.core._rows import AT_ONCE, compressed
@@ -47,12 +48,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     total = float(weights.sum())
     factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
     block_weight = weights / total * factor
-    # A class of weight 0 takes part in no hinge loss, and the engine wants positive weights.
-    kept = block_weight > 0
-    if not kept.any():
-        raise ValueError(f"class_weight gives every sample weight 0: {estimator.class_weight!r}")
-    used[used] = kept
-    flat = rows.flat if used.all() else rows.flat[used]
+    kept, flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
     bias = estimator.fit_intercept
     problem = MulticlassProblem(compressed(flat), codes[kept], len(classes), cost=cost, bias=bias)
     return Training(

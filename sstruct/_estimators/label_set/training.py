@@ -54,15 +54,8 @@ class MultilabelTraining:
         self.cost = label_costs(estimator.loss, on, self.total)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         block_weight = weights / self.total * factor
-        # A sample of weight 0 has no hinge loss, and the engine wants positive weights.
-        kept = block_weight > 0
-        if not kept.any():
-            raise ValueError(
-                f"class_weight gives every sample weight 0: {estimator.class_weight!r}"
-            )
-        used[used] = kept
+        kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
         self.Y, self.block_weight = Y[kept], block_weight[kept]
-        self.flat = rows.flat if used.all() else rows.flat[used]
 
     def _is_attractive(self):
         """Whether bounds keep every edge's weight from being negative."""
@@ -110,6 +103,17 @@ class MultilabelTraining:
                 "_model": model | {"parents": self.parents},
             },
         )
+
+
+def blocks_of_weight(class_weight, block_weight, rows, used):
+    """Return which of the `used` samples have a positive weight, and their features."""
+    # One of weight 0 has no hinge loss, and the engine wants positive weights.
+    kept = block_weight > 0
+    if not kept.any():
+        raise ValueError(f"class_weight gives every sample weight 0: {class_weight!r}")
+    used = used.copy()
+    used[used] = kept
+    return kept, rows.flat if used.all() else rows.flat[used]
 
 
 def _column_names(classes, n_labels):

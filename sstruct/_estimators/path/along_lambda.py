@@ -17,6 +17,11 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
 
 FORMAT = 1
+# Of the history.
+COLUMNS = (
+    *("lam", "seconds", "passes", "oracle_calls", "approximate_passes", "primal", "dual", "gap"),
+    *("hinge", "linear", "square", "working_set_size"),
+)
 
 
 class Sweep:
@@ -102,22 +107,14 @@ class AlongLambda:
         for point in points:
             self.ws_.append(sweep.public(point.w))
             self._exact = self._exact and point.exact
-            self._rows.append(
-                {
-                    "lam": point.lam,
-                    "seconds": point.seconds,
-                    "passes": point.oracle_calls / self._n_blocks,
-                    "oracle_calls": point.oracle_calls,
-                    "approximate_passes": point.n_approximate,
-                    "primal": point.primal,
-                    "dual": point.dual,
-                    "gap": point.gap,
-                    "hinge": point.hinge,
-                    "linear": point.linear,
-                    "square": point.square,
-                    "working_set_size": point.working_set_size,
-                }
-            )
+            known = {
+                **vars(point),
+                "primal": point.primal,
+                "dual": point.dual,
+                "passes": point.oracle_calls / self._n_blocks,
+                "approximate_passes": point.n_approximate,
+            }
+            self._rows.append({name: known[name] for name in COLUMNS})
 
     def _finish(self, status, what):
         """Turn rows into arrays; warn of what ended the sweep."""

@@ -142,16 +142,9 @@ def discrete_tomography(
     began = time.monotonic()
     check_options(tol, max_time, max_iter, proximal_weight, step)
     shape = checked_shape(shape)
-    if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
-        raise ValueError(f"n_levels must be an integer of at least 2; found {n_levels!r}")
-    for value, name in ((weight, "weight"), (truncation, "truncation")):
-        if value is None and name == "truncation":
-            continue
-        if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
-            raise ValueError(f"{name} must be a finite number above 0; found {value!r}")
+    model = _image_model(shape, n_levels, weight, truncation)
     start, node = checked_rays(rays, shape[0] * shape[1])
     sums = checked_sums(sums, start, n_levels)
-    model = _image_model(shape, n_levels, weight, truncation)
     terms = RayTerms(start, node, sums, n_levels)
     images = _Images(model, terms, weight, random_state)
     energies = ModelWithTerms(model, terms, only_forbid=True)
@@ -196,6 +189,12 @@ def discrete_tomography(
 
 def _image_model(shape, n_levels, weight, truncation):
     """Pixels without costs, neighbours with the truncated difference of levels."""
+    if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
+        raise ValueError(f"n_levels must be an integer of at least 2; found {n_levels!r}")
+    given = {"weight": weight, "truncation": weight if truncation is None else truncation}
+    for name, value in given.items():
+        if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
+            raise ValueError(f"{name} must be a finite number above 0; found {value!r}")
     pixel = np.arange(shape[0] * shape[1]).reshape(shape)
     edges = np.concatenate([
         np.stack([pixel[:, :-1].ravel(), pixel[:, 1:].ravel()], axis=1),

@@ -1,0 +1,12 @@
+"""Figures without a screen, closed after each test."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    yield
+    plt.close("all")
