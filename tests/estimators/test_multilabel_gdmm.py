@@ -15,8 +15,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.gdmm._label_bounds import snapshot
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
+from sstruct._testing._solver_doors import label_state
 from sstruct.datasets import make_multilabel_pairwise
 from tests.reference.local_polytope import LocalPolytope
 
@@ -245,7 +245,7 @@ def test_feasibility_is_that_of_the_variables(rng):
     squares = []
     for _ in range(10):
         assert single.factors.run(np.inf)
-        state = snapshot(single.factors, 0)
+        state = label_state(single.factors, 0)
         beta = state["beta"]
         residual = beta[:, [1, 0]] + beta[:, 2:] - state["alpha"][state["end"]]
         squares.append((residual**2).sum())

@@ -17,6 +17,7 @@ from sstruct._solvers.gdmm import on_chains as gdmm
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
+from sstruct._testing import _problem_doors as doors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 
 TOL = 3e-5
@@ -113,7 +114,7 @@ def hinge_losses(problem, w):
     out = np.empty(problem.n_blocks)
     for i in range(problem.n_blocks):
         _, value, _, _ = problem.best_code(i, w)
-        out[i] = value - problem.py_scores(i, None, [problem.true_code(i)])[0]
+        out[i] = value - doors.scores(problem, i, None, [problem.true_code(i)])[0]
     return out
 
 

@@ -8,14 +8,9 @@ from hypothesis import strategies as st
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multilabel import MultilabelProblem
-from sstruct._solvers.gdmm._label_bounds import (
-    consistent_point,
-    hinge_losses,
-    measures,
-    search,
-    snapshot,
-)
+from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
+from sstruct._testing._solver_doors import label_state, search_labels
 from tests.reference.local_polytope import LocalPolytope
 
 SEEDS = dict(key=st.integers(0, 2**32 - 1), n_parts=st.sampled_from([1, 2, 3]))
@@ -60,7 +55,7 @@ class Case:
 
     def alphas(self, i):
         alpha = np.zeros(self.K)
-        state = snapshot(self.factors, i)
+        state = label_state(self.factors, i)
         alpha[state["label"]] = state["alpha"]
         return alpha
 
@@ -77,9 +72,9 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
     for i in range(len(case.X)):
         part = int(rng.integers(n_parts))
         slack = -rng.exponential(size=case.K) * (rng.random(case.K) < 0.5)
-        label, top, edge, joint = search(case.factors, i, part, w, slack)
+        label, top, edge, joint = search_labels(case.factors, i, part, w, slack)
         gains = coef @ case.X[i] + intercept + case.cost[0]
-        admitted = np.isin(np.arange(case.K), snapshot(case.factors, i)["label"])
+        admitted = np.isin(np.arange(case.K), label_state(case.factors, i)["label"])
         looked_at = [k for k in parts[part] if not admitted[k]]
         if looked_at:
             assert label in looked_at
@@ -107,7 +102,7 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
 def test_running_variables_are_consistent(new_rng, key, n_parts):
     rng = new_rng(key)
     case = Case(rng, n_parts)
-    before = [snapshot(case.factors, i) for i in range(len(case.X))]
+    before = [label_state(case.factors, i) for i in range(len(case.X))]
     case.factors.set_rho(2 * case.rho)
     coef, bias = np.zeros((case.K, case.X.shape[1])), np.zeros(case.K)
     v = np.zeros(len(case.edges))
@@ -133,7 +128,7 @@ def test_running_variables_are_consistent(new_rng, key, n_parts):
         bias[label] += alpha
         v[state["edge"]] += beta[:, 2]
         # The multipliers stay where the penalty changes: rho (message - residual).
-        after = snapshot(case.factors, i)
+        after = label_state(case.factors, i)
         residual = beta[:, [1, 0]] + beta[:, 2:] - alpha[state["end"]]
         np.testing.assert_allclose(
             case.rho * (state["message"] - residual),
@@ -150,10 +145,11 @@ def test_bounds_from_scratch(new_rng, key):
     case = Case(rng)
     alphas = np.array([case.alphas(i) for i in range(len(case.X))])
     w, dual = consistent_point(case.factors)
-    before = [snapshot(case.factors, i)["label"] for i in range(len(case.X))]
+    before = [label_state(case.factors, i)["label"] for i in range(len(case.X))]
     hinge, exact, n_admitted = hinge_losses(case.factors, ThreadPool(case.problem, 1), w)
     grown = [
-        len(set(snapshot(case.factors, i)["label"])) - len(set(old)) for i, old in enumerate(before)
+        len(set(label_state(case.factors, i)["label"])) - len(set(old))
+        for i, old in enumerate(before)
     ]
     coef, bias, v = case.views(w)
     assert exact
@@ -187,7 +183,7 @@ def test_bounds_from_scratch(new_rng, key):
         assert hinge[i] == pytest.approx(best - truth, abs=1e-7)
     assert dual <= case.lam / 2 * norm + case.weights @ hinge + 1e-9
     labels, active, edges, square = measures(case.factors)
-    states = [snapshot(case.factors, i) for i in range(len(case.X))]
+    states = [label_state(case.factors, i) for i in range(len(case.X))]
     assert labels == pytest.approx(np.mean([len(state["label"]) for state in states]))
     assert edges == pytest.approx(np.mean([len(state["edge"]) for state in states]))
     assert active <= labels
@@ -208,9 +204,9 @@ def test_bad_arguments_are_refused(rng):
     with pytest.raises(ValueError, match="block_weight must be positive"):
         LabelFactors(case.problem, 1.0, np.ones(len(case.weights) + 1), 1.0)
     with pytest.raises(IndexError, match="no block"):
-        snapshot(case.factors, len(case.X))
+        label_state(case.factors, len(case.X))
     with pytest.raises(IndexError, match="no block"):
-        search(case.factors, 0, 1)
+        search_labels(case.factors, 0, 1)
     with pytest.raises(ValueError, match="of another problem"):
         hinge_losses(
             case.factors, ThreadPool(Case(rng).problem, 1), np.zeros(case.problem.n_weights)

@@ -5,7 +5,7 @@
 # (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
 # (c) Methods run without the GIL and report errors (`except -1`); nothing falls back silently.
 # (d) An object owns scratch: one per thread, made by `fork`, which shares the data.
-# (e) The py_* doors are for tests; they check every code that comes in.
+# (e) `true_code`, `best_code` and `code_loss` are doors from Python; they check what comes in.
 """The seam between solvers and structures: a problem made of blocks."""
 
 from libc.stdint cimport int32_t
@@ -251,88 +251,17 @@ cdef class BlockProblem:
 
     def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
-        return self._py_oracle(i, w, loss_weight, False)
-
-    def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
-        """Return (code, value, work, exact)."""
-        return self._py_oracle(i, w, margin, True)
-
-    def _py_oracle(self, Py_ssize_t i, const double[::1] w, double weight, bint product):
         self._check_block(i)
         self._check_weights(w)
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         cdef OracleAnswer answer
         with nogil:
-            if product:
-                self.maximize_product(i, &w[0], weight, &out[0], &answer)
-            else:
-                self.maximize(i, &w[0], weight, &out[0], &answer)
+            self.maximize(i, &w[0], loss_weight, &out[0], &answer)
         return code, answer.value, answer.work, bool(answer.exact)
-
-    def py_maximize_between(
-            self, Py_ssize_t i, const double[::1] w, double loss_weight, double margin,
-            double lower, double upper, bint above=False, bint below=False):
-        """Return (code, value, work, exact), or None where no labeling is in the interval."""
-        self._check_block(i)
-        self._check_weights(w)
-        code = np.empty(self.code_size(i), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        cdef OracleAnswer answer
-        cdef Interval interval
-        interval.lower, interval.upper = lower, upper
-        interval.above, interval.below = above, below
-        with nogil:
-            self.maximize_between(i, &w[0], loss_weight, margin, &interval, &out[0], &answer)
-        return (code, answer.value, answer.work, bool(answer.exact)) if answer.found else None
-
-    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: from the potentials of the last `best_code`."""
-        cdef const double[::1] weights
-        cdef const double* pointer = NULL
-        if w is not None:
-            self._check_weights(w)
-            weights = w
-            pointer = &weights[0]
-        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
-        cdef Py_ssize_t k, count = table.shape[0]
-        cdef const int32_t* rows[64]
-        if not 1 <= count <= 64:
-            raise ValueError(f"{count} labelings, expected 1 to 64 labelings at once")
-        for k in range(count):
-            self.check_code(i, table[k])
-            rows[k] = &table[k, 0]
-        values = np.empty(count)
-        cdef double[::1] out = values
-        cdef double work = 0
-        with nogil:
-            self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
-        return values
 
     def code_loss(self, Py_ssize_t i, const int32_t[::1] code):
         self.check_code(i, code)
         cdef double out = 0
         self.loss(i, &code[0], &out)
         return out
-
-    def py_squared_distance(self, Py_ssize_t i, const int32_t[::1] a, const int32_t[::1] b):
-        self.check_code(i, a)
-        self.check_code(i, b)
-        cdef double out = 0
-        self.squared_distance(i, &a[0], &b[0], &out)
-        return out
-
-    def py_scatter(self, Py_ssize_t i, codes, coefficients, double[::1] out):
-        self._check_weights(out)
-        for code in codes:
-            self.check_code(i, code)
-        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
-        cdef const double[::1] coefficient = np.ascontiguousarray(coefficients, dtype=np.float64)
-        cdef const int32_t* rows[64]
-        cdef Py_ssize_t k, count = table.shape[0]
-        if not 1 <= count <= 64 or coefficient.shape[0] != count:
-            raise ValueError(
-                f"{count} labelings with {coefficient.shape[0]} coefficients, expected 1 to 64")
-        for k in range(count):
-            rows[k] = &table[k, 0]
-        self.scatter(i, rows, &coefficient[0], count, &out[0])

@@ -22,6 +22,5 @@ cdef class SlackProblem(BlockProblem):
     cdef SlackSearch searcher
     cdef Search kind
     cdef const double* last_w        # of the last oracle call, for `scores`
-    cdef object kept                 # that array, where it came through a Python door
     cdef int32_t[::1] true_labeling
     cdef ScoredCodes scored

@@ -260,31 +260,3 @@ cdef class SlackProblem(BlockProblem):
     def padded_weights(self, public):
         """Return weights in this problem's layout from those one after another."""
         return self.problem.padded_weights(public)
-
-    def py_search(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
-        """Return (code, value, bound, exact, number of queries) of a max-oracle call."""
-        self._check_block(i)
-        self._check_weights(w)
-        code = np.empty(self.code_size(i), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        cdef OracleAnswer answer
-        self.kept = w
-        with nogil:
-            self.maximize(i, &w[0], margin, &out[0], &answer)
-        queries = 1 if self.kind == PRODUCT else self.searcher.n_queries
-        bound = answer.value if answer.exact else answer.bound
-        return code, answer.value, bound, bool(answer.exact), queries
-
-    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
-        """Return (code, value, work, exact)."""
-        self.kept = w
-        return BlockProblem.best_code(self, i, w, loss_weight)
-
-    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: at the weights of the last `best_code`."""
-        cdef const double[::1] kept
-        if w is None and self.kind != PRODUCT:
-            kept = self.kept
-            if self.kept is None or &kept[0] != self.last_w:
-                raise ValueError("there was no oracle call through a Python door before")
-        return BlockProblem.py_scores(self, i, w, codes, loss_weight)

@@ -402,13 +402,3 @@ cdef class ChainFactors:
                     square = messages.at[k].value * messages.at[k].value
                     self.residual += square
                     self.gain += self.rho * square
-
-
-def py_simplex_minimum(const double[::1] c, double Q, double C):
-    """Return a (m,) and the multiplier b; see `simplex_minimum`."""
-    if c.shape[0] == 0 or not Q >= 0 or not C > 0:
-        raise ValueError("c must not be empty, Q not negative, and C positive")
-    out = np.empty(c.shape[0])
-    cdef double[::1] a = out
-    cdef double b = simplex_minimum(&c[0], Q, C, c.shape[0], &a[0])
-    return out, b

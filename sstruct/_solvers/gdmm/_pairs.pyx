@@ -17,7 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
-from sstruct._solvers.gdmm._entries cimport Entries, append
+from sstruct._solvers.gdmm._entries cimport Entries
 
 import numpy as np
 
@@ -269,47 +269,3 @@ cdef class BoundedPairs:
             self.work += BLOCK
         self.work += self.rows.n_blocks
         return self.best_first >= 0
-
-    def py_change(self, int32_t first, int32_t second, double difference):
-        """Add to the score of a pair: a door for tests."""
-        if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
-            raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
-        if self.score[first * self.width + second] == -INFINITY:
-            raise ValueError(f"pair {first}, {second} is forbidden")
-        self.change(first, second, difference)
-
-    def py_search(self, left, right, active, double bound=-INFINITY):
-        """Search with messages {label: message} and active pairs: a door for tests.
-
-        Returns
-        -------
-        pair : tuple of int, or None
-        value : float
-        work : int
-            Pairs and bounds looked at.
-        """
-        cdef Entries lists[3]
-        cdef Py_ssize_t k
-        for k in range(3):
-            lists[k] = Entries(0, 0, NULL)
-        try:
-            for k, messages in enumerate((left, right)):
-                for label, message in messages.items():
-                    if not 0 <= label < self.n_labels:
-                        raise IndexError(f"label {label} of {self.n_labels}")
-                    append(&lists[k], label, 0, message)
-            for first, second in active:
-                if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
-                    raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
-                append(&lists[2], first, second, 0)
-            self.work = 0
-            self.load(&lists[0], &lists[1], 1.0, False)
-            self.mark(&lists[2])
-            found = self.search(bound)
-            self.unmark()
-            self.unload(&lists[0], &lists[1])
-        finally:
-            for k in range(3):
-                free(lists[k].at)
-        pair = (self.best_first, self.best_second) if found else None
-        return pair, self.best, int(self.work)
