@@ -150,7 +150,7 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
     # Upper bound of the hinge losses at the iterate.
     w[:] = 0
     w[: factors.n_node_weights] = factors.w
-    if factors.transitions:
+    if factors.problem.transitions:
         scores = factors.pairs.scores()
         edges = w[factors.n_node_weights :].reshape(problem.n_labels, -1)
         edges[:, : problem.n_labels] = np.where(np.isinf(scores), 0, scores)

@@ -70,6 +70,10 @@ cdef class BlockProblem:
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a block that is visited soon; where that does not pay, nothing."""
 
+    cdef int lacks(self, const char* method) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.{method.decode()}")
+
     cdef int need_labels(self) except -1 nogil:
         """For problems that may have no labels, `has_labels`: raise where there are none."""
         if not self.has_labels:
@@ -79,8 +83,7 @@ cdef class BlockProblem:
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         """Write the code of the true labeling."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.truth")
+        return self.lacks(b"truth")
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
@@ -90,8 +93,7 @@ cdef class BlockProblem:
         loss_weight 1: loss-augmented decoding; 0: plain; other values: the lambda-oracle of
         slack rescaling. Potentials stay in this object's scratch for `scores`.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize")
+        return self.lacks(b"maximize")
 
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,
@@ -101,8 +103,7 @@ cdef class BlockProblem:
         The max-oracle of slack rescaling, where a structure has a direct one. The truth's value is
         0, so the maximum is never negative. Potentials without loss stay in this object's scratch.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize_product")
+        return self.lacks(b"maximize_product")
 
     cdef int maximize_between(
             self, Py_ssize_t i, const double* w, double loss_weight, double margin,
@@ -113,8 +114,7 @@ cdef class BlockProblem:
         phi(x_i, y_i)>, positive. The answer says whether any is `found`; its value, and its bound,
         are of h(y) + loss_weight L_i(y).
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize_between")
+        return self.lacks(b"maximize_between")
 
     cdef int ask_ahead(
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
@@ -143,19 +143,16 @@ cdef class BlockProblem:
         only where the labelings differ, so up to one constant common to the call.
         `work` is increased by what the call cost.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.scores")
+        return self.lacks(b"scores")
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         """Write L_i(y)."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.loss")
+        return self.lacks(b"loss")
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         """Write |phi(x_i, a) - phi(x_i, b)|^2: the Gram matrix in the form that steps use."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.squared_distance")
+        return self.lacks(b"squared_distance")
 
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
@@ -164,8 +161,7 @@ cdef class BlockProblem:
 
         The coefficients sum to zero, so that only places where the labelings differ are touched.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.scatter")
+        return self.lacks(b"scatter")
 
     cdef int exchange(
             self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
@@ -183,6 +179,15 @@ cdef class BlockProblem:
         if code.shape[0] != self.code_size(i):
             raise ValueError(
                 f"block {i}: labeling code of {code.shape[0]} entries, expected {self.code_size(i)}")
+        return 0
+
+    cdef int check_node_labels(
+            self, Py_ssize_t i, const int32_t[::1] code, Py_ssize_t n_labels) except -1:
+        """The `check_code` of codes that hold a label for each node."""
+        BlockProblem.check_code(self, i, code)
+        for k in range(code.shape[0]):
+            if not 0 <= code[k] < n_labels:
+                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
         return 0
 
     @property
@@ -265,3 +270,36 @@ cdef class BlockProblem:
         cdef double out = 0
         self.loss(i, &code[0], &out)
         return out
+
+
+cdef class WrappedProblem(BlockProblem):
+    """A problem that makes planes of another's: the base of such.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+        Its other attributes are this one's too.
+    """
+
+    def __init__(self, BlockProblem problem not None):
+        self.problem = problem
+        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.oracle_work, self.batch_size = problem.oracle_work, problem.batch_size
+
+    def __getattr__(self, name):
+        return getattr(self.problem, name)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        self.problem.prefetch(i)
+
+    cpdef BlockProblem fork(self):
+        return type(self)(self.problem.fork())
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout, as views of it."""
+        return self.problem.weight_views(w)
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        return self.problem.padded_weights(public)
