@@ -181,3 +181,7 @@ def label_state(LabelFactors factors not None, Py_ssize_t i):
     }
 
 
+def label_parts(LabelFactors factors not None):
+    """Return the parts of the labels that visits search, as arrays."""
+    K, n_parts = factors.problem.n_labels, factors.n_parts
+    return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]

@@ -17,6 +17,7 @@ from sstruct._solvers.gdmm import on_chains as gdmm
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
+from sstruct._solvers.gdmm.published import Published
 from sstruct._testing import _problem_doors as doors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 
@@ -175,7 +176,9 @@ def test_the_certificate_is_that_of_the_weights(sequences):
 
 
 def test_soft_bcfw_does_not_agree(sequences):
-    soft = solver_of(sequences, max_iter=30, tol=0, multiplier_step=0.0).solve()
+    soft = solver_of(
+        sequences, max_iter=30, tol=0, published=Published(multiplier_step=0.0)
+    ).solve()
     hard = solver_of(sequences, max_iter=30, tol=0).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
@@ -183,7 +186,10 @@ def test_soft_bcfw_does_not_agree(sequences):
 
 def test_the_exhaustive_search_goes_the_same_way(sequences):
     options = dict(max_iter=30, tol=0, rho=1.0)
-    solutions = [solver_of(sequences, exhaustive=all_, **options).solve() for all_ in (False, True)]
+    solutions = [
+        solver_of(sequences, published=Published(exhaustive=all_), **options).solve()
+        for all_ in (False, True)
+    ]
     np.testing.assert_allclose(solutions[0].w, solutions[1].w, atol=1e-9)
     assert solutions[0].dual == pytest.approx(solutions[1].dual, rel=1e-9)
 

@@ -10,7 +10,8 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
-from sstruct._testing._solver_doors import label_state, search_labels
+from sstruct._solvers.gdmm.published import Published
+from sstruct._testing._solver_doors import label_parts, label_state, search_labels
 from tests.reference.local_polytope import LocalPolytope
 
 SEEDS = dict(key=st.integers(0, 2**32 - 1), n_parts=st.sampled_from([1, 2, 3]))
@@ -37,7 +38,7 @@ class Case:
         self.rho = rho or rng.choice([0.1, 1.0, 10.0])
         self.factors = LabelFactors(
             self.problem, self.lam, self.weights, self.rho, n_parts, int(rng.integers(10**6)), 2,
-            rng.choice([0.0, 1.0]), exhaustive,
+            Published(rng.choice([0.0, 1.0]), exhaustive),
         )  # fmt: skip
         for _ in range(rng.integers(0, 8) if n_passes is None else n_passes):
             assert self.factors.run(np.inf)
@@ -66,7 +67,7 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
     case = Case(rng, n_parts, exhaustive=bool(rng.integers(2)))
     w = case.random_weights(rng)
     coef, intercept, v = case.views(w)
-    parts = case.factors.parts
+    parts = label_parts(case.factors)
     assert sorted(np.concatenate(parts)) == list(range(case.K))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     for i in range(len(case.X)):

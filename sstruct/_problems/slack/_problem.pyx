@@ -47,7 +47,8 @@ cdef class SlackProblem(WrappedProblem):
     problem : BlockProblem
         Its other attributes are this one's too.
     search : {"auto", "product", "angular", "bisecting", "binary"}
-        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has.
+        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has,
+        the latter for comparison with the papers.
     memory : SearchMemory, optional
         Of another such problem, to be shared.
 

@@ -16,18 +16,8 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 
-STEPS = {
-    "fw": StepKind.FW,
-    "pairwise": StepKind.PAIRWISE,
-    "away": StepKind.AWAY,
-    "corrective": StepKind.CORRECTIVE,
-}
-SAMPLINGS = {
-    "permutation": Sampling.PERMUTATION,
-    "uniform": Sampling.UNIFORM,
-    "gap": Sampling.GAP,
-    "sequential": Sampling.SEQUENTIAL,
-}
+STEPS = {kind.name.lower(): kind for kind in StepKind}
+SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
 # Those that visit every block in each pass.
 EACH_ONCE = ("permutation", "sequential")
 

@@ -31,8 +31,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
 
 
-
-
 cdef struct OracleCalls:
     Py_ssize_t chunk                # blocks of a ticket
     const double* weights

@@ -12,6 +12,7 @@ from sstruct._solvers.core.solver import Solver, relative
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
+from sstruct._solvers.gdmm.published import Published
 
 # Made sequences, 100 labels, 100 chains, one run each, relative gap after 30 passes: with 1, 3 and
 # 10 new labels a search 0.20, 0.019 and 0.014 (under an older rule for rho); with 5, 10 and 20
@@ -66,10 +67,8 @@ class GDMM(Solver):
     setup : Setup
         Of a ChainProblem. Of its options, `rho` is kept where the relative residuals of agreement
         and of movement balance if it is "auto".
-    multiplier_step : float
-        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
-    exhaustive : bool
-        Searches for pairs look at all K^2: what the sublinear oracle is compared with.
+    published : Published
+        For comparison with the papers.
 
     References
     ----------
@@ -91,16 +90,23 @@ class GDMM(Solver):
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, multiplier_step=1.0, exhaustive=False):
+    def __init__(self, setup, *, published=Published()):  # noqa: B008 (frozen)
         super().__init__(setup)
         options = self.options
         self.adaptive, self.n_changes = options.rho == "auto", 0
         rho = FIRST_RHO if self.adaptive else float(options.rho)
         self.factors = ChainFactors(
-            self.problem, self.lam, self.block_weight, rho, NEW_LABELS, options.seed, exhaustive
+            self.problem,
+            self.lam,
+            self.block_weight,
+            rho,
+            NEW_LABELS,
+            options.seed,
+            published.exhaustive,
         )
         self._checked(float(np.max(self.factors.curvature)))
-        self.parts, self.multiplier_step = n_parts(options, self.problem), multiplier_step
+        self.parts = n_parts(options, self.problem)
+        self.multiplier_step = published.multiplier_step
         self.random = np.random.default_rng(options.seed)
         self.run_seconds = 0.0
         self.w, self.dual = np.zeros(self.problem.n_weights), 0.0

@@ -10,6 +10,7 @@ from sstruct._solvers.core.solver import Solver
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
 from sstruct._solvers.gdmm.on_chains import WITH_FACTORS, n_parts
+from sstruct._solvers.gdmm.published import Published
 
 # The penalty changes by the first factor where residuals differ by more than the second, at most
 # once in so many passes, and not while labels still join: what those disagree in says nothing about
@@ -42,10 +43,8 @@ class LabelGDMM(Solver):
         Of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
         Updates of a sample's factors and multipliers a visit.
-    multiplier_step : float
-        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
-    exhaustive : bool
-        Searches for edges look at all of them: what the sublinear oracle is compared with.
+    published : Published
+        For comparison with the papers.
     """
 
     measures = (
@@ -59,7 +58,7 @@ class LabelGDMM(Solver):
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, n_sweeps=SWEEPS, multiplier_step=1.0, exhaustive=False):
+    def __init__(self, setup, *, n_sweeps=SWEEPS, published=Published()):  # noqa: B008 (frozen)
         super().__init__(setup)
         options, problem = self.options, self.problem
         self.adapts = options.rho == "auto"
@@ -71,8 +70,7 @@ class LabelGDMM(Solver):
             n_parts(options, problem),
             options.seed,
             n_sweeps,
-            multiplier_step,
-            exhaustive,
+            published,
         )
         self.n_sweeps = n_sweeps
         self.looked_at, self.size = 0, 0.0
