@@ -57,13 +57,14 @@ from sstruct._solvers.core.solver import Setup
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 from sstruct._solvers.gdmm.on_chains import GDMM
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
+from sstruct._solvers.gdmm.published import Published
 from sstruct.datasets import fetch_bibtex, fetch_rcv1_subset, make_large_domain_sequences
 from sstruct.preprocessing import SequenceVectorizer
 
 OF_FACTORS = {
-    "gdmm": {},
-    "gdmm-exhaustive": {"exhaustive": True},
-    "soft-bcfw": {"rho": 10.0, "multiplier_step": 0.0},
+    "gdmm": ("auto", Published()),
+    "gdmm-exhaustive": ("auto", Published(exhaustive=True)),
+    "soft-bcfw": (10.0, Published(multiplier_step=0.0)),
 }
 METHODS = (*OF_FACTORS, "mp-bcfw", "bcfw", "ssg")
 NEVER = 10**9
@@ -162,7 +163,9 @@ class Run:
         if self.method == "ssg":
             return StochasticSubgradient(setup)
         if self.method in OF_FACTORS:
-            return (GDMM if self.chains else LabelGDMM)(setup, **OF_FACTORS[self.method])
+            rho, published = OF_FACTORS[self.method]
+            setup.options = replace(self.options, rho=rho)
+            return (GDMM if self.chains else LabelGDMM)(setup, published=published)
         return FrankWolfe(setup)
 
     def error(self, w):

@@ -15,8 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sstruct import MultilabelSSVM
 from sstruct._solvers.core.solver import Options, Setup
-from sstruct._solvers.gdmm._label_bounds import snapshot
 from sstruct._solvers.gdmm.on_label_sets import LabelGDMM
+from sstruct._solvers.gdmm.published import Published
+from sstruct._testing._solver_doors import label_state
 from sstruct.datasets import make_multilabel_pairwise
 from tests.reference.local_polytope import LocalPolytope
 
@@ -233,7 +234,7 @@ def solver_of(X, Y, lam=0.05, max_iter=1000, rho="auto", parts=1, **own):
 
 def test_soft_bcfw_does_not_agree(sets):
     hard = solver_of(*sets, max_iter=60, rho=1.0).solve()
-    soft = solver_of(*sets, max_iter=60, rho=1.0, multiplier_step=0.0).solve()
+    soft = solver_of(*sets, max_iter=60, rho=1.0, published=Published(multiplier_step=0.0)).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
 
@@ -245,7 +246,7 @@ def test_feasibility_is_that_of_the_variables(rng):
     squares = []
     for _ in range(10):
         assert single.factors.run(np.inf)
-        state = snapshot(single.factors, 0)
+        state = label_state(single.factors, 0)
         beta = state["beta"]
         residual = beta[:, [1, 0]] + beta[:, 2:] - state["alpha"][state["end"]]
         squares.append((residual**2).sum())
@@ -259,7 +260,10 @@ def test_feasibility_is_that_of_the_variables(rng):
 
 def test_the_exhaustive_search_goes_the_same_way(sets):
     own = dict(max_iter=20, parts=2)
-    pruned, all_ = (solver_of(*sets, exhaustive=value, **own).solve() for value in (False, True))
+    pruned, all_ = (
+        solver_of(*sets, published=Published(exhaustive=value), **own).solve()
+        for value in (False, True)
+    )
     np.testing.assert_allclose(pruned.w, all_.w, atol=1e-12)
     assert pruned.dual == all_.dual
 

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._testing import _problem_doors as doors
 from sstruct.inference import viterbi
 
 N_LABELS = [1, 3, 4, 5, 8, 12, 16, 17, 24, 26, 32, 33, 64, 100]
@@ -70,7 +71,7 @@ def test_potentials_equal_numpy(rng, K, storage, dtype):
         assert (code[0], value) == (theta[i].argmax(), theta[i].max())
         for some in np.array_split(codes, 1 + K // 64):
             expected = theta[i, some[:, 0]]
-            np.testing.assert_array_equal(problem.py_scores(i, None, some), expected)
+            np.testing.assert_array_equal(doors.scores(problem, i, None, some), expected)
             # Only the labels asked for are multiplied; up to a constant that all codes share.
-            lazy = problem.py_scores(i, w, some)
+            lazy = doors.scores(problem, i, w, some)
             np.testing.assert_array_equal(lazy - lazy[0], expected - expected[0])

@@ -23,6 +23,7 @@ from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import PAIRWISE, GraphRanges
 from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct._testing import _problem_doors as doors
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct._testing._graph_enumeration import graph_enumeration
@@ -216,15 +217,15 @@ def check_against_definition(chains, rng):
             assert scores[allowed.index(tuple(y.tolist()))] == value
             assert work > 0
             assert exact is True
-            absolute = problem.py_scores(i, None, np.vstack([y, some]), weight)
+            absolute = doors.scores(problem, i, None, np.vstack([y, some]), weight)
             np.testing.assert_array_equal(absolute, np.r_[value, scores[pick]])
-            lazy = problem.py_scores(i, padded, some, weight)
+            lazy = doors.scores(problem, i, padded, some, weight)
             np.testing.assert_array_equal(lazy - lazy[0], scores[pick] - scores[pick[0]])
             for other in (problem, fork):
                 again, same, cost, _ = other.best_code(i, padded, weight)
                 np.testing.assert_array_equal(again, y)
                 assert (same, cost) == (value, work)
-            np.testing.assert_array_equal(fork.py_scores(i, padded, some, weight), lazy)
+            np.testing.assert_array_equal(doors.scores(fork, i, padded, some, weight), lazy)
         # The lambda-oracle of slack rescaling: a factor that is no binary fraction.
         y, value, _, _ = problem.best_code(i, padded, 0.3)
         best = (features + 0.3 * losses).max()
@@ -237,14 +238,14 @@ def check_against_definition(chains, rng):
         for p, q in zip(pick, np.roll(pick, 1), strict=True):
             a, b = code(allowed[p]), code(allowed[q])
             move = chains.phi(i, allowed[p]) - chains.phi(i, allowed[q])
-            assert problem.py_squared_distance(i, a, b) == move @ move
+            assert doors.squared_distance(problem, i, a, b) == move @ move
             out = np.zeros(problem.n_weights)
-            problem.py_scatter(i, [a, b], [1.0, -1.0], out)
+            doors.scatter(problem, i, [a, b], [1.0, -1.0], out)
             np.testing.assert_array_equal(chains.public(out), move)
             assert np.count_nonzero(out) == np.count_nonzero(move)  # the padding is left alone
-            problem.py_scatter(i, [b, a], [1.0, -1.0], out)
+            doors.scatter(problem, i, [b, a], [1.0, -1.0], out)
             assert not out.any()
-            problem.py_scatter(i, [a, b], [-0.5, 0.5], out)
+            doors.scatter(problem, i, [a, b], [-0.5, 0.5], out)
             np.testing.assert_array_equal(chains.public(out), -0.5 * move)
     np.testing.assert_array_equal(padded, before)
     decoded = decode(problem, padded)
@@ -278,7 +279,7 @@ def test_answers_of_moves_are_no_worse_than_the_truth(rng, pairwise):
         for i, allowed in enumerate(made.allowed):
             y, value, work, exact = problem.best_code(i, made.padded, weight)
             truth = problem.true_code(i)
-            score = problem.py_scores(i, None, np.array([y, truth, *allowed[:60]]), weight)
+            score = doors.scores(problem, i, None, np.array([y, truth, *allowed[:60]]), weight)
             assert value == score[0]
             assert value >= score[1]
             best = max(
@@ -313,9 +314,9 @@ def test_distances_of_graphs_have_the_same_bits_from_both_sides(rng, pairwise, s
         move = graphs.joint_feature(x, a, edges, features, pairwise, 3)
         move -= graphs.joint_feature(x, b, edges, features, pairwise, 3)
         for _ in range(2):
-            distance = problem.py_squared_distance(0, code(a), code(b))
+            distance = doors.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
-            assert problem.py_squared_distance(0, code(b), code(a)) == distance
+            assert doors.squared_distance(problem, 0, code(b), code(a)) == distance
 
 
 def graph_arguments(**change):
@@ -462,8 +463,8 @@ def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, 
             few[: min(length, 5)] = b[: min(length, 5)]
             for other in (b, few, b, a, few):
                 move = chains.phi(i, a) - chains.phi(i, other)
-                assert problem.py_squared_distance(i, code(a), code(other)) == move @ move
-                assert problem.py_squared_distance(i, code(other), code(a)) == move @ move
+                assert doors.squared_distance(problem, i, code(a), code(other)) == move @ move
+                assert doors.squared_distance(problem, i, code(other), code(a)) == move @ move
 
 
 def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
@@ -477,10 +478,10 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
         b[where] = (a[where] + rng.integers(1, 4, differing)) % 4
         move = brute_force.joint_feature(X, a, model) - brute_force.joint_feature(X, b, model)
         for _ in range(2):
-            distance = problem.py_squared_distance(0, code(a), code(b))
+            distance = doors.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
             # To the bit: a fit that a checkpoint resumes asks in another order.
-            assert problem.py_squared_distance(0, code(b), code(a)) == distance
+            assert doors.squared_distance(problem, 0, code(b), code(a)) == distance
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
@@ -547,7 +548,7 @@ def test_a_problem_without_labels_only_decodes(rng):
         lambda: problem.best_code(0, w, 1.0),
         lambda: problem.code_loss(0, code([0, 1, 0])),
         lambda: problem.true_code(0),
-        lambda: problem.py_scores(0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
+        lambda: doors.scores(problem, 0, w, np.array([[0, 1, 0], [1, 1, 1]]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
             call()
@@ -610,21 +611,21 @@ def test_empty_csr_rows_and_no_nonzeros():
     problem = ChainProblem(X, Chains([0, 2], [2, 2]), ChainModel(2), [0, 1, 0, 1])
     w = problem.padded_weights(np.r_[np.full(6, 9.0), [0.0, 5.0], np.zeros(8)])
     assert decode(problem, w).tolist() == [1, 1, 1, 1]
-    assert problem.py_squared_distance(0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
+    assert doors.squared_distance(problem, 0, code([0, 0]), code([1, 0])) == 2 + 2 + 2
 
 
 def test_the_doors_check_what_comes_in(rng):
     problem = make_chains(rng, 3, (4, 2), cuts=False).problem
     w, good = np.zeros(problem.n_weights), code([0, 1, 2, 0])
-    doors = [
+    calls = [
         lambda c: problem.code_loss(0, c),
-        lambda c: problem.py_squared_distance(0, c, good),
-        lambda c: problem.py_squared_distance(0, good, c),
-        lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
-        lambda c: problem.py_scatter(0, [good, c], [1.0, -1.0], w),
-        lambda c: problem.py_scores(0, w, c[np.newaxis]),
+        lambda c: doors.squared_distance(problem, 0, c, good),
+        lambda c: doors.squared_distance(problem, 0, good, c),
+        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w),
+        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w),
+        lambda c: doors.scores(problem, 0, w, c[np.newaxis]),
     ]
-    for door in doors:
+    for door in calls:
         door(good)
         w[:] = 0
         for wrong in ([0, 1, 2], [0, 1, 2, 0, 0]):
@@ -645,11 +646,11 @@ def test_the_doors_check_what_comes_in(rng):
         lambda v: problem.best_code(0, v),
         lambda v: decode(problem, v),
         lambda v: max_marginals(problem, v),
-        lambda v: problem.py_scores(0, v, good[np.newaxis]),
-        lambda v: problem.py_scatter(0, [good, good], [1.0, -1.0], v),
+        lambda v: doors.scores(problem, 0, v, good[np.newaxis]),
+        lambda v: doors.scatter(problem, 0, [good, good], [1.0, -1.0], v),
     ):
         with pytest.raises(ValueError, match="weights, expected"):
             call(w[:-1])
     for count in (0, 65):
         with pytest.raises(ValueError, match="1 to 64 labelings"):
-            problem.py_scores(0, w, np.zeros((count, 4), dtype=np.int32))
+            doors.scores(problem, 0, w, np.zeros((count, 4), dtype=np.int32))

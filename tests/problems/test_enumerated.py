@@ -6,6 +6,7 @@ import pytest
 from sstruct._kernels._clock import seconds
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _costly
+from sstruct._testing import _problem_doors as doors
 from sstruct._testing._costly import CostlyProblem
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.test_contract import make_chains, make_enumerated
@@ -81,7 +82,7 @@ def test_planes_are_shared_by_forks_and_not_copied(rng):
     made.planes[1] += 100  # seen by both
     expected = -made.planes[:3] @ made.w
     for problem in (made.problem, fork):
-        scores = problem.py_scores(0, made.w, np.array([[0], [1], [2]]), 0.0)
+        scores = doors.scores(problem, 0, made.w, np.array([[0], [1], [2]]), 0.0)
         np.testing.assert_array_equal(scores, expected)
 
 
@@ -101,7 +102,7 @@ def test_costly_calls_are_counted_declared_and_waited_for(rng):
     assert (fork.n_calls, costly.n_calls) == (1, 4)
     assert fork.oracle_seconds >= pause
     assert costly.oracle_seconds >= 3 * pause + fork.oracle_seconds
-    costly.py_scores(0, chains.padded, costly.true_code(0)[np.newaxis])
+    doors.scores(costly, 0, chains.padded, costly.true_code(0)[np.newaxis])
     assert costly.n_calls == 4
     assert costly.problem is plain
 

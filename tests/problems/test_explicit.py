@@ -7,6 +7,7 @@ from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.core.node_arguments import join_views
+from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import code, make_chains, make_enumerated
 
 
@@ -36,14 +37,14 @@ def test_every_method_against_the_definition(rng, make):
             assert plane @ np.r_[made.w, weight] == value
             np.testing.assert_array_equal(fork.best_code(i, made.padded, weight)[0], found)
             both = np.vstack([found, truth])
-            np.testing.assert_array_equal(explicit.py_scores(i, None, both, weight), [value, 0])
+            np.testing.assert_array_equal(doors.scores(explicit, i, None, both, weight), [value, 0])
             np.testing.assert_array_equal(
-                explicit.py_scores(i, made.padded, both, weight), [value, 0]
+                doors.scores(explicit, i, made.padded, both, weight), [value, 0]
             )
             assert explicit.code_loss(i, found) == plane[-1]
-            assert explicit.py_squared_distance(i, found, truth) == plane[:-1] @ plane[:-1]
+            assert doors.squared_distance(explicit, i, found, truth) == plane[:-1] @ plane[:-1]
             out = np.zeros(explicit.n_weights)
-            explicit.py_scatter(i, [found, truth], [0.5, -0.5], out)
+            doors.scatter(explicit, i, [found, truth], [0.5, -0.5], out)
             np.testing.assert_array_equal(made.public(out), 0.5 * plane[:-1])
 
 

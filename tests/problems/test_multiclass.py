@@ -12,6 +12,7 @@ from scipy import sparse
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.label_set._multiclass import MulticlassProblem
+from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import STORAGES, check_against_definition, code
 
 
@@ -61,7 +62,7 @@ def test_rows_without_features():
         problem = MulticlassProblem(X, [0, 1], 2)
         w = problem.padded_weights(np.r_[np.full(6, 9.0), 0.0, 5.0])
         assert decode(problem, w).tolist() == [1, 1]
-        assert problem.py_squared_distance(0, code([0]), code([1])) == 2
+        assert doors.squared_distance(problem, 0, code([0]), code([1])) == 2
 
 
 def test_features_that_need_no_copy_are_not_copied():
@@ -97,15 +98,15 @@ def test_bad_arguments_are_refused(change, message):
 def test_the_doors_check_what_comes_in():
     problem = MulticlassProblem(np.ones((2, 3)), [0, 1], 3)
     w, good = np.zeros(problem.n_weights), code([2])
-    doors = [
+    calls = [
         lambda c: problem.code_loss(0, c),
-        lambda c: problem.py_squared_distance(0, c, good),
-        lambda c: problem.py_squared_distance(0, good, c),
-        lambda c: problem.py_scatter(0, [c, good], [1.0, -1.0], w),
-        lambda c: problem.py_scatter(0, [good, c], [1.0, -1.0], w),
-        lambda c: problem.py_scores(0, w, c[np.newaxis]),
+        lambda c: doors.squared_distance(problem, 0, c, good),
+        lambda c: doors.squared_distance(problem, 0, good, c),
+        lambda c: doors.scatter(problem, 0, [c, good], [1.0, -1.0], w),
+        lambda c: doors.scatter(problem, 0, [good, c], [1.0, -1.0], w),
+        lambda c: doors.scores(problem, 0, w, c[np.newaxis]),
     ]
-    for door in doors:
+    for door in calls:
         door(good)
         for wrong in ([], [0, 1]):
             with pytest.raises(ValueError, match=r"block 0: labeling code of . entries"):

@@ -13,6 +13,7 @@ from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._problems.slack._problem import SlackProblem
+from sstruct._testing import _problem_doors as doors
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.problems.flat import chain_problem
 from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
@@ -111,7 +112,7 @@ def points(made, i, w, margin):
 def check_search(made, search, i, w, margin):
     """One search against enumeration; return number of queries, and whether it found the best."""
     problem = SlackProblem(made.problem, search)
-    code, value, bound, exact, queries = problem.py_search(i, w, margin)
+    code, value, bound, exact, queries = doors.search(problem, i, w, margin)
     h, g = points(made, i, w, margin)
     best = max(0.0, (h * g)[h > 0].max(initial=0.0))
     unit = 1e-12 * max(1.0, abs(h * g).max())
@@ -171,7 +172,7 @@ def test_thousands_of_classes(new_rng, search):
         for i in range(4):
             problem = SlackProblem(made.problem, search)
             padded = made.problem.padded_weights(w)
-            _, value, bound, exact, queries = problem.py_search(i, padded, 1.0)
+            _, value, bound, exact, queries = doors.search(problem, i, padded, 1.0)
             h, g = points(made, i, w, 1.0)
             best = max(0.0, (h * g).max())
             assert value <= best * (1 + 1e-12)
@@ -208,7 +209,7 @@ def test_thousands_of_structures(new_rng, structure, search):
         problem = SlackProblem(made.problem, search)
         padded = made.problem.padded_weights(w)
         for i in range(problem.n_blocks):
-            code, value, bound, exact, _ = problem.py_search(i, padded)
+            code, value, bound, exact, _ = doors.search(problem, i, padded)
             h, g = points(made, i, w, 1.0)
             best = max(0.0, (h * g).max())
             at = made.allowed[i].index(tuple(code.tolist()))
@@ -247,7 +248,7 @@ def test_labels_that_hide_another(new_rng, most_h, most_g, share, short, key):
     best = 1 + np.flatnonzero(others == 3)[0]
     visible = h[0] > most_h  # the truth, of loss 0, may be a corner too
     for search in SEARCHES:
-        code, value, bound, exact, _ = SlackProblem(problem, search).py_search(0, np.ones(1))
+        code, value, bound, exact, _ = doors.search(SlackProblem(problem, search), 0, np.ones(1))
         assert bound >= h[best] * g[best] * (1 - 1e-12)
         if search == "angular":
             assert exact
@@ -264,7 +265,7 @@ def test_three_labels_that_hide_one():
     problem = EnumeratedProblem((1 - h)[:, np.newaxis], g, [0, 4])
     w = np.ones(1)
     for search in SEARCHES:
-        code, value, bound, exact, _ = SlackProblem(problem, search).py_search(0, w)
+        code, value, bound, exact, _ = doors.search(SlackProblem(problem, search), 0, w)
         if search == "angular":
             assert exact
             assert code[0] == 3
@@ -288,7 +289,9 @@ def test_constrained_oracle(new_rng, key, kind, above, below):
     with np.errstate(invalid="ignore"):
         inside = (h > 0) & (g > lower * h if above else g >= lower * h)
         inside &= g < upper * h if below else g <= upper * h
-    found = made.problem.py_maximize_between(0, made.padded, lam, 2.0, lower, upper, above, below)
+    found = doors.maximize_between(
+        made.problem, 0, made.padded, lam, 2.0, (lower, upper, above, below)
+    )
     if not inside.any():
         assert found is None
         return
@@ -303,8 +306,8 @@ def test_later_searches_begin_where_the_last_one_ended(rng):
     made = make_planes(rng, 60, "real")
     problem = SlackProblem(made.problem, "angular")
     w = rng.standard_normal(3)
-    first = problem.py_search(0, w)
-    again = problem.fork().py_search(0, w)
+    first = doors.search(problem, 0, w)
+    again = doors.search(problem.fork(), 0, w)
     assert again[:2] == first[:2]
     assert again[4] < first[4]
     assert problem.counts() == {"queries": first[4] + again[4]}
@@ -316,11 +319,11 @@ def test_calls_that_leave_nothing_behind(rng):
     before = problem.memory()
     problem.remember(False)
     for other in (problem, problem.fork()):
-        other.py_search(0, np.ones(3))
+        doors.search(other, 0, np.ones(3))
         for name, array in problem.memory().items():
             np.testing.assert_array_equal(array, before[name])
     problem.remember(True)
-    code, *_, queries = problem.py_search(0, np.ones(3))
+    code, *_, queries = doors.search(problem, 0, np.ones(3))
     assert problem.memory()["search_code"] == code
     assert problem.memory()["search_queries"] == queries > 0
 
@@ -341,8 +344,8 @@ def test_a_memory_is_checked_before_it_is_taken_back(rng):
 
 def test_scores_without_a_call_before_are_refused(rng):
     problem = SlackProblem(make_chains(rng, 3, (4, 2)).problem, "bisecting")
-    with pytest.raises(ValueError, match="no oracle call through a Python door"):
-        problem.py_scores(0, None, [[0, 1, 2, 0]])
+    with pytest.raises(ValueError, match="no oracle call before"):
+        doors.scores(problem, 0, None, [[0, 1, 2, 0]])
 
 
 def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
@@ -352,8 +355,8 @@ def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
         for i in range(5):
             codes = set()
             for t in (1.0, 64.0):
-                code, value, *_ = SlackProblem(made.problem, search).py_search(
-                    i, t * made.padded, t
+                code, value, *_ = doors.search(
+                    SlackProblem(made.problem, search), i, t * made.padded, t
                 )
                 codes.add((int(code[0]), value / t))
             assert len(codes) == 1

@@ -9,6 +9,7 @@ from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.slack._problem import SlackProblem
+from sstruct._testing import _problem_doors as doors
 from tests.problems.test_contract import check_against_definition
 from tests.problems.test_multilabel import make
 from tests.problems.test_slack import points, rescaled
@@ -51,7 +52,7 @@ def test_thousands_of_label_sets(new_rng, kind, search):
         problem = SlackProblem(made.problem, search)
         margin = rng.choice([1.0, 0.3, 20.0])
         for i in range(made.problem.n_blocks):
-            code, value, bound, exact, queries = problem.py_search(i, made.laid_out, margin)
+            code, value, bound, exact, queries = doors.search(problem, i, made.laid_out, margin)
             h, g = points(made, i, made.real, margin)
             best = (h * g)[h > 0].max(initial=0.0)
             unit = 1e-12 * max(1.0, abs(h * g).max())
@@ -91,7 +92,7 @@ def test_the_table_agrees_with_enumeration(new_rng):
         )
         for i in range(other.n_blocks):
             found = [
-                SlackProblem(problem, search).py_search(i, made.laid_out)
+                doors.search(SlackProblem(problem, search), i, made.laid_out)
                 for problem, search in (
                     (made.problem, "product"), (other, "product"), (other, "angular")
                 )
@@ -117,8 +118,8 @@ def test_sets_completed_from_halves_are_bounded(new_rng):
     w = rng.standard_normal(completed.n_weights)
     for i in range(n):
         n_inexact += not completed.best_code(i, w)[3]
-        best = exact.py_maximize_product(i, w)[1]
-        _, value, bound, _, _ = search.py_search(i, w)
+        best = doors.maximize_product(exact, i, w)[1]
+        _, value, bound, _, _ = doors.search(search, i, w)
         assert value <= best * (1 + 1e-12)
         assert bound >= best * (1 - 1e-12)
     assert n_inexact > n / 2

@@ -5,6 +5,7 @@ import pytest
 
 from sstruct._problems.tree._problem import TreeProblem, max_marginals
 from sstruct._problems.tree.arguments import TreeStates
+from sstruct._testing import _problem_doors as doors
 from tests.problems.flat import tree_problem
 from tests.problems.trees import FORESTS, make_trees
 
@@ -66,11 +67,11 @@ def test_distances_of_real_features(rng):
         for _ in range(30):
             a, b = (np.array(allowed[k], dtype=np.int32) for k in rng.integers(0, len(allowed), 2))
             out = np.zeros(problem.n_weights)
-            problem.py_scatter(i, [a, b], [1.0, -1.0], out)
-            distance = problem.py_squared_distance(i, a, b)
+            doors.scatter(problem, i, [a, b], [1.0, -1.0], out)
+            distance = doors.squared_distance(problem, i, a, b)
             assert distance == pytest.approx(out @ out, rel=1e-12, abs=1e-13)
             # To the bit: a fit that a checkpoint resumes asks in another order.
-            assert problem.py_squared_distance(i, b, a) == distance
+            assert doors.squared_distance(problem, i, b, a) == distance
 
 
 def test_a_part_that_rewards_distance_has_no_transform(rng):
@@ -88,7 +89,7 @@ def test_a_problem_without_labels_only_decodes(rng):
         lambda: problem.best_code(0, trees.w, 1.0),
         lambda: problem.code_loss(0, y),
         lambda: problem.true_code(0),
-        lambda: problem.py_scores(0, trees.w, np.array([y, y]), 1.0),
+        lambda: doors.scores(problem, 0, trees.w, np.array([y, y]), 1.0),
     ):
         with pytest.raises(ValueError, match="a problem without labels has no"):
             call()

@@ -17,6 +17,8 @@ from sstruct._solvers.gdmm import on_chains as gdmm
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
+from sstruct._solvers.gdmm.published import Published
+from sstruct._testing import _problem_doors as doors
 from sstruct.datasets import make_large_domain_sequences, make_sequences
 
 TOL = 3e-5
@@ -113,7 +115,7 @@ def hinge_losses(problem, w):
     out = np.empty(problem.n_blocks)
     for i in range(problem.n_blocks):
         _, value, _, _ = problem.best_code(i, w)
-        out[i] = value - problem.py_scores(i, None, [problem.true_code(i)])[0]
+        out[i] = value - doors.scores(problem, i, None, [problem.true_code(i)])[0]
     return out
 
 
@@ -149,7 +151,7 @@ def test_bounds_hold_at_any_state(new_rng, masked, n_passes, rho, step, parts, k
     # Upper bound of the hinge losses at the iterate.
     w[:] = 0
     w[: factors.n_node_weights] = factors.w
-    if factors.transitions:
+    if factors.problem.transitions:
         scores = factors.pairs.scores()
         edges = w[factors.n_node_weights :].reshape(problem.n_labels, -1)
         edges[:, : problem.n_labels] = np.where(np.isinf(scores), 0, scores)
@@ -174,7 +176,9 @@ def test_the_certificate_is_that_of_the_weights(sequences):
 
 
 def test_soft_bcfw_does_not_agree(sequences):
-    soft = solver_of(sequences, max_iter=30, tol=0, multiplier_step=0.0).solve()
+    soft = solver_of(
+        sequences, max_iter=30, tol=0, published=Published(multiplier_step=0.0)
+    ).solve()
     hard = solver_of(sequences, max_iter=30, tol=0).solve()
     assert soft.history["feasibility"][-1] > 10 * hard.history["feasibility"][-1]
     assert soft.dual < hard.dual < hard.primal < soft.primal
@@ -182,7 +186,10 @@ def test_soft_bcfw_does_not_agree(sequences):
 
 def test_the_exhaustive_search_goes_the_same_way(sequences):
     options = dict(max_iter=30, tol=0, rho=1.0)
-    solutions = [solver_of(sequences, exhaustive=all_, **options).solve() for all_ in (False, True)]
+    solutions = [
+        solver_of(sequences, published=Published(exhaustive=all_), **options).solve()
+        for all_ in (False, True)
+    ]
     np.testing.assert_allclose(solutions[0].w, solutions[1].w, atol=1e-9)
     assert solutions[0].dual == pytest.approx(solutions[1].dual, rel=1e-9)
 

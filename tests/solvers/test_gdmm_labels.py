@@ -8,14 +8,10 @@ from hypothesis import strategies as st
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.label_set._multilabel import MultilabelProblem
-from sstruct._solvers.gdmm._label_bounds import (
-    consistent_point,
-    hinge_losses,
-    measures,
-    search,
-    snapshot,
-)
+from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
+from sstruct._solvers.gdmm.published import Published
+from sstruct._testing._solver_doors import label_parts, label_state, search_labels
 from tests.reference.local_polytope import LocalPolytope
 
 SEEDS = dict(key=st.integers(0, 2**32 - 1), n_parts=st.sampled_from([1, 2, 3]))
@@ -42,7 +38,7 @@ class Case:
         self.rho = rho or rng.choice([0.1, 1.0, 10.0])
         self.factors = LabelFactors(
             self.problem, self.lam, self.weights, self.rho, n_parts, int(rng.integers(10**6)), 2,
-            rng.choice([0.0, 1.0]), exhaustive,
+            Published(rng.choice([0.0, 1.0]), exhaustive),
         )  # fmt: skip
         for _ in range(rng.integers(0, 8) if n_passes is None else n_passes):
             assert self.factors.run(np.inf)
@@ -60,7 +56,7 @@ class Case:
 
     def alphas(self, i):
         alpha = np.zeros(self.K)
-        state = snapshot(self.factors, i)
+        state = label_state(self.factors, i)
         alpha[state["label"]] = state["alpha"]
         return alpha
 
@@ -71,15 +67,15 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
     case = Case(rng, n_parts, exhaustive=bool(rng.integers(2)))
     w = case.random_weights(rng)
     coef, intercept, v = case.views(w)
-    parts = case.factors.parts
+    parts = label_parts(case.factors)
     assert sorted(np.concatenate(parts)) == list(range(case.K))
     assert max(map(len, parts)) - min(map(len, parts)) <= 1
     for i in range(len(case.X)):
         part = int(rng.integers(n_parts))
         slack = -rng.exponential(size=case.K) * (rng.random(case.K) < 0.5)
-        label, top, edge, joint = search(case.factors, i, part, w, slack)
+        label, top, edge, joint = search_labels(case.factors, i, part, w, slack)
         gains = coef @ case.X[i] + intercept + case.cost[0]
-        admitted = np.isin(np.arange(case.K), snapshot(case.factors, i)["label"])
+        admitted = np.isin(np.arange(case.K), label_state(case.factors, i)["label"])
         looked_at = [k for k in parts[part] if not admitted[k]]
         if looked_at:
             assert label in looked_at
@@ -107,7 +103,7 @@ def test_searches_find_the_true_maxima(new_rng, key, n_parts):
 def test_running_variables_are_consistent(new_rng, key, n_parts):
     rng = new_rng(key)
     case = Case(rng, n_parts)
-    before = [snapshot(case.factors, i) for i in range(len(case.X))]
+    before = [label_state(case.factors, i) for i in range(len(case.X))]
     case.factors.set_rho(2 * case.rho)
     coef, bias = np.zeros((case.K, case.X.shape[1])), np.zeros(case.K)
     v = np.zeros(len(case.edges))
@@ -133,7 +129,7 @@ def test_running_variables_are_consistent(new_rng, key, n_parts):
         bias[label] += alpha
         v[state["edge"]] += beta[:, 2]
         # The multipliers stay where the penalty changes: rho (message - residual).
-        after = snapshot(case.factors, i)
+        after = label_state(case.factors, i)
         residual = beta[:, [1, 0]] + beta[:, 2:] - alpha[state["end"]]
         np.testing.assert_allclose(
             case.rho * (state["message"] - residual),
@@ -150,10 +146,11 @@ def test_bounds_from_scratch(new_rng, key):
     case = Case(rng)
     alphas = np.array([case.alphas(i) for i in range(len(case.X))])
     w, dual = consistent_point(case.factors)
-    before = [snapshot(case.factors, i)["label"] for i in range(len(case.X))]
+    before = [label_state(case.factors, i)["label"] for i in range(len(case.X))]
     hinge, exact, n_admitted = hinge_losses(case.factors, ThreadPool(case.problem, 1), w)
     grown = [
-        len(set(snapshot(case.factors, i)["label"])) - len(set(old)) for i, old in enumerate(before)
+        len(set(label_state(case.factors, i)["label"])) - len(set(old))
+        for i, old in enumerate(before)
     ]
     coef, bias, v = case.views(w)
     assert exact
@@ -187,7 +184,7 @@ def test_bounds_from_scratch(new_rng, key):
         assert hinge[i] == pytest.approx(best - truth, abs=1e-7)
     assert dual <= case.lam / 2 * norm + case.weights @ hinge + 1e-9
     labels, active, edges, square = measures(case.factors)
-    states = [snapshot(case.factors, i) for i in range(len(case.X))]
+    states = [label_state(case.factors, i) for i in range(len(case.X))]
     assert labels == pytest.approx(np.mean([len(state["label"]) for state in states]))
     assert edges == pytest.approx(np.mean([len(state["edge"]) for state in states]))
     assert active <= labels
@@ -208,9 +205,9 @@ def test_bad_arguments_are_refused(rng):
     with pytest.raises(ValueError, match="block_weight must be positive"):
         LabelFactors(case.problem, 1.0, np.ones(len(case.weights) + 1), 1.0)
     with pytest.raises(IndexError, match="no block"):
-        snapshot(case.factors, len(case.X))
+        label_state(case.factors, len(case.X))
     with pytest.raises(IndexError, match="no block"):
-        search(case.factors, 0, 1)
+        search_labels(case.factors, 0, 1)
     with pytest.raises(ValueError, match="of another problem"):
         hinge_losses(
             case.factors, ThreadPool(Case(rng).problem, 1), np.zeros(case.problem.n_weights)

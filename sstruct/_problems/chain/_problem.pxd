@@ -21,9 +21,8 @@ cdef class ChainProblem(BlockProblem):
     cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features
-    cdef readonly bint bias, boundaries, transitions
+    cdef readonly bint bias, boundaries, transitions, masked
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
-    cdef bint masked
     # Scratch of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
     cdef int32_t[::1] origin, place, label, where, where_edge
@@ -34,6 +33,9 @@ cdef class ChainProblem(BlockProblem):
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef void add_node(
+        self, Py_ssize_t i, Py_ssize_t l, const int32_t* label, const double* change,
+        Py_ssize_t count, double* out) noexcept nogil
     cdef int _accumulated_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
         Py_ssize_t n_nodes, double* out) except -1 nogil

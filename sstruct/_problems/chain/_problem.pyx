@@ -338,29 +338,20 @@ cdef class ChainProblem(BlockProblem):
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        cdef Py_ssize_t L = self.length[i], first = self.start[i], KP = self.KP
-        cdef Py_ssize_t k, l
+        cdef Py_ssize_t k, l, KP = self.KP
         cdef bint differ, before = False
         cdef int32_t* place = &self.place[0]
         cdef int32_t* label = &self.label[0]
         cdef double* change = &self.label_score[0]
-        cdef int32_t y, n_labels
-        for l in range(L):
+        cdef int32_t n_labels
+        for l in range(self.length[i]):
             n_labels = collect_labels(codes, count, l, place, label)
             differ = n_labels > 1
             if differ:
                 memset(change, 0, n_labels * sizeof(double))
                 for k in range(count):
                     change[place[codes[k][l]]] += coefficient[k]
-                sstruct_add_row(&self.rows, first + l, label, change, n_labels, out, KP)
-                for k in range(n_labels):
-                    y = label[k]
-                    if self.bias:
-                        out[self.bias_at + y] += change[k]
-                    if self.boundaries and l == 0 and self.starts_here[i]:
-                        out[self.start_at + y] += change[k]
-                    if self.boundaries and l == L - 1 and self.ends_here[i]:
-                        out[self.end_at + y] += change[k]
+                self.add_node(i, l, label, change, n_labels, out)
                 forget_labels(place, label, n_labels)
             if self.transitions and l > 0 and (differ or before):
                 for k in range(count):
@@ -368,12 +359,22 @@ cdef class ChainProblem(BlockProblem):
             before = differ
         return 0
 
+    cdef void add_node(
+            self, Py_ssize_t i, Py_ssize_t l, const int32_t* label, const double* change,
+            Py_ssize_t count, double* out) noexcept nogil:
+        """out += the joint feature map of position l times changes of some labels' weights."""
+        cdef Py_ssize_t k
+        sstruct_add_row(&self.rows, self.start[i] + l, label, change, count, out, self.KP)
+        for k in range(count):
+            if self.bias:
+                out[self.bias_at + label[k]] += change[k]
+            if self.boundaries and l == 0 and self.starts_here[i]:
+                out[self.start_at + label[k]] += change[k]
+            if self.boundaries and l == self.length[i] - 1 and self.ends_here[i]:
+                out[self.end_at + label[k]] += change[k]
+
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        BlockProblem.check_code(self, i, code)
-        for k in range(code.shape[0]):
-            if not 0 <= code[k] < self.n_labels:
-                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
-        return 0
+        return self.check_node_labels(i, code, self.n_labels)
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""

@@ -16,6 +16,7 @@ from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 import numpy as np
 
 from sstruct._oracles.chain._sparse_viterbi import row_maxima
+from sstruct._problems.core._rows import csr_arrays
 
 # From so many labels on, and with at most this share of transitions not 0, sparse decoding wins:
 # twice as fast at 200 labels (0.02), 60 times at 3,000 (0.03); at 0.3 it takes longer up to 800.
@@ -59,41 +60,12 @@ cdef int decode_chunk(
     return 0
 
 
-def sparse_transitions(const double[:, :] table not None):
-    """Return (indptr, indices, values) of a (K, K) table's rows where that is worth it, or None.
-
-    O(K^2), or less where it is not.
-    """
-    cdef Py_ssize_t j, k, at = 0, K = table.shape[0]
-    cdef Py_ssize_t most = int(MOST_DENSITY * K * K)
-    if K < LEAST_LABELS:
+def sparse_transitions(table):
+    """Return (indptr, indices, values) of a (K, K) table's rows where that is worth it, or None."""
+    K = len(table)
+    if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
         return None
-    starts = np.zeros(K + 1, dtype=np.int64)
-    cdef int64_t[::1] indptr = starts
-    with nogil:
-        for j in range(K):
-            for k in range(K):
-                at += table[j, k] != 0
-            indptr[j + 1] = at
-            if at > most:
-                break
-    if at > most:
-        return None
-    # A place more than there are values, so that there is an address to take.
-    columns, scores = np.zeros(at + 1, dtype=np.int32), np.zeros(at + 1)
-    cdef int32_t[::1] indices = columns
-    cdef double[::1] values = scores
-    with nogil:
-        for j in range(K):
-            at = indptr[j]
-            if indptr[j + 1] == at:
-                continue
-            for k in range(K):
-                if table[j, k] != 0:
-                    indices[at] = <int32_t> k
-                    values[at] = table[j, k]
-                    at += 1
-    return starts, columns, scores
+    return csr_arrays(table)
 
 
 def decode_sparse(ChainProblem problem not None, const double[::1] w, transitions, n_threads=1):

@@ -23,6 +23,7 @@ cdef class BlockProblem:
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
+    cdef int lacks(self, const char* method) except -1 nogil
     cdef int need_labels(self) except -1 nogil
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil
     cdef int maximize(
@@ -52,5 +53,11 @@ cdef class BlockProblem:
         self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
         double* out) except -1 nogil
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1
+    cdef int check_node_labels(
+        self, Py_ssize_t i, const int32_t[::1] code, Py_ssize_t n_labels) except -1
     cpdef BlockProblem fork(self)
     cpdef remember(self, bint kept)
+
+
+cdef class WrappedProblem(BlockProblem):
+    cdef readonly BlockProblem problem

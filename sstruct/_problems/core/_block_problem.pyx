@@ -5,7 +5,7 @@
 # (b) A labeling is an int32 code of `code_size(i)` entries, opaque to the solver.
 # (c) Methods run without the GIL and report errors (`except -1`); nothing falls back silently.
 # (d) An object owns scratch: one per thread, made by `fork`, which shares the data.
-# (e) The py_* doors are for tests; they check every code that comes in.
+# (e) `true_code`, `best_code` and `code_loss` are doors from Python; they check what comes in.
 """The seam between solvers and structures: a problem made of blocks."""
 
 from libc.stdint cimport int32_t
@@ -84,6 +84,10 @@ cdef class BlockProblem:
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a block that is visited soon; where that does not pay, nothing."""
 
+    cdef int lacks(self, const char* method) except -1 nogil:
+        with gil:
+            raise NotImplementedError(f"{type(self).__name__}.{method.decode()}")
+
     cdef int need_labels(self) except -1 nogil:
         """For problems that may have no labels, `has_labels`: raise where there are none."""
         if not self.has_labels:
@@ -93,8 +97,7 @@ cdef class BlockProblem:
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         """Write the code of the true labeling."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.truth")
+        return self.lacks(b"truth")
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
@@ -104,8 +107,7 @@ cdef class BlockProblem:
         loss_weight 1: loss-augmented decoding; 0: plain; other values: the lambda-oracle of
         slack rescaling. Potentials stay in this object's scratch for `scores`.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize")
+        return self.lacks(b"maximize")
 
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,
@@ -115,8 +117,7 @@ cdef class BlockProblem:
         The max-oracle of slack rescaling, where a structure has a direct one. The truth's value is
         0, so the maximum is never negative. Potentials without loss stay in this object's scratch.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize_product")
+        return self.lacks(b"maximize_product")
 
     cdef int maximize_between(
             self, Py_ssize_t i, const double* w, double loss_weight, double margin,
@@ -127,8 +128,7 @@ cdef class BlockProblem:
         phi(x_i, y_i)>, positive. The answer says whether any is `found`; its value, and its bound,
         are of h(y) + loss_weight L_i(y).
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.maximize_between")
+        return self.lacks(b"maximize_between")
 
     cdef int ask_ahead(
             self, const Py_ssize_t* blocks, Py_ssize_t count, const double* w,
@@ -157,19 +157,16 @@ cdef class BlockProblem:
         only where the labelings differ, so up to one constant common to the call.
         `work` is increased by what the call cost.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.scores")
+        return self.lacks(b"scores")
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         """Write L_i(y)."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.loss")
+        return self.lacks(b"loss")
 
     cdef int squared_distance(
             self, Py_ssize_t i, const int32_t* a, const int32_t* b, double* out) except -1 nogil:
         """Write |phi(x_i, a) - phi(x_i, b)|^2: the Gram matrix in the form that steps use."""
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.squared_distance")
+        return self.lacks(b"squared_distance")
 
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
@@ -178,8 +175,7 @@ cdef class BlockProblem:
 
         The coefficients sum to zero, so that only places where the labelings differ are touched.
         """
-        with gil:
-            raise NotImplementedError(f"{type(self).__name__}.scatter")
+        return self.lacks(b"scatter")
 
     cdef int exchange(
             self, Py_ssize_t i, const int32_t* gain, const int32_t* lose, double c,
@@ -197,6 +193,15 @@ cdef class BlockProblem:
         if code.shape[0] != self.code_size(i):
             raise ValueError(
                 f"block {i}: labeling code of {code.shape[0]} entries, expected {self.code_size(i)}")
+        return 0
+
+    cdef int check_node_labels(
+            self, Py_ssize_t i, const int32_t[::1] code, Py_ssize_t n_labels) except -1:
+        """The `check_code` of codes that hold a label for each node."""
+        BlockProblem.check_code(self, i, code)
+        for k in range(code.shape[0]):
+            if not 0 <= code[k] < n_labels:
+                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
         return 0
 
     @property
@@ -265,63 +270,14 @@ cdef class BlockProblem:
 
     def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
         """Return (code, value, work, exact)."""
-        return self._py_oracle(i, w, loss_weight, False)
-
-    def py_maximize_product(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
-        """Return (code, value, work, exact)."""
-        return self._py_oracle(i, w, margin, True)
-
-    def _py_oracle(self, Py_ssize_t i, const double[::1] w, double weight, bint product):
         self._check_block(i)
         self._check_weights(w)
         code = np.empty(self.code_size(i), dtype=np.int32)
         cdef int32_t[::1] out = code
         cdef OracleAnswer answer
         with nogil:
-            if product:
-                self.maximize_product(i, &w[0], weight, &out[0], &answer)
-            else:
-                self.maximize(i, &w[0], weight, &out[0], &answer)
+            self.maximize(i, &w[0], loss_weight, &out[0], &answer)
         return code, answer.value, answer.work, bool(answer.exact)
-
-    def py_maximize_between(
-            self, Py_ssize_t i, const double[::1] w, double loss_weight, double margin,
-            double lower, double upper, bint above=False, bint below=False):
-        """Return (code, value, work, exact), or None where no labeling is in the interval."""
-        self._check_block(i)
-        self._check_weights(w)
-        code = np.empty(self.code_size(i), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        cdef OracleAnswer answer
-        cdef Interval interval
-        interval.lower, interval.upper = lower, upper
-        interval.above, interval.below = above, below
-        with nogil:
-            self.maximize_between(i, &w[0], loss_weight, margin, &interval, &out[0], &answer)
-        return (code, answer.value, answer.work, bool(answer.exact)) if answer.found else None
-
-    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: from the potentials of the last `best_code`."""
-        cdef const double[::1] weights
-        cdef const double* pointer = NULL
-        if w is not None:
-            self._check_weights(w)
-            weights = w
-            pointer = &weights[0]
-        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
-        cdef Py_ssize_t k, count = table.shape[0]
-        cdef const int32_t* rows[64]
-        if not 1 <= count <= 64:
-            raise ValueError(f"{count} labelings, expected 1 to 64 labelings at once")
-        for k in range(count):
-            self.check_code(i, table[k])
-            rows[k] = &table[k, 0]
-        values = np.empty(count)
-        cdef double[::1] out = values
-        cdef double work = 0
-        with nogil:
-            self.scores(i, pointer, loss_weight, rows, count, &out[0], &work)
-        return values
 
     def code_loss(self, Py_ssize_t i, const int32_t[::1] code):
         self.check_code(i, code)
@@ -329,24 +285,35 @@ cdef class BlockProblem:
         self.loss(i, &code[0], &out)
         return out
 
-    def py_squared_distance(self, Py_ssize_t i, const int32_t[::1] a, const int32_t[::1] b):
-        self.check_code(i, a)
-        self.check_code(i, b)
-        cdef double out = 0
-        self.squared_distance(i, &a[0], &b[0], &out)
-        return out
 
-    def py_scatter(self, Py_ssize_t i, codes, coefficients, double[::1] out):
-        self._check_weights(out)
-        for code in codes:
-            self.check_code(i, code)
-        cdef const int32_t[:, ::1] table = np.ascontiguousarray(codes, dtype=np.int32)
-        cdef const double[::1] coefficient = np.ascontiguousarray(coefficients, dtype=np.float64)
-        cdef const int32_t* rows[64]
-        cdef Py_ssize_t k, count = table.shape[0]
-        if not 1 <= count <= 64 or coefficient.shape[0] != count:
-            raise ValueError(
-                f"{count} labelings with {coefficient.shape[0]} coefficients, expected 1 to 64")
-        for k in range(count):
-            rows[k] = &table[k, 0]
-        self.scatter(i, rows, &coefficient[0], count, &out[0])
+cdef class WrappedProblem(BlockProblem):
+    """A problem that makes planes of another's: the base of such.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+        Its other attributes are this one's too.
+    """
+
+    def __init__(self, BlockProblem problem not None):
+        self.problem = problem
+        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        self.oracle_work, self.batch_size = problem.oracle_work, problem.batch_size
+
+    def __getattr__(self, name):
+        return getattr(self.problem, name)
+
+    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
+        self.problem.prefetch(i)
+
+    cpdef BlockProblem fork(self):
+        return type(self)(self.problem.fork())
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector in this problem's layout, as views of it."""
+        return self.problem.weight_views(w)
+
+    def padded_weights(self, public):
+        """Return weights in this problem's layout from those one after another."""
+        return self.problem.padded_weights(public)

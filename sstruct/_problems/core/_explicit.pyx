@@ -11,7 +11,7 @@ from libc.math cimport isfinite
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def explicit_where_cheaper(BlockProblem problem not None):
     return problem
 
 
-cdef class ExplicitProblem(BlockProblem):
+cdef class ExplicitProblem(WrappedProblem):
     """A problem whose labelings are named by their planes.
 
     Parameters
@@ -58,19 +58,11 @@ cdef class ExplicitProblem(BlockProblem):
     """
 
     def __init__(self, BlockProblem problem not None):
-        self.problem = problem
-        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        WrappedProblem.__init__(self, problem)
         self.max_code_size = 2 * (problem.n_weights + 1)
-        self.batch_size, self.bounded = problem.batch_size, problem.bounded
-        self.oracle_work = problem.oracle_work + problem.n_weights
+        self.oracle_work += problem.n_weights
         self.difference, self.last_w = np.empty((2, problem.n_weights))
         self.labeling, self.true_labeling = np.empty((2, problem.max_code_size), dtype=np.int32)
-
-    cpdef BlockProblem fork(self):
-        return ExplicitProblem(self.problem.fork())
-
-    def __getattr__(self, name):
-        return getattr(self.problem, name)
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         memset(code, 0, self.max_code_size * sizeof(int32_t))
@@ -140,11 +132,3 @@ cdef class ExplicitProblem(BlockProblem):
             if not isfinite(plane[j]):
                 raise ValueError(f"block {i}: entry {j} of a plane is {plane[j]}")
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout."""
-        return self.problem.weight_views(w)
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
-        return self.problem.padded_weights(public)

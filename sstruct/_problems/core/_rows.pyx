@@ -96,10 +96,15 @@ def compressed(X):
     sample = X[::max(len(X) // 1000, 1)]
     if np.count_nonzero(sample) > MAX_DENSITY * sample.size:
         return X
-    return _compressed(X)
+    starts, columns, values = csr_arrays(X)
+    return sparse.csr_matrix((values[:-1], columns[:-1], starts), shape=X.shape)
 
 
-def _compressed(const real[:, ::1] X):
+def csr_arrays(const real[:, :] X):
+    """Return indptr, indices and values of what is not 0 in dense rows.
+
+    Indices and values have a place more than they need, so that there is an address to take.
+    """
     cdef Py_ssize_t r, f, at = 0
     cdef Py_ssize_t n_rows = X.shape[0], n_features = X.shape[1]
     starts = np.zeros(n_rows + 1, dtype=np.int64)
@@ -109,8 +114,8 @@ def _compressed(const real[:, ::1] X):
             for f in range(n_features):
                 at += X[r, f] != 0
             indptr[r + 1] = at
-    values = np.empty(at, dtype=np.float32 if real is float else np.float64)
-    columns = np.empty(at, dtype=np.int32)
+    values = np.zeros(at + 1, dtype=np.float32 if real is float else np.float64)
+    columns = np.zeros(at + 1, dtype=np.int32)
     cdef real[::1] data = values
     cdef int32_t[::1] indices = columns
     with nogil:
@@ -121,4 +126,4 @@ def _compressed(const real[:, ::1] X):
                     data[at] = X[r, f]
                     indices[at] = <int32_t> f
                     at += 1
-    return sparse.csr_matrix((values, columns, starts), shape=(n_rows, n_features))
+    return starts, columns, values

@@ -53,22 +53,14 @@ cdef class PairwiseModel:
         self.features = features if len(features) else np.zeros((1, self.n_features))
         self.shape = edge_shape(name, n_labels, self.n_features)
         self.n_weights = int(np.prod(self.shape)) if self.shape else 0
-        self._set_scratch()
-
-    def _set_scratch(self):
         n_tables = {FULL: 1, DIRECTED: self.n_features}.get(self.kind, 0)
         self.table = np.empty(max(n_tables * self.n_labels**2, 1))
         self.weight = np.ones(1)
 
     def fork(self):
         """Return the same model with scratch of its own, for another thread."""
-        cdef PairwiseModel other = PairwiseModel.__new__(PairwiseModel)
-        other.name, other.kind, other.shape = self.name, self.kind, self.shape
-        other.n_labels, other.n_weights = self.n_labels, self.n_weights
-        other.n_rows, other.n_features = self.n_rows, self.n_features
-        other.features, other.strength = self.features, self.strength
-        other._set_scratch()
-        return other
+        features = np.asarray(self.features)[:self.n_rows]
+        return PairwiseModel(self.name, self.n_labels, features, self.strength)
 
     @property
     def has_features(self):

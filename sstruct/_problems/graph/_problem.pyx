@@ -110,7 +110,6 @@ cdef class GraphProblem(BlockProblem):
         cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
         own = {"decoder": self.decoder.fork(), "pairwise": self.pairwise.fork()}
         other._set({**self.arguments, **own})
-        other.batch_size = self.batch_size
         return other
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
@@ -334,11 +333,7 @@ cdef class GraphProblem(BlockProblem):
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        BlockProblem.check_code(self, i, code)
-        for k in range(code.shape[0]):
-            if not 0 <= code[k] < self.n_labels:
-                raise ValueError(f"block {i}: label {code[k]} at position {k} of a labeling code")
-        return 0
+        return self.check_node_labels(i, code, self.n_labels)
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""

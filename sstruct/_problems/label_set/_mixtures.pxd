@@ -1,13 +1,13 @@
 from libc.stdint cimport int32_t
 
 from sstruct._oracles.label_set._polygon cimport MixtureAnswer, RelaxedPolygon
-from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._block_problem cimport OracleAnswer, WrappedProblem
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._scored_codes cimport ScoredCodes
 
 
-cdef class MixtureProblem(BlockProblem):
-    cdef readonly MultilabelProblem problem
+cdef class MixtureProblem(WrappedProblem):
+    cdef MultilabelProblem sets                  # `problem`, by its type
     cdef Py_ssize_t corner_size                  # entries of a corner's code
     # Scratch of this object.
     cdef RelaxedPolygon polygon

@@ -25,7 +25,7 @@ from libc.string cimport memcmp, memcpy
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._oracles.label_set._set_decoder cimport LabelLoss
 from sstruct._oracles.label_set._polygon cimport MixtureAnswer, RelaxedPolygon, mixture_code_size
-from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
 from sstruct._problems.label_set._multilabel cimport MultilabelProblem
 from sstruct._problems.core._scored_codes cimport ScoredCodes
 
@@ -46,7 +46,7 @@ cdef inline double share_of(const int32_t* code) noexcept nogil:
     return share
 
 
-cdef class MixtureProblem(BlockProblem):
+cdef class MixtureProblem(WrappedProblem):
     """A relaxed problem of label sets whose labelings may be mixtures of two.
 
     Parameters
@@ -58,13 +58,11 @@ cdef class MixtureProblem(BlockProblem):
     def __init__(self, MultilabelProblem problem not None):
         if not problem.decoder.relaxed:
             raise ValueError("mixtures are of relaxed labelings, found a decoder of whole ones")
-        self.problem, self.corner_size = problem, problem.max_code_size
-        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
+        WrappedProblem.__init__(self, problem)
+        self.sets, self.corner_size = problem, problem.max_code_size
         self.max_code_size = mixture_code_size(problem.n_labels, problem.n_edges)
-        self.bounded = problem.bounded
         self.has_product = self.has_between = True
-        self.oracle_work, self.product_work = problem.oracle_work, CUTS * problem.oracle_work
-        self.batch_size = problem.batch_size
+        self.product_work = CUTS * problem.oracle_work
         self.polygon, self.corners = RelaxedPolygon(), ScoredCodes()
         self.polygon.set_graph(problem.n_labels, problem.n_edges, &problem.decoder.edges[0, 0])
         self.weights = np.empty(problem.n_labels)
@@ -74,19 +72,8 @@ cdef class MixtureProblem(BlockProblem):
         """Whether a labeling may lie anywhere between two others: it may, among the best ones."""
         return True
 
-    cpdef BlockProblem fork(self):
-        cdef MixtureProblem other = MixtureProblem(self.problem.fork())
-        other.batch_size = self.batch_size
-        return other
-
-    def __getattr__(self, name):
-        return getattr(self.problem, name)
-
-    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
-        self.problem.prefetch(i)
-
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
-        self.problem.truth(i, code + HEAD)
+        self.sets.truth(i, code + HEAD)
         self.repeat(code)
         return 0
 
@@ -99,7 +86,7 @@ cdef class MixtureProblem(BlockProblem):
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
-        self.problem.maximize(i, w, loss_weight, code + HEAD, answer)
+        self.sets.maximize(i, w, loss_weight, code + HEAD, answer)
         self.repeat(code)
         return 0
 
@@ -110,19 +97,19 @@ cdef class MixtureProblem(BlockProblem):
         if not margin > 0:
             with gil:
                 raise ValueError(f"the margin of slack rescaling must be positive, found {margin}")
-        self.problem.prepare_product(i, w, margin, &loss)
-        for k in range(self.problem.n_labels):
+        self.sets.prepare_product(i, w, margin, &loss)
+        for k in range(self.sets.n_labels):
             self.weights[k] = max(loss.off[k], loss.on[k])      # one of them is 0
         self.polygon.load(
-            &self.problem.theta[0], &self.problem.pair[0], False, loss.truth, &self.weights[0],
+            &self.sets.theta[0], &self.sets.pair[0], False, loss.truth, &self.weights[0],
             margin)
-        return self.problem.oracle_work - self.problem.decoder.work
+        return self.sets.oracle_work - self.sets.decoder.work
 
     cdef double flattest(self, double margin) noexcept nogil:
         """A slope that is positive and at most the best product's, but for rounding."""
         cdef double most = 0, scale = margin / self.polygon.score_scale
         cdef Py_ssize_t k
-        for k in range(self.problem.n_labels):
+        for k in range(self.sets.n_labels):
             most = max(most, self.weights[k])
         return max(
             scale * scale * most / (8 * self.polygon.score_scale),
@@ -136,8 +123,8 @@ cdef class MixtureProblem(BlockProblem):
         cdef const int32_t* codes[1]
         codes[0] = code
         self.scores(i, NULL, 0, codes, 1, &score, work)
-        of_truth = self.problem.constant + self.problem.decoder.score(
-            &self.problem.theta[0], &self.problem.pair[0], &self.problem.truth_code[0])
+        of_truth = self.sets.constant + self.sets.decoder.score(
+            &self.sets.theta[0], &self.sets.pair[0], &self.sets.truth_code[0])
         h[0] = margin + (score - of_truth)
         self.loss(i, code, g)
         return 0
@@ -200,7 +187,7 @@ cdef class MixtureProblem(BlockProblem):
         cdef Py_ssize_t k, at = 0, n = self.list_corners(codes, count)
         cdef double share
         cdef const double* value = self.corners.value
-        self.problem.scores(i, w, loss_weight, self.corners.codes, n, self.corners.value, work)
+        self.sets.scores(i, w, loss_weight, self.corners.codes, n, self.corners.value, work)
         for k in range(count):
             share = share_of(codes[k])
             out[k] = value[at]
@@ -212,9 +199,9 @@ cdef class MixtureProblem(BlockProblem):
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef double share = share_of(code), of_second = 0
-        self.problem.loss(i, code + HEAD, out)
+        self.sets.loss(i, code + HEAD, out)
         if share != 0:
-            self.problem.loss(i, code + HEAD + self.corner_size, &of_second)
+            self.sets.loss(i, code + HEAD + self.corner_size, &of_second)
             out[0] = (1 - share) * out[0] + share * of_second
         return 0
 
@@ -231,7 +218,7 @@ cdef class MixtureProblem(BlockProblem):
         if memcmp(a + HEAD, b + HEAD, 2 * size * sizeof(int32_t)) == 0:
             # Between the same two: nothing cancels.
             if share_a != share_b:
-                self.problem.squared_distance(i, a + HEAD, a + HEAD + size, &between)
+                self.sets.squared_distance(i, a + HEAD, a + HEAD + size, &between)
                 out[0] = (share_a - share_b) * (share_a - share_b) * between
             return 0
         corner[0], corner[1] = a + HEAD, a + HEAD + size
@@ -240,7 +227,7 @@ cdef class MixtureProblem(BlockProblem):
         for k in range(4):
             for j in range(k):
                 if part[k] != 0 and part[j] != 0:
-                    self.problem.squared_distance(i, corner[k], corner[j], &between)
+                    self.sets.squared_distance(i, corner[k], corner[j], &between)
                     out[0] -= part[k] * part[j] * between
         out[0] = max(out[0], <double> 0)
         return 0
@@ -258,7 +245,7 @@ cdef class MixtureProblem(BlockProblem):
                 at += 1
                 value[at] = share * coefficient[k]
             at += 1
-        return self.problem.scatter(i, self.corners.codes, value, n, out)
+        return self.sets.scatter(i, self.corners.codes, value, n, out)
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         cdef Py_ssize_t k, size = self.corner_size
@@ -268,8 +255,8 @@ cdef class MixtureProblem(BlockProblem):
         # Of the two zeros the positive one.
         if not 0 <= share < 1 or (share == 0 and (code[0] or code[1])):
             raise ValueError(f"block {i}: a mixture's share is {share}, expected it in [0, 1)")
-        self.problem.check_code(i, code[HEAD:HEAD + size])
-        self.problem.check_code(i, code[HEAD + size:])
+        self.sets.check_code(i, code[HEAD:HEAD + size])
+        self.sets.check_code(i, code[HEAD + size:])
         for k in range(HEAD, HEAD + size):
             if code[k] != code[k + size]:
                 if share == 0 or code[k] > code[k + size]:
@@ -280,7 +267,3 @@ cdef class MixtureProblem(BlockProblem):
         if share != 0:
             raise ValueError(f"block {i}: a mixture of a labeling with itself has share {share}")
         return 0
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout."""
-        return self.problem.weight_views(w)

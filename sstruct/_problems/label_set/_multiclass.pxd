@@ -5,6 +5,7 @@ from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
 cdef class MulticlassProblem(BlockProblem):
+    cdef dict arguments
     # Data, shared by forks.
     cdef readonly FeatureRows features
     cdef sstruct_rows rows           # a copy of what `features` owns

@@ -19,7 +19,7 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import of_blocks, padded, weight_views
+from sstruct._problems.core.node_arguments import check_labels, of_blocks, padded, weight_views
 
 
 cdef class MulticlassProblem(BlockProblem):
@@ -51,45 +51,35 @@ cdef class MulticlassProblem(BlockProblem):
         cdef Py_ssize_t i, n = features.n_rows, K = n_labels
         if n < 1 or K < 1:
             raise ValueError(f"{n} rows and {K} labels, expected at least one of each")
-        labels = np.ascontiguousarray(labels, dtype=np.int32)
-        if labels.shape != (n,):
-            raise ValueError(f"labels of shape {labels.shape} for {n} rows")
-        if labels.min() < 0 or labels.max() >= K:
-            raise ValueError(f"labels must lie between 0 and {K - 1}")
-        self.features, self.rows, self.labels = features, features.rows, labels
-        self.n_blocks, self.n_labels, self.n_features = n, K, features.n_features
-        self.KP, self.bias = sstruct_padded(K), bias
-        self.bias_at = self.n_features * self.KP
-        self.n_weights = self.bias_at + bias * self.KP
-        self.max_code_size = 1
-        self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
-        self.loss_scale = of_blocks(loss_scale, n, np.float64)
+        labels = check_labels(labels, np.arange(n), np.ones(n, dtype=np.int64), n, K)
+        cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K), "cost")
         cdef double[::1] distance = np.empty(n)
         for i in range(n):
-            distance[i] = 2 * (sstruct_row_product(&self.rows, i, i) + bias)
-        self.distance = distance
-        self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / n
-        self.batch_size = batch_size(n, self.oracle_work)
-        self.bounded = self.has_product = self.has_between = True
-        self._set_scratch()
+            distance[i] = 2 * (sstruct_row_product(&features.rows, i, i) + bias)
+        self._set(dict(
+            X=features, labels=labels, cost=cost, loss_scale=of_blocks(loss_scale, n, np.float64),
+            distance=distance, bias=bias))
 
-    def _set_scratch(self):
+    def _set(self, arguments):
+        cdef FeatureRows features = arguments["X"]
+        self.arguments, self.features, self.rows = arguments, features, features.rows
+        self.labels, self.cost = arguments["labels"], arguments["cost"]
+        self.loss_scale, self.distance = arguments["loss_scale"], arguments["distance"]
+        self.n_blocks, self.n_features = features.n_rows, features.n_features
+        self.n_labels, self.KP = self.cost.shape[0], self.cost.shape[1]
+        self.bias, self.bias_at = arguments["bias"], self.n_features * self.KP
+        self.n_weights = self.bias_at + self.bias * self.KP
+        self.max_code_size = 1
+        self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / self.n_blocks
+        self.batch_size = batch_size(self.n_blocks, self.oracle_work)
+        self.bounded = self.has_product = self.has_between = True
         self.theta, self.lazy_theta = np.empty((2, self.KP))
         # A working set has no label twice, but whoever calls `scatter` otherwise may.
         self.label = np.empty(max(self.KP, 64) + 1, dtype=np.int32)
 
     cpdef BlockProblem fork(self):
         cdef MulticlassProblem other = MulticlassProblem.__new__(MulticlassProblem)
-        other.features, other.rows, other.labels = self.features, self.rows, self.labels
-        other.n_blocks, other.n_labels = self.n_blocks, self.n_labels
-        other.n_features, other.n_weights = self.n_features, self.n_weights
-        other.KP, other.bias, other.bias_at = self.KP, self.bias, self.bias_at
-        other.max_code_size, other.batch_size = self.max_code_size, self.batch_size
-        other.oracle_work = self.oracle_work
-        other.bounded = other.has_product = other.has_between = True
-        other.cost, other.loss_scale = self.cost, self.loss_scale
-        other.distance = self.distance
-        other._set_scratch()
+        other._set(self.arguments)
         return other
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
@@ -212,10 +202,7 @@ cdef class MulticlassProblem(BlockProblem):
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        BlockProblem.check_code(self, i, code)
-        if not 0 <= code[0] < self.n_labels:
-            raise ValueError(f"block {i}: label {code[0]} at position 0 of a labeling code")
-        return 0
+        return self.check_node_labels(i, code, self.n_labels)
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""

@@ -69,7 +69,6 @@ cdef class MultilabelProblem(BlockProblem):
             X=features, labels=None if labels is None else check_label_lists(*labels, n, K),
             decoder=decoder, full=bool(full), cost=cost, bias=bool(bias), squared_norm=squared_norm,
             uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0)))
-        self.batch_size = batch_size(n, self.oracle_work)
         if self.has_labels:
             for i in range(n):
                 self.check_code(i, self.true_code(i))
@@ -103,6 +102,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.oracle_work = self.product_work = (
             VECTOR_WORK * self.KP * features.n_stored / n + self.outcomes * self.n_edges)
         self.oracle_work += decoder.work
+        self.batch_size = batch_size(n, self.oracle_work)
         self.product_work += decoder.product_work
         self.theta, self.lazy_theta, self.change = np.zeros((3, max(self.KP, K)))
         self.pair = np.zeros(max(self.n_edges, 1))
@@ -114,7 +114,6 @@ cdef class MultilabelProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         cdef MultilabelProblem other = MultilabelProblem.__new__(MultilabelProblem)
         other._set({**self.arguments, "decoder": self.decoder.fork()})
-        other.batch_size = self.batch_size
         return other
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:

@@ -378,17 +378,6 @@ cdef class MapProblem(BlockProblem):
             raise ValueError(f"block {i}: the code's free term {free} is not that of its labels")
         return 0
 
-    def py_code_of(self, Py_ssize_t i, labels):
-        """Return the code of the labels of a block's places, (places + 2,) int32; for tests."""
-        self._check_block(i)
-        code = np.zeros(self.code_size(i), dtype=np.int32)
-        code[:len(code) - FREE] = labels
-        cdef int32_t[::1] view = code
-        cdef double free = self.free_term(i, &view[0]) + self.own_cost(i, &view[0])
-        memcpy(&view[len(code) - FREE], &free, sizeof(double))
-        self.check_code(i, code)
-        return code
-
     cpdef BlockProblem fork(self):
         terms = None if self.terms is None else self.terms.fork()
         return MapProblem(self.model, self.trees, self.published, terms, of=self)

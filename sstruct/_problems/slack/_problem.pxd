@@ -1,6 +1,6 @@
 from libc.stdint cimport int32_t, int64_t
 
-from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._block_problem cimport WrappedProblem
 from sstruct._problems.core._scored_codes cimport ScoredCodes
 from sstruct._problems.slack._search cimport Search, SlackSearch
 
@@ -14,14 +14,12 @@ cdef class SearchMemory:
     cdef int32_t[::1] code           # best labelings
 
 
-cdef class SlackProblem(BlockProblem):
-    cdef readonly BlockProblem problem
+cdef class SlackProblem(WrappedProblem):
     cdef readonly str search
     cdef SearchMemory found          # shared by forks
     # Scratch of this object.
     cdef SlackSearch searcher
     cdef Search kind
     cdef const double* last_w        # of the last oracle call, for `scores`
-    cdef object kept                 # that array, where it came through a Python door
     cdef int32_t[::1] true_labeling
     cdef ScoredCodes scored

@@ -12,7 +12,7 @@
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
-from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
 from sstruct._problems.core._scored_codes cimport ScoredCodes
 from sstruct._problems.slack._search cimport ANGULAR, BINARY, BISECTING, PRODUCT, SlackSearch
 
@@ -39,7 +39,7 @@ cdef class SearchMemory:
             problem.truth(i, &self.code[self.start[i]])
 
 
-cdef class SlackProblem(BlockProblem):
+cdef class SlackProblem(WrappedProblem):
     """A problem with its planes scaled by their losses.
 
     Parameters
@@ -47,7 +47,8 @@ cdef class SlackProblem(BlockProblem):
     problem : BlockProblem
         Its other attributes are this one's too.
     search : {"auto", "product", "angular", "bisecting", "binary"}
-        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has.
+        ``"auto"``: the first that the problem has; ``"bisecting"`` and ``"binary"`` every problem has,
+        the latter for comparison with the papers.
     memory : SearchMemory, optional
         Of another such problem, to be shared.
 
@@ -73,9 +74,8 @@ cdef class SlackProblem(BlockProblem):
             if search == name and not there:
                 raise ValueError(
                     f"search={name!r} wants an oracle that {type(problem).__name__} does not have")
-        self.problem, self.search, self.kind = problem, search, SEARCHES[search]
-        self.n_blocks, self.n_weights = problem.n_blocks, problem.n_weights
-        self.max_code_size, self.bounded = problem.max_code_size, problem.bounded
+        WrappedProblem.__init__(self, problem)
+        self.search, self.kind = search, SEARCHES[search]
         self.keeps_planes = problem.keeps_planes
         self.oracle_work = (
             problem.product_work or problem.oracle_work if search == "product"
@@ -87,18 +87,10 @@ cdef class SlackProblem(BlockProblem):
         self.scored = ScoredCodes()
 
     cpdef BlockProblem fork(self):
-        cdef SlackProblem other = SlackProblem(self.problem.fork(), self.search, self.found)
-        other.batch_size = self.batch_size
-        return other
-
-    def __getattr__(self, name):
-        return getattr(self.problem, name)
+        return SlackProblem(self.problem.fork(), self.search, self.found)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.problem.code_size(i)
-
-    cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
-        self.problem.prefetch(i)
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         return self.problem.truth(i, code)
@@ -252,39 +244,3 @@ cdef class SlackProblem(BlockProblem):
         np.asarray(self.found.queries)[:] = kept["search_queries"]
         np.asarray(self.found.lam)[:] = kept["search_lam"]
         np.asarray(self.found.code)[:] = kept["search_code"]
-
-    def weight_views(self, w):
-        """Name the parts of a weight vector in this problem's layout."""
-        return self.problem.weight_views(w)
-
-    def padded_weights(self, public):
-        """Return weights in this problem's layout from those one after another."""
-        return self.problem.padded_weights(public)
-
-    def py_search(self, Py_ssize_t i, const double[::1] w, double margin=1.0):
-        """Return (code, value, bound, exact, number of queries) of a max-oracle call."""
-        self._check_block(i)
-        self._check_weights(w)
-        code = np.empty(self.code_size(i), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        cdef OracleAnswer answer
-        self.kept = w
-        with nogil:
-            self.maximize(i, &w[0], margin, &out[0], &answer)
-        queries = 1 if self.kind == PRODUCT else self.searcher.n_queries
-        bound = answer.value if answer.exact else answer.bound
-        return code, answer.value, bound, bool(answer.exact), queries
-
-    def best_code(self, Py_ssize_t i, const double[::1] w, double loss_weight=1.0):
-        """Return (code, value, work, exact)."""
-        self.kept = w
-        return BlockProblem.best_code(self, i, w, loss_weight)
-
-    def py_scores(self, Py_ssize_t i, w, codes, double loss_weight=1.0):
-        """Return the scores of labelings; w None: at the weights of the last `best_code`."""
-        cdef const double[::1] kept
-        if w is None and self.kind != PRODUCT:
-            kept = self.kept
-            if self.kept is None or &kept[0] != self.last_w:
-                raise ValueError("there was no oracle call through a Python door before")
-        return BlockProblem.py_scores(self, i, w, codes, loss_weight)

@@ -1,18 +1,62 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
-from sstruct._problems.tree._part_trees cimport PartTrees
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
-cdef class TreeProblem(PartTrees):
-    # Scratch of this object, for `maximize_product`.
+cdef class TreeProblem(BlockProblem):
+    # Data, shared by forks.
+    cdef dict arguments
+    cdef FeatureRows features
+    cdef sstruct_rows rows                  # a copy of what `features` owns
+    cdef readonly object model
+    cdef const int32_t[::1] parents, order
+    cdef const int64_t[:, ::1] start        # first row of each part of each block, end of the last
+    cdef const int32_t[:, ::1] labels       # true state of each part, -1: not annotated
+    cdef const int64_t[:, ::1] shape        # height and width of each block's maps, or empty
+    cdef const double[:, ::1] positions     # (x, y) of each row, or empty
+    cdef const double[::1] pair_scores
+    cdef const int64_t[:, ::1] pair_start
+    cdef const double[::1] loss_scale, per_unit
+    cdef readonly Py_ssize_t n_parts, n_types, n_features
+    cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
+    cdef bint by_distance, bias, maps, pairs
+    # Scratch of this object: of the block that was decoded last ...
+    cdef int64_t[::1] begin, message_at
+    cdef int32_t[::1] parent
+    cdef double[::1] theta, edge_weights
+    # ... and of a call.
+    cdef double[::1] belief, message, shifted, rest, scratch, change, tree_value
+    cdef int32_t[::1] origin, shifted_from, int_scratch, state, slot
+    cdef int64_t[::1] stamp
+    cdef int64_t now
+    cdef unsigned char[::1] differ
+    # Scratch for `maximize_product`.
     cdef TreeErrorTable error_table
     cdef double[::1] tables
     cdef int64_t[::1] table_at
 
+    cdef bint active(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil
+    cdef Py_ssize_t parent_of(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil
+    cdef Py_ssize_t type_of(self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s) noexcept nogil
+    cdef void place(
+        self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s, double* x, double* y) noexcept nogil
+    cdef double cost(self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s) noexcept nogil
+    cdef double node_score(
+        self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s, const double* w) noexcept nogil
+    cdef void edge_features(
+        self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, Py_ssize_t s,
+        double* e) noexcept nogil
+    cdef double edge_score(
+        self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, Py_ssize_t s,
+        const double* w) noexcept nogil
+    cdef Py_ssize_t distinct_states(
+        self, const int32_t** codes, Py_ssize_t count, Py_ssize_t p) noexcept nogil
     cdef void edge_row(
         self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, double* row) noexcept nogil
-    cdef void potentials(self, Py_ssize_t i, const double* w, double loss_weight) noexcept nogil
+    cdef double potentials(
+        self, Py_ssize_t i, const double* w, double loss_weight) noexcept nogil
     cdef int pass_up(self, Py_ssize_t i, double* work) except -1 nogil
     cdef int pass_down(self, Py_ssize_t i) except -1 nogil
     cdef int marginals(self, Py_ssize_t i, const double* w, double* out) except -1 nogil

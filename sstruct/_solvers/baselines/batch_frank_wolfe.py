@@ -5,7 +5,7 @@ import numpy as np
 from sstruct._kernels._clock import seconds
 from sstruct._solvers.baselines._batch_pass import Plane
 from sstruct._solvers.core._state import squared_norm
-from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
+from sstruct._solvers.core.solver import EXHAUSTED, Solver
 from sstruct._solvers.core.status import Status
 
 # A gap below this share of the primal is rounding, and no step follows it.
@@ -47,13 +47,9 @@ class BatchSolver(Solver):
         self._record()
         return Status.CONVERGED if self._converged() else status
 
-    def _converged(self):
-        return relative(self._gap(), self.primal) <= self.options.tol
-
-    def _certify(self):
-        begin = seconds()
+    def _evaluate(self, last):
         self._accept(*self._primal_at(self._arrive()))
-        self.certificate_seconds += seconds() - begin
+        return True
 
 
 class BatchFrankWolfe(BatchSolver):
@@ -76,7 +72,6 @@ class BatchFrankWolfe(BatchSolver):
 
     def __init__(self, setup):
         super().__init__(setup)
-        self.n_oracle_calls = 0
         self._set(np.zeros(self.problem.n_weights), 0.0)
 
     def _set(self, v, loss):

@@ -30,7 +30,6 @@ class CuttingPlane(BatchSolver):
 
     def __init__(self, setup):
         super().__init__(setup)
-        self.n_oracle_calls = 0
         # The plane of the truths: no mean hinge loss is negative.
         self.psi, self.losses = [np.zeros(self.problem.n_weights)], np.zeros(1)
         self.gram, self.idle = np.zeros((1, 1)), np.zeros(1, dtype=int)

@@ -5,10 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from sstruct._kernels._clock import seconds
 from sstruct._solvers.baselines._subgradient_pass import SubgradientState
 from sstruct._solvers.core.solver import Solver
-from sstruct._solvers.core.status import Status
 
 
 class StochasticSubgradient(Solver):
@@ -51,27 +49,17 @@ class StochasticSubgradient(Solver):
         order = self.random.integers(n, size=n) if uniform else self.random.permutation(n)
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
-        in_time = complete and seconds() < self.deadline
-        last = not in_time or self.n_passes >= self.options.max_iter
-        certified = last or self.n_passes % self.options.certificate_every == 0
-        if certified:
-            self._certify()
-        else:
-            self.w, self.primal = self.state.average, math.inf
-        self._record(certified)
-        if not in_time:
-            return Status.TIME_LIMIT
-        return Status.MAX_ITER if last else None
+        self.w, self.primal = self.state.average, math.inf
+        return self._conclude(complete)
 
-    def _certify(self):
-        begin = seconds()
+    def _evaluate(self, last):
         average, last = self.state.average, self.state.last
         self.w, self.primal = average, math.inf  # should an interruption take the certificate
         of_average, exact = self._primal_at(average)
         of_last, exact_too = self._primal_at(last)
         w, primal = (last, of_last) if of_last < of_average else (average, of_average)
         self.w, self.primal, self.exact = w, primal, exact and exact_too
-        self.certificate_seconds += seconds() - begin
+        return True
 
     def _estimate(self):
         return math.nan

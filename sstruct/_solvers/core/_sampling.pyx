@@ -5,7 +5,7 @@
 # (b) Leaves of weight zero are never drawn, whatever rounding does on the way down.
 """Draw blocks in proportion to their gaps."""
 
-from sstruct._kernels._random cimport Random, random_next, random_seed
+from sstruct._kernels._random cimport Random, random_next
 
 import numpy as np
 
@@ -51,21 +51,3 @@ cdef class SumTree:
                 mark -= self.node[k]
                 k += 1
         return k - self.width
-
-    def py_put(self, Py_ssize_t i, double value):
-        if not 0 <= i < self.n_leaves or not value >= 0:
-            raise ValueError(f"weight {value} at place {i} of {self.n_leaves}")
-        self.put(i, value)
-
-    def py_draws(self, seed, Py_ssize_t count):
-        """Return `count` draws of a generator of their own."""
-        cdef Random random
-        cdef Py_ssize_t k
-        if not self.total() > 0:
-            raise ValueError("all weights are zero")
-        random_seed(&random, seed)
-        out = np.empty(count, dtype=np.intp)
-        cdef Py_ssize_t[::1] draws = out
-        for k in range(count):
-            draws[k] = self.draw(&random)
-        return out

@@ -8,11 +8,6 @@ from sstruct._solvers.core._scratch cimport Scratch
 from sstruct._solvers.core._working_set cimport WorkingSet
 
 
-cdef class Scratches:
-    cdef Py_ssize_t n
-    cdef Scratch* of
-
-
 cdef class DualState:
     cdef readonly BlockProblem problem
     cdef readonly double lam
@@ -43,8 +38,8 @@ cdef class DualState:
     cdef Py_ssize_t n_shared
     cdef Py_ssize_t[::1] shared, visits
     cdef Random random
-    cdef Scratches scratches              # one a thread
-    cdef Scratch* scratch                 # the first: of the visits that step
+    cdef Scratch* scratch                 # one a thread; the first: of the visits that step
+    cdef Py_ssize_t n_scratches
 
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
     cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil

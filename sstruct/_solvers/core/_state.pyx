@@ -16,9 +16,10 @@
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed
 from sstruct._solvers.core._scratch cimport Scratch, release, reserve
 from sstruct._solvers.core._working_set cimport (
@@ -44,28 +45,6 @@ def aligned_zeros(size):
     owner = np.zeros(size + 7)
     skip = -(owner.ctypes.data // owner.itemsize) % 8
     return owner[skip:skip + size]
-
-
-cdef class Scratches:
-    """Scratch for visits, one a thread, `n` of them."""
-
-    def __cinit__(self, Py_ssize_t n):
-        cdef Py_ssize_t k
-        if n < 1:
-            raise ValueError(f"n must be at least 1, found {n}")
-        self.n = n
-        self.of = <Scratch*> calloc(n, sizeof(Scratch))
-        if self.of == NULL:
-            raise MemoryError("no memory left for scratch")
-        for k in range(n):
-            reserve(&self.of[k], 16)
-
-    def __dealloc__(self):
-        cdef Py_ssize_t k
-        if self.of != NULL:
-            for k in range(self.n):
-                release(&self.of[k])
-            free(self.of)
 
 
 cdef class DualState:
@@ -117,6 +96,7 @@ cdef class DualState:
         if self.working_sets == NULL:
             raise MemoryError("no memory left for the working sets")
         self.reserve_scratches(1)
+        reserve(self.scratch, 16)
         self._open_working_sets()
         self.rebuild()
 
@@ -155,6 +135,9 @@ cdef class DualState:
             for i in range(self.problem.n_blocks):
                 working_set_close(&self.working_sets[i])
             free(self.working_sets)
+        for i in range(self.n_scratches):
+            release(&self.scratch[i])
+        free(self.scratch)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a visit of block i to come."""
@@ -165,12 +148,11 @@ cdef class DualState:
 
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
         """Have scratch for so many threads."""
-        cdef Py_ssize_t size
-        if self.scratches is None or self.scratches.n < n_threads:
-            size = self.scratch.size if self.scratches is not None else 0
-            self.scratches = Scratches(n_threads)
-            self.scratch = self.scratches.of
-            reserve(self.scratch, size)
+        if n_threads > self.n_scratches:
+            grow(<void**> &self.scratch, n_threads, sizeof(Scratch))
+            memset(&self.scratch[self.n_scratches], 0,
+                   (n_threads - self.n_scratches) * sizeof(Scratch))
+            self.n_scratches = n_threads
         return 0
 
     cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil:

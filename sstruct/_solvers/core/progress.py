@@ -2,6 +2,7 @@
 
 import logging
 import math
+from importlib.util import find_spec
 
 logger = logging.getLogger("sstruct")
 
@@ -77,10 +78,6 @@ def progress(verbose, solver, tol, max_iter):
     """Return what `verbose` asks for: None, a Bar, or Lines; Lines too where tqdm is missing."""
     if not verbose:
         return None
-    if verbose == 1:
-        try:
-            import tqdm  # noqa: F401
-        except ImportError:
-            return Lines(solver, tol)
+    if verbose == 1 and find_spec("tqdm") is not None:
         return Bar(solver, tol, max_iter)
     return Lines(solver, tol)

@@ -129,8 +129,9 @@ class Solver:
     """One fit: iterations until one of them returns a status.
 
     A subclass has ``_iterate()``, which makes a pass and returns a Status once the fit is over,
-    ``_certify()``, which sets ``primal`` and ``exact`` at ``w``, and keeps ``w``, ``dual`` and
-    ``n_oracle_calls`` up to date. ``primal`` belongs to ``w``, or is inf.
+    ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether it did so
+    (it need not where more passes come), and keeps ``w``, ``dual`` and ``n_oracle_calls`` up to
+    date. ``primal`` belongs to ``w``, or is inf.
 
     Parameters
     ----------
@@ -155,7 +156,7 @@ class Solver:
         "checkpoint": (None,),
     }
     has_dual_weights = False
-    n_approximate = 0
+    n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
     measures = ()
 
@@ -258,6 +259,29 @@ class Solver:
             if error is not self.problem.failure:
                 raise
         self._record()
+
+    def _conclude(self, in_time=True):
+        """Certify where that is due, and record the pass; return the status once there is one."""
+        in_time = in_time and seconds() < self.deadline
+        last = not in_time or self.n_passes >= self.options.max_iter
+        certified = last or self.n_passes % self.options.certificate_every == 0
+        if certified:
+            certified = self._certify(last)
+        self._record(certified)
+        if certified and self._converged():
+            return Status.CONVERGED
+        if not in_time:
+            return Status.TIME_LIMIT
+        return Status.MAX_ITER if last else None
+
+    def _certify(self, last=True):
+        begin = seconds()
+        certified = self._evaluate(last)
+        self.certificate_seconds += seconds() - begin
+        return certified
+
+    def _converged(self):
+        return relative(self._gap(), self.primal) <= self.options.tol
 
     def _gap(self):
         return gap(self.primal, self.dual)

@@ -16,18 +16,8 @@ from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, a
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
 
-STEPS = {
-    "fw": StepKind.FW,
-    "pairwise": StepKind.PAIRWISE,
-    "away": StepKind.AWAY,
-    "corrective": StepKind.CORRECTIVE,
-}
-SAMPLINGS = {
-    "permutation": Sampling.PERMUTATION,
-    "uniform": Sampling.UNIFORM,
-    "gap": Sampling.GAP,
-    "sequential": Sampling.SEQUENTIAL,
-}
+STEPS = {kind.name.lower(): kind for kind in StepKind}
+SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
 # Those that visit every block in each pass.
 EACH_ONCE = ("permutation", "sequential")
 
@@ -161,9 +151,9 @@ class FrankWolfe(Solver):
         due = last or self.n_passes % every == 0
         near = self._estimate() <= options.tol
         if due or near or self._estimate() * self.gap_ratio <= options.tol:
-            self._certify(last_iterate=due or near)
+            self._certify(due or near)
             self._record()
-            if relative(self._gap(), self.primal) <= options.tol:
+            if self._converged():
                 return Status.CONVERGED
             bounded = self.problem.bounded and not self.exact
             if bounded and self._estimate() <= EXHAUSTED * options.tol:
@@ -246,13 +236,13 @@ class FrankWolfe(Solver):
             average = self.state.clip(self.pass_average.w)  # of rounding
         return [self.state.live_w] + ([] if average is None else [average])
 
-    def _certify(self, last_iterate=True):
+    def _evaluate(self, last_iterate):
         """Rebuild w from the working sets, against drift, and compute the primal there.
 
         And at the average; or there alone.
         """
         state = self.state
-        begin, estimate = seconds(), self._estimate()
+        estimate = self._estimate()
         self.primal, self.averaged = math.inf, None
         state.rebuild()
         last, *averages = self.points
@@ -266,7 +256,7 @@ class FrankWolfe(Solver):
                 self.primal, self.exact, self.averaged = primal, exact, average
             if 0 < estimate < math.inf:
                 self.gap_ratio = relative(gap(primal, state.dual), primal) / estimate
-        self.certificate_seconds += seconds() - begin
+        return True
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""

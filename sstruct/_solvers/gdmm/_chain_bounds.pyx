@@ -33,26 +33,26 @@ def relaxed_hinge(ChainFactors factors not None):
     cdef int32_t j, i
     cdef bint some = pairs is not None
     with nogil:
-        for b in range(factors.n_blocks):
+        for b in range(factors.problem.n_blocks):
             block = 0
-            for l in range(factors.length[b]):
-                r = factors.start[b] + l
-                factors.all_scores(b, l, 0, factors.n_labels)
+            for l in range(factors.problem.length[b]):
+                r = factors.problem.start[b] + l
+                factors.all_scores(b, l, 0, factors.problem.n_labels)
                 factors.messages_at(b, l, sources)
                 for source in sources:
                     for k in range(source.size):
                         factors.theta[source.at[k].first] -= (
                             factors.rho * source.at[k].multiplier)
                 best = -INFINITY
-                for k in range(factors.n_labels):
+                for k in range(factors.problem.n_labels):
                     if factors.theta[k] > best:
                         best = factors.theta[k]
-                block += best - factors.theta[factors.labels[r]]
+                block += best - factors.theta[factors.problem.labels[r]]
                 if l == 0 or not some:
                     continue
                 pairs.load(&factors.left[r], &factors.right[r], factors.rho, True)
                 pairs.mark(&factors.nobody)
-                j, i = factors.labels[r - 1], factors.labels[r]
+                j, i = factors.problem.labels[r - 1], factors.problem.labels[r]
                 best = pairs.score[j * pairs.width + i] + pairs.left[j] + pairs.right[i]
                 if pairs.search(best):
                     block += pairs.best - best
@@ -76,16 +76,16 @@ def rebuild(ChainFactors factors not None):
     cdef bint some = factors.pairs is not None
     with nogil:
         memset(&factors.weights[0], 0, factors.n_node_weights * sizeof(double))
-        for b in range(factors.n_blocks):
-            for l in range(factors.length[b]):
-                r = factors.start[b] + l
+        for b in range(factors.problem.n_blocks):
+            for l in range(factors.problem.length[b]):
+                r = factors.problem.start[b] + l
                 active = &factors.active_labels[r]
                 n_labels += active.size
                 factors.reserve(active.size)
                 for k in range(active.size):
                     factors.label[k], factors.change[k] = active.at[k].first, active.at[k].value
                 if active.size > 1:
-                    factors.add_node(
+                    factors.problem.add_node(
                         b, l, &factors.label[0], &factors.change[0], active.size,
                         &factors.weights[0])
                 if l > 0 and some:
@@ -94,7 +94,7 @@ def rebuild(ChainFactors factors not None):
                         factors.mass[b])
                     total += end_residual(factors, r, active, &factors.right[r], True) / (
                         factors.mass[b])
-    n_rows, n_edges = int(np.asarray(factors.length).sum()), factors.n_edges
+    n_rows, n_edges = int(np.asarray(factors.problem.length).sum()), factors.n_edges
     return {
         "feasibility": total / (4 * n_edges) if n_edges else 0.0,
         "labels_per_unigram": n_labels / n_rows,
@@ -157,10 +157,10 @@ def squared_sizes(ChainFactors factors not None):
     cdef Entries* messages
     cdef Entries* ends[2]
     with nogil:
-        for b in range(factors.n_blocks):
-            for l in range(factors.length[b]):
-                r = factors.start[b] + l
-                degree = (l > 0) + (l + 1 < factors.length[b])
+        for b in range(factors.problem.n_blocks):
+            for l in range(factors.problem.length[b]):
+                r = factors.problem.start[b] + l
+                degree = (l > 0) + (l + 1 < factors.problem.length[b])
                 for k in range(factors.active_labels[r].size):
                     marginals += degree * factors.active_labels[r].at[k].value ** 2
                 ends[0], ends[1] = &factors.left[r], &factors.right[r]

@@ -175,43 +175,43 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
     -----
     O(features) for each active label, and O(pairs) for each edge.
     """
-    cdef Py_ssize_t b, l, r, k, KP = factors.KP, at = factors.n_node_weights
+    cdef Py_ssize_t b, l, r, k, KP = factors.problem.KP, at = factors.n_node_weights
     cdef double C, total, loss = 0
     cdef Entries* active
     cdef Entries* pairs
     cdef Entries* node
     cdef Entries* edge
     cdef bint some = factors.pairs is not None
-    cdef BoundedPairs allowed = factors.pairs if factors.masked else None
-    cdef Marginals chain = Marginals(max(factors.length), factors.n_labels)
-    if w.shape[0] != at + factors.transitions * factors.n_labels * KP:
+    cdef BoundedPairs allowed = factors.pairs if factors.problem.masked else None
+    cdef Marginals chain = Marginals(max(factors.problem.length), factors.problem.n_labels)
+    if w.shape[0] != at + factors.problem.transitions * factors.problem.n_labels * KP:
         raise ValueError("w does not fit the problem")
     with nogil:
         memset(&w[0], 0, w.shape[0] * sizeof(double))
-        for b in range(factors.n_blocks):
+        for b in range(factors.problem.n_blocks):
             C = total = factors.mass[b]
-            for l in range(factors.length[b]):
-                r = factors.start[b] + l
+            for l in range(factors.problem.length[b]):
+                r = factors.problem.start[b] + l
                 active, node = &factors.active_labels[r], &chain.nodes[l]
                 node.size = 0
                 for k in range(active.size):
                     append(node, active.at[k].first, 0, mass_of(active, k, C))
                 if l > 0 and some:
                     couple(chain, l, &factors.active_pairs[r], C, allowed)
-            if factors.masked:
-                total = withdraw(chain, factors.length[b])
-            for l in range(factors.length[b]):
-                r, node, edge = factors.start[b] + l, &chain.nodes[l], &chain.edges[l]
+            if factors.problem.masked:
+                total = withdraw(chain, factors.problem.length[b])
+            for l in range(factors.problem.length[b]):
+                r, node, edge = factors.problem.start[b] + l, &chain.nodes[l], &chain.edges[l]
                 factors.reserve(node.size)
                 for k in range(node.size):
                     factors.label[k], factors.change[k] = node.at[k].first, -node.at[k].value
-                    loss += node.at[k].value * factors.loss_scale[b] * (
-                        factors.cost[factors.labels[r], node.at[k].first])
+                    loss += node.at[k].value * factors.problem.loss_scale[b] * (
+                        factors.problem.cost[factors.problem.labels[r], node.at[k].first])
                 factors.change[0] += total   # entry 0 is the truth
                 if node.size > 1:
-                    factors.add_node(
+                    factors.problem.add_node(
                         b, l, &factors.label[0], &factors.change[0], node.size, &w[0])
-                if l == 0 or not factors.transitions:
+                if l == 0 or not factors.problem.transitions:
                     continue
                 pairs = &factors.active_pairs[r]
                 w[at + pairs.at[0].first * KP + pairs.at[0].second] += total

@@ -1,6 +1,6 @@
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
-from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
+from sstruct._problems.chain._problem cimport ChainProblem
 from sstruct._solvers.gdmm._entries cimport Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._random cimport Random
@@ -8,18 +8,8 @@ from sstruct._kernels._random cimport Random
 
 cdef class ChainFactors:
     # Data.
-    cdef FeatureRows features
-    cdef sstruct_rows rows
-    cdef const int64_t[::1] start, length
-    cdef const int32_t[::1] labels
-    cdef const double[:, ::1] cost
-    cdef const double[::1] loss_scale
-    cdef const unsigned char[::1] starts_here, ends_here
-    cdef const double[:, ::1] boundary_penalty
-    cdef readonly Py_ssize_t n_blocks, n_rows, n_labels, n_node_weights, n_edges
-    cdef Py_ssize_t KP, bias_at, start_at, end_at
-    cdef readonly bint transitions, masked
-    cdef bint bias, boundaries
+    cdef readonly ChainProblem problem
+    cdef readonly Py_ssize_t n_rows, n_node_weights, n_edges
     cdef double[::1] mass             # C_i = q_i / lam of each block
     cdef readonly double[::1] curvature        # of each row's unigram factor, without messages
     # State. Edge r is the one between rows r - 1 and r.
@@ -48,9 +38,6 @@ cdef class ChainFactors:
         ) noexcept nogil
     cdef void all_scores(
         self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t low, Py_ssize_t high) noexcept nogil
-    cdef void add_node(
-        self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, const double* change,
-        Py_ssize_t count, double* out) noexcept nogil
     cdef int send(
         self, Entries* messages, const int32_t* label, Py_ssize_t count, double sign
         ) except -1 nogil

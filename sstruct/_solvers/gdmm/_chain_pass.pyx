@@ -20,7 +20,7 @@ from libc.stdlib cimport calloc, free
 
 from sstruct._problems.chain._problem cimport ChainProblem
 from sstruct._problems.core._rows cimport (
-    sstruct_add_row, sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
+    sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers.gdmm._edge_steps cimport edge_steps
 from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
@@ -58,19 +58,10 @@ cdef class ChainFactors:
             Py_ssize_t n_new, seed, bint exhaustive=False):
         cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
         problem.need_labels()
-        self.start, self.length, self.labels = problem.start, problem.length, problem.labels
-        self.cost, self.loss_scale = problem.cost, problem.loss_scale
-        self.starts_here, self.ends_here = problem.starts_here, problem.ends_here
-        self.boundary_penalty = problem.boundary_penalty
-        self.features, self.rows = problem.features, problem.rows
-        self.n_blocks, self.n_rows, self.n_labels, self.KP = problem.n_blocks, n, K, KP
-        self.bias, self.boundaries = problem.bias, problem.boundaries
-        self.transitions, self.masked = problem.transitions, problem.masked
-        self.bias_at, self.start_at = problem.bias_at, problem.start_at
-        self.end_at, self.n_node_weights = problem.end_at, problem.edge_at
+        self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
-        if self.mass.shape[0] != self.n_blocks or not rho > 0 or n_new < 1:
+        if self.mass.shape[0] != problem.n_blocks or not rho > 0 or n_new < 1:
             raise ValueError("block_weight does not fit, or rho or n_new is not positive")
         self.rho = rho
         random_seed(&self.random, seed)
@@ -81,20 +72,20 @@ cdef class ChainFactors:
         if not (self.active_labels and self.active_pairs and self.left and self.right):
             raise MemoryError
         self.n_new, self.pairs = n_new, None
-        if self.transitions or self.masked:
-            penalty = np.asarray(problem.edge_penalty) if self.masked else None
+        if problem.transitions or problem.masked:
+            penalty = np.asarray(problem.edge_penalty) if problem.masked else None
             self.pairs = BoundedPairs(K, KP, penalty, exhaustive)
-        self.curvature, self.chain_gain = np.zeros(n), np.zeros(self.n_blocks)
-        for b in range(self.n_blocks):
-            for l in range(self.length[b]):
-                r = self.start[b] + l
-                self.curvature[r] = sstruct_row_product(&self.rows, r, r) + self.bias
-                if self.boundaries:
-                    self.curvature[r] += l == 0 and self.starts_here[b]
-                    self.curvature[r] += l == self.length[b] - 1 and self.ends_here[b]
-                append(&self.active_labels[r], self.labels[r], 0, 0)
+        self.curvature, self.chain_gain = np.zeros(n), np.zeros(problem.n_blocks)
+        for b in range(problem.n_blocks):
+            for l in range(problem.length[b]):
+                r = problem.start[b] + l
+                self.curvature[r] = sstruct_row_product(&problem.rows, r, r) + problem.bias
+                if problem.boundaries:
+                    self.curvature[r] += l == 0 and problem.starts_here[b]
+                    self.curvature[r] += l == problem.length[b] - 1 and problem.ends_here[b]
+                append(&self.active_labels[r], problem.labels[r], 0, 0)
                 if l > 0 and self.pairs is not None:
-                    append(&self.active_pairs[r], self.labels[r - 1], self.labels[r], 0)
+                    append(&self.active_pairs[r], problem.labels[r - 1], problem.labels[r], 0)
                     self.n_edges += 1
         self.theta, self.message = np.empty(KP), np.zeros(KP)
         self.slot = np.full(KP, -1, dtype=np.int32)
@@ -143,24 +134,24 @@ cdef class ChainFactors:
         cdef Py_ssize_t at, b, l, n_visited = 0
         cdef Watch watch = start_watch(deadline)
         cdef BoundedPairs pairs = self.pairs
-        if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.n_blocks:
+        if order.shape[0] and not 0 <= np.min(order) <= np.max(order) < self.problem.n_blocks:
             raise IndexError("order has a block that is not there")
-        parts = min(max(parts, 1), self.n_labels)
-        cdef double before, work = 0, searched = self.n_labels // parts if search else 0
-        cdef double of_position = 100 + searched * self.features.n_stored / max(self.n_rows, 1)
+        parts = min(max(parts, 1), self.problem.n_labels)
+        cdef double before, work = 0, searched = self.problem.n_labels // parts if search else 0
+        cdef double of_row = <double> self.problem.features.n_stored / max(self.n_rows, 1)
         self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
                 b = order[at]
                 before = self.gain
-                for l in range(self.length[b]):
+                for l in range(self.problem.length[b]):
                     self.visit_node(b, l, parts, search)
-                for l in range(1, self.length[b] if pairs is not None else 1):
+                for l in range(1, self.problem.length[b] if pairs is not None else 1):
                     self.visit_edge(pairs, b, l)
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
-                work += self.length[b] * of_position
+                work += self.problem.length[b] * (100 + searched * of_row)
                 if look(&watch, work):
                     break
         return n_visited
@@ -169,53 +160,45 @@ cdef class ChainFactors:
             self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
             ) noexcept nogil:
         """Scores of some labels at position l, with the loss; allowed ones."""
-        cdef Py_ssize_t k, r = self.start[b] + l
-        sstruct_some_potentials(&self.rows, r, &self.weights[0], self.KP, label, count, out)
+        cdef Py_ssize_t k, r = self.problem.start[b] + l
+        cdef int32_t truth = self.problem.labels[r]
+        cdef double scale = self.problem.loss_scale[b]
+        cdef bint is_first = l == 0 and self.problem.starts_here[b]
+        cdef bint is_last = l == self.problem.length[b] - 1 and self.problem.ends_here[b]
+        sstruct_some_potentials(
+            &self.problem.rows, r, &self.weights[0], self.problem.KP, label, count, out)
         for k in range(count):
-            out[k] += self.loss_scale[b] * self.cost[self.labels[r], label[k]]
-            if self.bias:
-                out[k] += self.weights[self.bias_at + label[k]]
-            if self.boundaries and l == 0 and self.starts_here[b]:
-                out[k] += self.weights[self.start_at + label[k]]
-            if self.boundaries and l == self.length[b] - 1 and self.ends_here[b]:
-                out[k] += self.weights[self.end_at + label[k]]
+            out[k] += scale * self.problem.cost[truth, label[k]]
+            if self.problem.bias:
+                out[k] += self.weights[self.problem.bias_at + label[k]]
+            if self.problem.boundaries and is_first:
+                out[k] += self.weights[self.problem.start_at + label[k]]
+            if self.problem.boundaries and is_last:
+                out[k] += self.weights[self.problem.end_at + label[k]]
 
     cdef void all_scores(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t low, Py_ssize_t high) noexcept nogil:
         """theta[low:high] = the same of all labels in a range; -inf where forbidden."""
-        cdef Py_ssize_t k, r = self.start[b] + l, KP = self.KP
+        cdef Py_ssize_t k, r = self.problem.start[b] + l, KP = self.problem.KP
         cdef double* theta = &self.theta[0]
         cdef const double* w = &self.weights[0]
-        cdef const double* cost = &self.cost[self.labels[r], 0]
-        cdef const double* bias = w + self.bias_at if self.bias else NULL
+        cdef const double* cost = &self.problem.cost[self.problem.labels[r], 0]
+        cdef double scale = self.problem.loss_scale[b]
+        cdef const double* bias = w + self.problem.bias_at if self.problem.bias else NULL
         for k in range(low, high):
-            theta[k] = self.loss_scale[b] * cost[k]
+            theta[k] = scale * cost[k]
         if bias != NULL:
             for k in range(low, high):
                 theta[k] += bias[k]
-        sstruct_range_potentials(&self.rows, r, w, KP, low, high, theta)
-        if self.starts_here[b] and l == 0:
+        sstruct_range_potentials(&self.problem.rows, r, w, KP, low, high, theta)
+        if self.problem.starts_here[b] and l == 0:
             for k in range(low, high):
-                theta[k] += self.boundary_penalty[0, k] + (
-                    w[self.start_at + k] if self.boundaries else 0)
-        if self.ends_here[b] and l == self.length[b] - 1:
+                theta[k] += self.problem.boundary_penalty[0, k] + (
+                    w[self.problem.start_at + k] if self.problem.boundaries else 0)
+        if self.problem.ends_here[b] and l == self.problem.length[b] - 1:
             for k in range(low, high):
-                theta[k] += self.boundary_penalty[1, k] + (
-                    w[self.end_at + k] if self.boundaries else 0)
-
-    cdef void add_node(
-            self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, const double* change,
-            Py_ssize_t count, double* out) noexcept nogil:
-        """out += the joint feature map of position l times changes of some labels' weights."""
-        cdef Py_ssize_t k
-        sstruct_add_row(&self.rows, self.start[b] + l, label, change, count, out, self.KP)
-        for k in range(count):
-            if self.bias:
-                out[self.bias_at + label[k]] += change[k]
-            if self.boundaries and l == 0 and self.starts_here[b]:
-                out[self.start_at + label[k]] += change[k]
-            if self.boundaries and l == self.length[b] - 1 and self.ends_here[b]:
-                out[self.end_at + label[k]] += change[k]
+                theta[k] += self.problem.boundary_penalty[1, k] + (
+                    w[self.problem.end_at + k] if self.problem.boundaries else 0)
 
     cdef int send(
             self, Entries* messages, const int32_t* label, Py_ssize_t count, double sign
@@ -237,15 +220,15 @@ cdef class ChainFactors:
 
     cdef void messages_at(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) noexcept nogil:
         """The messages at a node, from the edge before it and the one after; empty where none is."""
-        cdef Py_ssize_t r = self.start[b] + l
+        cdef Py_ssize_t r = self.problem.start[b] + l
         cdef bint some = self.pairs is not None
         sources[0] = &self.right[r] if some and l > 0 else &self.nobody
-        sources[1] = &self.left[r + 1] if some and l < self.length[b] - 1 else &self.nobody
+        sources[1] = &self.left[r + 1] if some and l < self.problem.length[b] - 1 else &self.nobody
 
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
         """Minimise the augmented Lagrangian over one unigram factor, a new label included."""
-        cdef Py_ssize_t r = self.start[b] + l, k, n
+        cdef Py_ssize_t r = self.problem.start[b] + l, k, n
         cdef double C = self.mass[b], least = INFINITY, begin
         cdef Entries* active = &self.active_labels[r]
         cdef Entries* sources[2]
@@ -279,9 +262,10 @@ cdef class ChainFactors:
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, Entries** sources,
             double least) except -1 nogil:
         """Make the best few labels active whose gradient is above `least`."""
-        cdef Entries* active = &self.active_labels[self.start[b] + l]
+        cdef Entries* active = &self.active_labels[self.problem.start[b] + l]
         cdef Entries* source
-        cdef Py_ssize_t k, at, side, n = active.size, most = n, low = 0, high = self.n_labels
+        cdef Py_ssize_t k, at, side, n = active.size, most = n
+        cdef Py_ssize_t low = 0, high = self.problem.n_labels
         if parts > 1:
             k = random_below(&self.random, parts)
             low, high = k * high // parts, (k + 1) * high // parts
@@ -312,9 +296,9 @@ cdef class ChainFactors:
 
     cdef int step_node(self, Py_ssize_t b, Py_ssize_t l, Entries** sources) except -1 nogil:
         """Move to the minimum over the active labels, from their `gradient`; tell the messages."""
-        cdef Py_ssize_t r = self.start[b] + l, k, side, n_changed = 0
+        cdef Py_ssize_t r = self.problem.start[b] + l, k, side, n_changed = 0
         cdef bint before = l > 0 and self.pairs is not None
-        cdef bint after = l < self.length[b] - 1 and self.pairs is not None
+        cdef bint after = l < self.problem.length[b] - 1 and self.pairs is not None
         cdef double Q = self.curvature[r] + self.rho * (before + after), difference
         cdef Entries* active = &self.active_labels[r]
         cdef Py_ssize_t n = active.size
@@ -329,7 +313,7 @@ cdef class ChainFactors:
                 self.movement += (before + after) * difference * difference
                 self.gain += Q * difference * difference
             active.at[k].value = self.step[k]
-        self.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
+        self.problem.add_node(b, l, &self.label[0], &self.change[0], n_changed, &self.weights[0])
         for side in range(2):
             if sources[side] != &self.nobody:
                 self.send(sources[side], &self.label[0], n_changed, -1)
@@ -337,7 +321,7 @@ cdef class ChainFactors:
 
     cdef int visit_edge(self, BoundedPairs pairs, Py_ssize_t b, Py_ssize_t l) except -1 nogil:
         """Take steps over the bigram factor between positions l - 1 and l, a new pair included."""
-        cdef Py_ssize_t r = self.start[b] + l, k, n, n_changed = 0
+        cdef Py_ssize_t r = self.problem.start[b] + l, k, n, n_changed = 0
         cdef Entries* active = &self.active_pairs[r]
         cdef double C = self.mass[b], least = INFINITY, begin, difference
         cdef int32_t j, i
@@ -363,7 +347,7 @@ cdef class ChainFactors:
             pairs.unload(&self.left[r], &self.right[r])
             return 0
         edge_steps(
-            pairs, active, self.transitions, self.rho, C, &self.row_count[0],
+            pairs, active, self.problem.transitions, self.rho, C, &self.row_count[0],
             &self.column_count[0], &self.gradient[0], &self.linear[0], &self.change[0],
             &self.step[0])
         for k in range(n):
@@ -372,7 +356,7 @@ cdef class ChainFactors:
         for k in range(n):
             difference = self.step[k] - active.at[k].value
             if difference != 0:
-                if self.transitions:
+                if self.problem.transitions:
                     pairs.change(active.at[k].first, active.at[k].second, difference)
                 self.label[n_changed], self.change[n_changed] = active.at[k].first, difference
                 n_changed += 1
@@ -394,7 +378,7 @@ cdef class ChainFactors:
         cdef Entries* messages
         if self.pairs is None:
             return
-        for r in range(self.start[b] + 1, self.start[b] + self.length[b]):
+        for r in range(self.problem.start[b] + 1, self.problem.start[b] + self.problem.length[b]):
             ends[0], ends[1] = &self.left[r], &self.right[r]
             for messages in ends:
                 for k in range(messages.size):
@@ -402,13 +386,3 @@ cdef class ChainFactors:
                     square = messages.at[k].value * messages.at[k].value
                     self.residual += square
                     self.gain += self.rho * square
-
-
-def py_simplex_minimum(const double[::1] c, double Q, double C):
-    """Return a (m,) and the multiplier b; see `simplex_minimum`."""
-    if c.shape[0] == 0 or not Q >= 0 or not C > 0:
-        raise ValueError("c must not be empty, Q not negative, and C positive")
-    out = np.empty(c.shape[0])
-    cdef double[::1] a = out
-    cdef double b = simplex_minimum(&c[0], Q, C, c.shape[0], &a[0])
-    return out, b

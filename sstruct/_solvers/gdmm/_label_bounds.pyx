@@ -14,7 +14,7 @@
 #     them would be 90 of bibtex's 159 by the tenth pass.
 """Bounds of GDMM on label sets, from scratch."""
 
-from libc.stdint cimport int32_t, int64_t
+from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
@@ -29,15 +29,6 @@ from sstruct._solvers.core._state import aligned_zeros
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, Py_ssize_t size) noexcept nogil
-
-
-cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
-    enum:
-        SSTRUCT_EDGE_LANES
-        SSTRUCT_EDGE_ROWS
-    void sstruct_outcome_steps(
-        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
-        ) noexcept nogil
 
 
 cdef struct OracleCalls:
@@ -179,80 +170,3 @@ def measures(LabelFactors factors not None):
             active += factors.blocks[i].alpha[at] != 0
     cdef double n = factors.n_blocks
     return labels / n, active / n, edges / n, square
-
-
-def search(
-        LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
-    """Search a sample's factors as a visit does, and move nothing; for tests.
-
-    Parameters
-    ----------
-    i, part : int
-    w : ndarray of shape (n_weights,), optional
-        Weights to take the place of the running ones, for good.
-    slack : ndarray of shape (K,), optional
-        Slacks of the admitted labels, at most 0; None: 0.
-
-    Returns
-    -------
-    label, top, edge, joint : as of `_best_label` and `_best_edge`
-    """
-    if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
-        raise IndexError(f"there is no block {i}, or no part {part}")
-    cdef LabelBlock* block = &factors.blocks[i]
-    cdef double top, joint = 0
-    cdef int32_t at, label
-    cdef Py_ssize_t edge
-    if w is not None:
-        np.asarray(factors.weights)[:factors.problem.n_weights] = w
-        np.asarray(factors.bound)[:] = np.inf
-    factors._score(i, block, part)
-    for at in range(block.n_labels):
-        factors.place[block.label[at]] = at
-        factors.slack[at] = 0 if slack is None else slack[block.label[at]]
-    label = factors._best_label(&top)
-    edge = factors._best_edge(block, top, &joint)
-    for at in range(block.n_labels):
-        factors.place[block.label[at]] = -1
-    return label, top, edge, joint
-
-
-def snapshot(LabelFactors factors not None, Py_ssize_t i):
-    """Return the variables of a sample, copies, for tests: a dict of arrays by name."""
-    if not 0 <= i < factors.n_blocks:
-        raise IndexError(f"there is no block {i}")
-    cdef LabelBlock* block = &factors.blocks[i]
-    cdef Py_ssize_t j, side
-    return {
-        "n_true": block.n_true,
-        "label": np.array([block.label[j] for j in range(block.n_labels)], dtype=np.int32),
-        "alpha": np.array([block.alpha[j] for j in range(block.n_labels)]),
-        "edge": np.array([block.edge[j] for j in range(block.n_pairs)], dtype=np.int32),
-        "end": np.array(
-            [[block.end[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
-            dtype=np.int32).reshape(-1, 2),
-        "beta": np.array(
-            [[block.beta[3 * j + side] for side in range(3)] for j in range(block.n_pairs)],
-        ).reshape(-1, 3),
-        "message": np.array(
-            [[block.message[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
-        ).reshape(-1, 2),
-    }
-
-
-def py_outcome_steps(double[:, ::1] table, double rho, double C, double step):
-    """Step over the edges of a table (see outcomes.h), in place: a door for tests.
-
-    Returns
-    -------
-    residual, change : float
-        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
-    """
-    cdef double[2] sums
-    if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
-        raise ValueError(
-            f"expected {SSTRUCT_EDGE_ROWS} rows and a multiple of {SSTRUCT_EDGE_LANES} edges")
-    sums[0] = sums[1] = 0
-    if table.shape[1]:
-        sstruct_outcome_steps(&table[0, 0], table.shape[1], table.shape[1], rho, C, step, sums)
-    return sums[0], sums[1]

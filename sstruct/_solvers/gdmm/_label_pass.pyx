@@ -36,6 +36,7 @@ from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_wa
 import numpy as np
 
 from sstruct._solvers.core._state import aligned_zeros
+from sstruct._solvers.gdmm.published import Published
 
 cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
     enum:
@@ -71,10 +72,8 @@ cdef class LabelFactors:
     seed : int
     n_sweeps : int
         Updates of the admitted variables a visit, at least 1.
-    multiplier_step : float
-        0 leaves the multipliers alone: a quadratic penalty.
-    exhaustive : bool
-        Whether searches for edges look at all of them.
+    published : Published
+        For comparison with the papers.
 
     Attributes
     ----------
@@ -100,15 +99,15 @@ cdef class LabelFactors:
 
     def __init__(
             self, MultilabelProblem problem not None, double lam, block_weight, double rho,
-            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, double multiplier_step=1.0,
-            bint exhaustive=False):
+            Py_ssize_t n_parts=1, seed=0, Py_ssize_t n_sweeps=1, published=Published()):
         cdef Py_ssize_t i, at, K = problem.n_labels
         if problem.full or not problem.has_labels:
             raise ValueError("the problem must have labels, and one weight an edge")
         if not 1 <= n_parts <= K:
             raise ValueError(f"{n_parts} parts, expected 1 to {K}, the number of labels")
         self.problem, self.lam, self.rho, self.n_sweeps = problem, lam, rho, n_sweeps
-        self.multiplier_step, self.exhaustive, self.n_parts = multiplier_step, exhaustive, n_parts
+        self.multiplier_step, self.exhaustive = published.multiplier_step, published.exhaustive
+        self.n_parts = n_parts
         self.factor = np.asarray(block_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != self.n_blocks or not np.min(self.factor) > 0:
             raise ValueError("block_weight must be positive, one for each block")
@@ -373,12 +372,6 @@ cdef class LabelFactors:
             self.place[block.label[at]] = -1
         self.search_seconds += sstruct_seconds() - begin
         return 0
-
-    @property
-    def parts(self):
-        """Labels of each part: a list of arrays."""
-        K, n_parts = self.problem.n_labels, self.n_parts
-        return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]
 
     @property
     def running_weights(self):

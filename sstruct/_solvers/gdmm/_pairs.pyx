@@ -17,7 +17,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport free, malloc
 
-from sstruct._solvers.gdmm._entries cimport Entries, append
+from sstruct._solvers.gdmm._entries cimport Entries
 
 import numpy as np
 
@@ -35,6 +35,35 @@ cdef inline void fall(Raised* raised, Py_ssize_t size) noexcept nogil:
             raised[at] = raised[at - 1]
             at -= 1
         raised[at] = moved
+
+
+cdef inline Py_ssize_t lay_out(
+        const Entries* messages, double rho, bint multipliers, double* value,
+        Raised* raised) noexcept nogil:
+    """Write messages to their labels' places, list the positive ones; return how many they are."""
+    cdef Py_ssize_t k, n = 0
+    cdef double message
+    for k in range(messages.size):
+        message = rho * (
+            messages.at[k].multiplier + (0 if multipliers else messages.at[k].value))
+        value[messages.at[k].first] = message
+        if message > 0:
+            raised[n] = Raised(message, messages.at[k].first)
+            n += 1
+    return n
+
+
+cdef inline Py_ssize_t leading(
+        Raised* raised, Py_ssize_t size, const double* top, double highest,
+        double bound) noexcept nogil:
+    """Keep raised labels that may lead above the bound, the highest first; return how many."""
+    cdef Py_ssize_t k, kept = 0
+    for k in range(size):
+        if raised[k].message + top[raised[k].label] + highest > bound:
+            raised[kept] = raised[k]
+            kept += 1
+    fall(raised, kept)
+    return kept
 
 
 cdef inline void lift(Lines* lines, Py_ssize_t line, Py_ssize_t place, double score) noexcept nogil:
@@ -107,23 +136,8 @@ cdef class BoundedPairs:
             self, const Entries* left, const Entries* right, double rho, bint multipliers
             ) noexcept nogil:
         """Lay out the messages to a factor, rho (mu + residual) or rho mu, until `unload`."""
-        cdef Py_ssize_t k
-        cdef double message
-        self.n_left = self.n_right = 0
-        for k in range(left.size):
-            message = rho * (
-                left.at[k].multiplier + (0 if multipliers else left.at[k].value))
-            self.left[left.at[k].first] = message
-            if message > 0:
-                self.raised_left[self.n_left] = Raised(message, left.at[k].first)
-                self.n_left += 1
-        for k in range(right.size):
-            message = rho * (
-                right.at[k].multiplier + (0 if multipliers else right.at[k].value))
-            self.right[right.at[k].first] = message
-            if message > 0:
-                self.raised_right[self.n_right] = Raised(message, right.at[k].first)
-                self.n_right += 1
+        self.n_left = lay_out(left, rho, multipliers, &self.left[0], self.raised_left)
+        self.n_right = lay_out(right, rho, multipliers, &self.right[0], self.raised_right)
 
     cdef void unload(self, const Entries* left, const Entries* right) noexcept nogil:
         cdef Py_ssize_t k
@@ -215,7 +229,7 @@ cdef class BoundedPairs:
 
         Messages are those of `load`. The pair is `best_first`, `best_second`, its value `best`.
         """
-        cdef Py_ssize_t g, j, k, kept = 0
+        cdef Py_ssize_t g, j, k
         cdef double message, highest_left = 0, highest_right = 0, high
         self.best, self.best_first = bound, -1
         if self.exhaustive:
@@ -225,20 +239,10 @@ cdef class BoundedPairs:
             highest_left = max(highest_left, self.raised_left[j].message)
         for k in range(self.n_right):
             highest_right = max(highest_right, self.raised_right[k].message)
-        for j in range(self.n_left):
-            message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
-            if message + highest_right > bound:
-                self.raised_left[kept] = self.raised_left[j]
-                kept += 1
-        self.n_left, kept = kept, 0
-        for k in range(self.n_right):
-            message = self.raised_right[k].message + self.columns.top[self.raised_right[k].label]
-            if message + highest_left > bound:
-                self.raised_right[kept] = self.raised_right[k]
-                kept += 1
-        self.n_right = kept
-        fall(self.raised_left, self.n_left)
-        fall(self.raised_right, self.n_right)
+        self.n_left = leading(
+            self.raised_left, self.n_left, self.rows.top, highest_right, bound)
+        self.n_right = leading(
+            self.raised_right, self.n_right, self.columns.top, highest_left, bound)
         # Both raised.
         for j in range(self.n_left if self.n_right else 0):
             message = self.raised_left[j].message + self.rows.top[self.raised_left[j].label]
@@ -269,47 +273,3 @@ cdef class BoundedPairs:
             self.work += BLOCK
         self.work += self.rows.n_blocks
         return self.best_first >= 0
-
-    def py_change(self, int32_t first, int32_t second, double difference):
-        """Add to the score of a pair: a door for tests."""
-        if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
-            raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
-        if self.score[first * self.width + second] == -INFINITY:
-            raise ValueError(f"pair {first}, {second} is forbidden")
-        self.change(first, second, difference)
-
-    def py_search(self, left, right, active, double bound=-INFINITY):
-        """Search with messages {label: message} and active pairs: a door for tests.
-
-        Returns
-        -------
-        pair : tuple of int, or None
-        value : float
-        work : int
-            Pairs and bounds looked at.
-        """
-        cdef Entries lists[3]
-        cdef Py_ssize_t k
-        for k in range(3):
-            lists[k] = Entries(0, 0, NULL)
-        try:
-            for k, messages in enumerate((left, right)):
-                for label, message in messages.items():
-                    if not 0 <= label < self.n_labels:
-                        raise IndexError(f"label {label} of {self.n_labels}")
-                    append(&lists[k], label, 0, message)
-            for first, second in active:
-                if not (0 <= first < self.n_labels and 0 <= second < self.n_labels):
-                    raise IndexError(f"pair {first}, {second} of {self.n_labels} labels")
-                append(&lists[2], first, second, 0)
-            self.work = 0
-            self.load(&lists[0], &lists[1], 1.0, False)
-            self.mark(&lists[2])
-            found = self.search(bound)
-            self.unmark()
-            self.unload(&lists[0], &lists[1])
-        finally:
-            for k in range(3):
-                free(lists[k].at)
-        pair = (self.best_first, self.best_second) if found else None
-        return pair, self.best, int(self.work)

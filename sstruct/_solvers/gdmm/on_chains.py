@@ -9,10 +9,10 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._sparse import sparse_hinges
 from sstruct._solvers.core._state import aligned_zeros, squared_norm
 from sstruct._solvers.core.solver import Solver, relative
-from sstruct._solvers.core.status import Status
 from sstruct._solvers.gdmm._chain_bounds import rebuild, relaxed_hinge, set_rho, squared_sizes
 from sstruct._solvers.gdmm._chain_dual import consistent_dual
 from sstruct._solvers.gdmm._chain_pass import ChainFactors
+from sstruct._solvers.gdmm.published import Published
 
 # Made sequences, 100 labels, 100 chains, one run each, relative gap after 30 passes: with 1, 3 and
 # 10 new labels a search 0.20, 0.019 and 0.014 (under an older rule for rho); with 5, 10 and 20
@@ -67,10 +67,8 @@ class GDMM(Solver):
     setup : Setup
         Of a ChainProblem. Of its options, `rho` is kept where the relative residuals of agreement
         and of movement balance if it is "auto".
-    multiplier_step : float
-        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
-    exhaustive : bool
-        Searches for pairs look at all K^2: what the sublinear oracle is compared with.
+    published : Published
+        For comparison with the papers.
 
     References
     ----------
@@ -92,18 +90,24 @@ class GDMM(Solver):
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, multiplier_step=1.0, exhaustive=False):
+    def __init__(self, setup, *, published=Published()):  # noqa: B008 (frozen)
         super().__init__(setup)
         options = self.options
         self.adaptive, self.n_changes = options.rho == "auto", 0
         rho = FIRST_RHO if self.adaptive else float(options.rho)
         self.factors = ChainFactors(
-            self.problem, self.lam, self.block_weight, rho, NEW_LABELS, options.seed, exhaustive
+            self.problem,
+            self.lam,
+            self.block_weight,
+            rho,
+            NEW_LABELS,
+            options.seed,
+            published.exhaustive,
         )
         self._checked(float(np.max(self.factors.curvature)))
-        self.parts, self.multiplier_step = n_parts(options, self.problem), multiplier_step
+        self.parts = n_parts(options, self.problem)
+        self.multiplier_step = published.multiplier_step
         self.random = np.random.default_rng(options.seed)
-        self.n_oracle_calls = 0
         self.run_seconds = 0.0
         self.w, self.dual = np.zeros(self.problem.n_weights), 0.0
         self.relaxed, self.state = math.inf, None
@@ -121,17 +125,7 @@ class GDMM(Solver):
             self._run(np.flatnonzero(gain >= LEAST_GAIN * gain.mean()), search=False)
         if self.adaptive and self.n_passes % BALANCE_EVERY == 0:
             self._balance(residual, movement)
-        in_time = seconds() < self.deadline
-        last = not in_time or self.n_passes >= self.options.max_iter
-        exact = False
-        if last or self.n_passes % self.options.certificate_every == 0:
-            exact = self._certify(exact=last)
-        self._record(exact)
-        if exact and relative(self._gap(), self.primal) <= self.options.tol:
-            return Status.CONVERGED
-        if not in_time:
-            return Status.TIME_LIMIT
-        return Status.MAX_ITER if last else None
+        return self._conclude()
 
     def _run(self, blocks, search):
         begin = seconds()
@@ -156,22 +150,21 @@ class GDMM(Solver):
             set_rho(self.factors, self.factors.rho * factor)
             self.n_changes += 1
 
-    def _certify(self, exact=True):
+    def _evaluate(self, exact):
         """Bound the optimum from both sides; return whether the exact primal was computed.
 
         exact: in any case; otherwise where it is cheap, or the relaxed primal meets the tolerance.
         """
-        begin = seconds()
         factors = self.factors
         self.state = rebuild(factors)
         w = aligned_zeros(self.problem.n_weights)
         self.dual = max(self.dual, self._dual_at(consistent_dual(factors, w), w))
         w[: factors.n_node_weights] = factors.w
-        if factors.transitions:
-            edges = w[factors.n_node_weights :].reshape(factors.n_labels, -1)
-            edges = edges[:, : factors.n_labels]
+        if self.problem.transitions:
+            edges = w[factors.n_node_weights :].reshape(self.problem.n_labels, -1)
+            edges = edges[:, : self.problem.n_labels]
             edges[:] = factors.pairs.scores()
-            if factors.masked:
+            if self.problem.masked:
                 edges[edges == -np.inf] = 0.0
             # What is left of sums whose terms are gone: sparse decoders would take it for weights.
             least = DUST * max(edges.max(), -edges.min())
@@ -183,7 +176,7 @@ class GDMM(Solver):
         exact = (
             exact
             or hinges is not None
-            or factors.n_labels <= MOST_EXACT_LABELS
+            or self.problem.n_labels <= MOST_EXACT_LABELS
             or relative(relaxed - self.dual, relaxed) <= self.options.tol
         )
         if exact:
@@ -194,7 +187,6 @@ class GDMM(Solver):
                 primal, all_exact = self._primal_at(w)
             if primal < self.primal:
                 self.w, self.primal, self.exact = w, primal, all_exact
-        self.certificate_seconds += seconds() - begin
         return exact
 
     def _dual_at(self, loss, w):

@@ -5,13 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from sstruct._kernels._clock import seconds
 from sstruct._solvers.core._state import aligned_zeros, squared_norm
-from sstruct._solvers.core.solver import Solver, relative
-from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.solver import Solver
 from sstruct._solvers.gdmm._label_bounds import consistent_point, hinge_losses, measures
 from sstruct._solvers.gdmm._label_pass import LabelFactors
 from sstruct._solvers.gdmm.on_chains import WITH_FACTORS, n_parts
+from sstruct._solvers.gdmm.published import Published
 
 # The penalty changes by the first factor where residuals differ by more than the second, at most
 # once in so many passes, and not while labels still join: what those disagree in says nothing about
@@ -44,10 +43,8 @@ class LabelGDMM(Solver):
         Of a MultilabelProblem whose decoder is exact over the local polytope.
     n_sweeps : int
         Updates of a sample's factors and multipliers a visit.
-    multiplier_step : float
-        0 leaves the multipliers at zero: Soft-BCFW, a quadratic penalty alone.
-    exhaustive : bool
-        Searches for edges look at all of them: what the sublinear oracle is compared with.
+    published : Published
+        For comparison with the papers.
     """
 
     measures = (
@@ -61,7 +58,7 @@ class LabelGDMM(Solver):
 
     takes: ClassVar[dict] = WITH_FACTORS
 
-    def __init__(self, setup, *, n_sweeps=SWEEPS, multiplier_step=1.0, exhaustive=False):
+    def __init__(self, setup, *, n_sweeps=SWEEPS, published=Published()):  # noqa: B008 (frozen)
         super().__init__(setup)
         options, problem = self.options, self.problem
         self.adapts = options.rho == "auto"
@@ -73,10 +70,9 @@ class LabelGDMM(Solver):
             n_parts(options, problem),
             options.seed,
             n_sweeps,
-            multiplier_step,
-            exhaustive,
+            published,
         )
-        self.n_oracle_calls, self.n_sweeps = 0, n_sweeps
+        self.n_sweeps = n_sweeps
         self.looked_at, self.size = 0, 0.0
         self.w, self.dual = np.zeros(problem.n_weights), 0.0
 
@@ -84,18 +80,9 @@ class LabelGDMM(Solver):
         """A pass and, where it is time, a certificate; return the status once there is one."""
         complete = self.factors.run(self.deadline)
         self.n_passes += 1
-        status = None
-        if not complete or seconds() >= self.deadline:
-            status = Status.TIME_LIMIT
-        elif self.n_passes >= self.options.max_iter:
-            status = Status.MAX_ITER
-        certified = status is not None or self.n_passes % self.options.certificate_every == 0
-        if certified:
-            self._certify()
-        self._record(certified)
-        if certified and relative(self._gap(), self.primal) <= self.options.tol:
-            return Status.CONVERGED
-        self._balance()
+        status = self._conclude(complete)
+        if status is None:
+            self._balance()
         return status
 
     def _balance(self):
@@ -117,8 +104,7 @@ class LabelGDMM(Solver):
         if 1 / MOST_RHO <= rho <= MOST_RHO:
             self.factors.set_rho(rho)
 
-    def _certify(self):
-        begin = seconds()
+    def _evaluate(self, last):
         w, dual = consistent_point(self.factors)
         self.dual = max(self.dual, dual)
         self._try(w)
@@ -127,7 +113,7 @@ class LabelGDMM(Solver):
             w = aligned_zeros(self.problem.n_weights)
             w[:] = self.factors.running_weights
             self._try(w)
-        self.certificate_seconds += seconds() - begin
+        return True
 
     def _try(self, w):
         """Compute the primal at w, and keep it if it is the best."""

@@ -75,10 +75,6 @@ class Segment:
         """D, or a lower bound where weights are on their bounds, at a lambda below."""
         return max(self._kept(lam), lam / self.lam * self.dual)
 
-    def gap_at(self, lam):
-        """P - D at a lambda below."""
-        return self.primal_at(lam) - self.dual_at(lam)
-
     def breakpoint(self, eps):
         """The lambda down to which the gap is at most eps; 0 where that is all of them.
 

@@ -22,6 +22,7 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 
 # The engine's steps. Corrective ones need true distances.
+# "published": for comparison with the papers.
 STEPS = {"exact": "corrective", "published": "fw"}
 # Iterations between two evaluations of h, and between two moves of the centre (paper 003).
 EVALUATE_EVERY = 5

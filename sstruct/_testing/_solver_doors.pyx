@@ -1,0 +1,187 @@
+# Design:
+# (a) Functions for tests: each calls a C function or method that the solvers' loops call, with what
+#     it is given checked before.
+"""Doors to the solvers' C functions."""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free
+
+from sstruct._kernels._random cimport Random, random_seed
+from sstruct._solvers.core._sampling cimport SumTree
+from sstruct._solvers.gdmm._entries cimport Entries, append
+from sstruct._solvers.gdmm._label_block cimport LabelBlock
+from sstruct._solvers.gdmm._label_pass cimport LabelFactors
+from sstruct._solvers.gdmm._pairs cimport BoundedPairs
+from sstruct._solvers.gdmm._simplex cimport simplex_minimum as minimum_on_simplex
+
+import numpy as np
+
+
+cdef extern from "sstruct/_solvers/gdmm/outcomes.h":
+    enum:
+        SSTRUCT_EDGE_LANES
+        SSTRUCT_EDGE_ROWS
+    void sstruct_outcome_steps(
+        double* table, int64_t room, int64_t n, double rho, double C, double step, double* sums
+        ) noexcept nogil
+
+
+def put(SumTree tree not None, Py_ssize_t i, double value):
+    """Set the weight of a leaf."""
+    if not 0 <= i < tree.n_leaves or not value >= 0:
+        raise ValueError(f"weight {value} at place {i} of {tree.n_leaves}")
+    tree.put(i, value)
+
+
+def draws(SumTree tree not None, seed, Py_ssize_t count):
+    """Return `count` draws of a generator of their own."""
+    cdef Random random
+    cdef Py_ssize_t k
+    if not tree.total() > 0:
+        raise ValueError("all weights are zero")
+    random_seed(&random, seed)
+    out = np.empty(count, dtype=np.intp)
+    cdef Py_ssize_t[::1] drawn = out
+    for k in range(count):
+        drawn[k] = tree.draw(&random)
+    return out
+
+
+def simplex_minimum(const double[::1] c, double Q, double C):
+    """Return a (m,) and the multiplier b; see `sstruct._solvers.gdmm._simplex`."""
+    if c.shape[0] == 0 or not Q >= 0 or not C > 0:
+        raise ValueError("c must not be empty, Q not negative, and C positive")
+    out = np.empty(c.shape[0])
+    cdef double[::1] a = out
+    cdef double b = minimum_on_simplex(&c[0], Q, C, c.shape[0], &a[0])
+    return out, b
+
+
+def outcome_steps(double[:, ::1] table, double rho, double C, double step):
+    """Step over the edges of a table (see outcomes.h), in place.
+
+    Returns
+    -------
+    residual, change : float
+        Sums of squares, of what masses and labels differ in after the step, and of what masses moved.
+    """
+    cdef double[2] sums
+    if table.shape[0] != SSTRUCT_EDGE_ROWS or table.shape[1] % SSTRUCT_EDGE_LANES:
+        raise ValueError(
+            f"expected {SSTRUCT_EDGE_ROWS} rows and a multiple of {SSTRUCT_EDGE_LANES} edges")
+    sums[0] = sums[1] = 0
+    if table.shape[1]:
+        sstruct_outcome_steps(&table[0, 0], table.shape[1], table.shape[1], rho, C, step, sums)
+    return sums[0], sums[1]
+
+
+def change_pair(BoundedPairs pairs not None, int32_t first, int32_t second, double difference):
+    """Add to the score of a pair."""
+    if not (0 <= first < pairs.n_labels and 0 <= second < pairs.n_labels):
+        raise IndexError(f"pair {first}, {second} of {pairs.n_labels} labels")
+    if pairs.score[first * pairs.width + second] == -INFINITY:
+        raise ValueError(f"pair {first}, {second} is forbidden")
+    pairs.change(first, second, difference)
+
+
+def search_pairs(BoundedPairs pairs not None, left, right, active, double bound=-INFINITY):
+    """Search with messages {label: message} and active pairs.
+
+    Returns
+    -------
+    pair : tuple of int, or None
+    value : float
+    work : int
+        Pairs and bounds looked at.
+    """
+    cdef Entries lists[3]
+    cdef Py_ssize_t k
+    for k in range(3):
+        lists[k] = Entries(0, 0, NULL)
+    try:
+        for k, messages in enumerate((left, right)):
+            for label, message in messages.items():
+                if not 0 <= label < pairs.n_labels:
+                    raise IndexError(f"label {label} of {pairs.n_labels}")
+                append(&lists[k], label, 0, message)
+        for first, second in active:
+            if not (0 <= first < pairs.n_labels and 0 <= second < pairs.n_labels):
+                raise IndexError(f"pair {first}, {second} of {pairs.n_labels} labels")
+            append(&lists[2], first, second, 0)
+        pairs.work = 0
+        pairs.load(&lists[0], &lists[1], 1.0, False)
+        pairs.mark(&lists[2])
+        found = pairs.search(bound)
+        pairs.unmark()
+        pairs.unload(&lists[0], &lists[1])
+    finally:
+        for k in range(3):
+            free(lists[k].at)
+    pair = (pairs.best_first, pairs.best_second) if found else None
+    return pair, pairs.best, int(pairs.work)
+
+
+def search_labels(
+        LabelFactors factors not None, Py_ssize_t i, Py_ssize_t part, w=None, slack=None):
+    """Search a sample's factors as a visit does, and move nothing.
+
+    Parameters
+    ----------
+    i, part : int
+    w : ndarray of shape (n_weights,), optional
+        Weights to take the place of the running ones, for good.
+    slack : ndarray of shape (K,), optional
+        Slacks of the admitted labels, at most 0; None: 0.
+
+    Returns
+    -------
+    label, top, edge, joint : as of `_best_label` and `_best_edge`
+    """
+    if not 0 <= i < factors.n_blocks or not 0 <= part < factors.n_parts:
+        raise IndexError(f"there is no block {i}, or no part {part}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef double top, joint = 0
+    cdef int32_t at, label
+    cdef Py_ssize_t edge
+    if w is not None:
+        np.asarray(factors.weights)[:factors.problem.n_weights] = w
+        np.asarray(factors.bound)[:] = np.inf
+    factors._score(i, block, part)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = at
+        factors.slack[at] = 0 if slack is None else slack[block.label[at]]
+    label = factors._best_label(&top)
+    edge = factors._best_edge(block, top, &joint)
+    for at in range(block.n_labels):
+        factors.place[block.label[at]] = -1
+    return label, top, edge, joint
+
+
+def label_state(LabelFactors factors not None, Py_ssize_t i):
+    """Return the variables of a sample, copies: a dict of arrays by name."""
+    if not 0 <= i < factors.n_blocks:
+        raise IndexError(f"there is no block {i}")
+    cdef LabelBlock* block = &factors.blocks[i]
+    cdef Py_ssize_t j, side
+    return {
+        "n_true": block.n_true,
+        "label": np.array([block.label[j] for j in range(block.n_labels)], dtype=np.int32),
+        "alpha": np.array([block.alpha[j] for j in range(block.n_labels)]),
+        "edge": np.array([block.edge[j] for j in range(block.n_pairs)], dtype=np.int32),
+        "end": np.array(
+            [[block.end[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
+            dtype=np.int32).reshape(-1, 2),
+        "beta": np.array(
+            [[block.beta[3 * j + side] for side in range(3)] for j in range(block.n_pairs)],
+        ).reshape(-1, 3),
+        "message": np.array(
+            [[block.message[2 * j + side] for side in range(2)] for j in range(block.n_pairs)],
+        ).reshape(-1, 2),
+    }
+
+
+def label_parts(LabelFactors factors not None):
+    """Return the parts of the labels that visits search, as arrays."""
+    K, n_parts = factors.problem.n_labels, factors.n_parts
+    return [np.arange(k * K // n_parts, (k + 1) * K // n_parts) for k in range(n_parts)]
