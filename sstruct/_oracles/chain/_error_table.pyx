@@ -14,8 +14,6 @@ from libc.stdint cimport int32_t, int64_t, uint16_t
 
 import numpy as np
 
-from sstruct._oracles.chain._viterbi import _potentials
-
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
@@ -113,45 +111,3 @@ cdef class ErrorTable:
             d -= self.errors[self.row[l] * self.KP + k]
             k = self.origin[l * width + d * self.KP + k]
         labels[0] = k
-
-
-def error_table(node_scores, edge_scores, errors):
-    """Find the best labeling of a chain for every number of errors.
-
-    Parameters
-    ----------
-    node_scores, edge_scores : as in ``viterbi``
-    errors : array-like of int of shape (n_positions, n_labels)
-        What each label adds to the count; not negative.
-
-    Returns
-    -------
-    scores : ndarray of shape (most + 1,)
-        Best score for each count, up to the largest that positions can sum up to; ``-inf`` where no
-        allowed labeling has it.
-    labels : ndarray of shape (most + 1, n_positions), dtype int32
-        Its labeling; -1 where there is none.
-    """
-    node, edges, n_labels = _potentials(node_scores, edge_scores)
-    given = np.asarray(errors)
-    if given.shape != (len(node), n_labels) or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(
-            f"errors must be whole numbers of shape {(len(node), n_labels)}, not negative")
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] edge = edges
-    cdef Py_ssize_t L = len(node), K = n_labels, KP = node.shape[1], d
-    cdef Py_ssize_t most = int(given.max(axis=1).sum())
-    cdef Py_ssize_t step = K * KP if edge.shape[0] > 1 else 0
-    cdef int32_t[:, ::1] counts = np.zeros((L, KP), dtype=np.int32)
-    np.asarray(counts)[:, :K] = given
-    cdef int32_t[::1] row = np.arange(L, dtype=np.int32)
-    scores, labels = np.empty(most + 1), np.full((most + 1, L), -1, dtype=np.int32)
-    cdef int32_t[:, ::1] out = labels
-    cdef ErrorTable table = ErrorTable()
-    with nogil:
-        table.fill(&theta[0, 0], L, K, KP, &edge[0, 0, 0], step, &counts[0, 0], &row[0], most)
-        for d in range(most + 1):
-            if table.best[d] > -INFINITY:
-                table.labels(d, &out[d, 0])
-    scores[:] = np.asarray(table.best)[:most + 1]
-    return scores, labels

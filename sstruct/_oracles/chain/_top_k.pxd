@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
+
 
 cdef struct Prefix:
     double value          # score of the labels up to this one
@@ -8,7 +10,7 @@ cdef struct Prefix:
     int32_t label         # the last label
 
 
-cdef class ChainRanking:
+cdef class ChainRanking(Storage):
     cdef Py_ssize_t L, K, KP, edge_step
     cdef const double* theta
     cdef const double* edge
@@ -18,7 +20,7 @@ cdef class ChainRanking:
     cdef Prefix* prefixes
     cdef double* front_value
     cdef Py_ssize_t* front_prefix
-    cdef Py_ssize_t n_prefixes, prefix_room, n_fronts, front_room
+    cdef Py_ssize_t n_prefixes, n_fronts
 
     cdef Py_ssize_t rank(
         self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,

@@ -12,9 +12,7 @@
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 
-from sstruct._kernels._memory cimport grow
 
 import operator
 import sys
@@ -36,11 +34,6 @@ cdef class ChainRanking:
         self.best = np.empty(0)
         self.origin = np.empty(0, dtype=np.int32)
         self.path = self.last = self.front = np.empty(0, dtype=np.intp)
-
-    def __dealloc__(self):
-        free(self.prefixes)
-        free(self.front_value)
-        free(self.front_prefix)
 
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
@@ -90,6 +83,7 @@ cdef class ChainRanking:
         sstruct_viterbi_forward(
             self.theta, L, K, self.KP, self.edge, self.edge_step, &self.best[0], &self.origin[0])
         self.n_prefixes = self.n_fronts = 0
+        self.grow(<void**> &self.prefixes, L * K + 1, sizeof(Prefix))
         for node in range(L * K + 1):
             l = node // K
             k = node - l * K
@@ -155,12 +149,9 @@ cdef class ChainRanking:
 
     cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
         """Put the best prefix of every node before on the front of a node."""
-        cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
-        if (at + 1) * K > self.front_room:
-            room = 2 * (at + 4) * K
-            grow(<void**> &self.front_value, room, sizeof(double))
-            grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
-            self.front_room = room
+        cdef Py_ssize_t K = self.K, j, at = self.n_fronts
+        self.grow(<void**> &self.front_value, (at + 1) * K, sizeof(double))
+        self.grow(<void**> &self.front_prefix, (at + 1) * K, sizeof(Py_ssize_t))
         self.n_fronts += 1
         self.front[node] = at
         for j in range(K):
@@ -174,9 +165,7 @@ cdef class ChainRanking:
         return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
-        if self.n_prefixes == self.prefix_room:
-            grow(<void**> &self.prefixes, 2 * self.prefix_room + 64, sizeof(Prefix))
-            self.prefix_room = 2 * self.prefix_room + 64
+        self.grow(<void**> &self.prefixes, self.n_prefixes + 1, sizeof(Prefix))
         self.n_prefixes += 1
         self.prefixes[self.n_prefixes - 1].before = -1
         self.prefixes[self.n_prefixes - 1].next = -1

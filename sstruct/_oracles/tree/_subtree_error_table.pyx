@@ -19,8 +19,6 @@ from sstruct._oracles.tree._max_sum cimport best_sum
 
 import numpy as np
 
-from sstruct._oracles.tree._max_sum import _edge_scores, _node_scores, parents_first
-
 
 cdef void join(
         const double* a, Py_ssize_t n_a, const double* b, Py_ssize_t n_b, Py_ssize_t S,
@@ -158,50 +156,3 @@ cdef class TreeErrorTable:
                 left[v] = self.share[place + left[p] * n + labels[p]]
                 left[p] -= left[v]
                 labels[v] = self.origin[place + left[v] * n + labels[p]]
-
-
-def py_tree_errors(node_scores, parents, edge_scores, truth):
-    """Find the best labeling of a tree or forest for every number of errors.
-
-    Parameters
-    ----------
-    node_scores, parents, edge_scores : as in ``tree_max_sum``
-    truth : array-like of int of shape (V,)
-        The label of each node that is no error.
-
-    Returns
-    -------
-    scores : ndarray of shape (V + 1,)
-        Best score for each number of errors, ``-inf`` where no allowed labeling has it.
-    labels : ndarray of shape (V + 1, V), dtype int32
-        Its labeling; -1 where there is none.
-    """
-    node, begin = _node_scores(node_scores)
-    parent_of, nodes = parents_first(parents)
-    cdef Py_ssize_t n = len(begin) - 1, d
-    sizes = np.diff(begin)
-    right = np.asarray(truth)
-    if len(parent_of) != n or right.shape != (n,) or (right < 0).any() or (right >= sizes).any():
-        raise ValueError(f"expected a parent and a true label for each of {n} nodes")
-    all_tables, begins = _edge_scores(edge_scores, parent_of, sizes)
-    n_origins = np.where(parent_of >= 0, sizes[parent_of], 0)
-    cdef const int64_t[::1] start = begin
-    cdef const int64_t[::1] table_at = begins
-    cdef const int64_t[::1] origin_at = np.cumsum(n_origins) - n_origins
-    cdef const int32_t[::1] parent = parent_of
-    cdef const int32_t[::1] order = nodes
-    cdef const int32_t[::1] true_label = right.astype(np.int32)
-    cdef const double[::1] theta = node
-    cdef const double[::1] tables = all_tables
-    scores, out = np.empty(n + 1), np.full((n + 1, n), -1, dtype=np.int32)
-    cdef int32_t[:, ::1] labels = out
-    cdef TreeErrorTable table = TreeErrorTable()
-    with nogil:
-        table.fill(
-            n, &order[0], &parent[0], &start[0], &origin_at[0], &theta[0], &tables[0], &table_at[0],
-            &true_label[0])
-        for d in range(n + 1):
-            if table.best[d] > -INFINITY:
-                table.labels(d, &labels[d, 0])
-    scores[:] = np.asarray(table.best)[:n + 1]
-    return scores, out
