@@ -380,7 +380,7 @@ def error_table(node_scores, edge_scores, errors):
         for d in range(most + 1):
             if table.best[d] > -INFINITY:
                 table.labels(d, &out[d, 0])
-    scores[:] = np.asarray(table.best)[:most + 1]
+    scores[:] = <double[:most + 1]> table.best
     return scores, labels
 
 
@@ -427,5 +427,5 @@ def tree_error_table(node_scores, parents, edge_scores, truth):
         for d in range(n + 1):
             if table.best[d] > -INFINITY:
                 table.labels(d, &labels[d, 0])
-    scores[:] = np.asarray(table.best)[:n + 1]
+    scores[:] = <double[:n + 1]> table.best
     return scores, out

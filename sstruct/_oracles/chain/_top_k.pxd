@@ -14,9 +14,11 @@ cdef class ChainRanking(Storage):
     cdef Py_ssize_t L, K, KP, edge_step
     cdef const double* theta
     cdef const double* edge
-    cdef double[::1] best                # L x KP, of the forward sweep
-    cdef int32_t[::1] origin             # L x KP
-    cdef Py_ssize_t[::1] path, last, front
+    cdef double* best                    # L x KP, of the forward sweep
+    cdef int32_t* origin                 # L x KP
+    cdef Py_ssize_t* path
+    cdef Py_ssize_t* last
+    cdef Py_ssize_t* front
     cdef Prefix* prefixes
     cdef double* front_value
     cdef Py_ssize_t* front_prefix

@@ -30,11 +30,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef class ChainRanking:
     """Ranks the labelings of one chain after another; owns the scratch for it."""
 
-    def __cinit__(self):
-        self.best = np.empty(0)
-        self.origin = np.empty(0, dtype=np.int32)
-        self.path = self.last = self.front = np.empty(0, dtype=np.intp)
-
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
             Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil:
@@ -73,15 +68,13 @@ cdef class ChainRanking:
         """Viterbi's forward sweep, and from it the best prefix of every node and of the end."""
         cdef Py_ssize_t L = self.L, K = self.K, l, k, node
         cdef Prefix* prefix
-        if self.best.shape[0] < L * self.KP or self.path.shape[0] < L + 1:
-            with gil:
-                self.best = np.empty(L * self.KP)
-                self.origin = np.empty(L * self.KP, dtype=np.int32)
-                self.path = np.empty(L + 1, dtype=np.intp)
-                self.last = np.empty(L * self.KP + 1, dtype=np.intp)
-                self.front = np.empty(L * self.KP + 1, dtype=np.intp)
+        self.grow(<void**> &self.best, L * self.KP, sizeof(double))
+        self.grow(<void**> &self.origin, L * self.KP, sizeof(int32_t))
+        self.grow(<void**> &self.path, L + 1, sizeof(Py_ssize_t))
+        self.grow(<void**> &self.last, L * K + 1, sizeof(Py_ssize_t))
+        self.grow(<void**> &self.front, L * K + 1, sizeof(Py_ssize_t))
         sstruct_viterbi_forward(
-            self.theta, L, K, self.KP, self.edge, self.edge_step, &self.best[0], &self.origin[0])
+            self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
         self.n_prefixes = self.n_fronts = 0
         self.grow(<void**> &self.prefixes, L * K + 1, sizeof(Prefix))
         for node in range(L * K + 1):
@@ -97,7 +90,7 @@ cdef class ChainRanking:
                 if l > 0:
                     prefix.before = (l - 1) * K + self.origin[l * self.KP + k]
         self.open_front(L, L * K)
-        k = lowest_argmax(&self.front_value[0], K)
+        k = lowest_argmax(self.front_value, K)
         prefix = &self.prefixes[L * K]
         prefix.value = self.front_value[k]
         prefix.before = (L - 1) * K + k

@@ -19,7 +19,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core._edges import check_finite, checked_edge_tables, checked_simple_edges
 
 
 cdef struct NormalForm:
@@ -204,9 +204,7 @@ def checked_node_costs(node_costs, n_labels=None):
         raise ValueError(
             f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
             f"found {costs.shape}")
-    if not np.isfinite(costs).all():
-        v = int((~np.isfinite(costs).all(axis=1)).argmax())
-        raise ValueError(f"node_costs[{v}] = {costs[v].tolist()} must be finite")
+    check_finite(costs, "node_costs")
     return costs
 
 
@@ -270,16 +268,10 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     """
     node = checked_node_costs(node_costs, 2)
     edges = checked_simple_edges(edges, len(node))
-    costs = np.ascontiguousarray(edge_costs, dtype=np.float64)
     E = len(edges)
-    if costs.shape != (E,) and costs.shape != (E, 2, 2) and (E or costs.size):
-        raise ValueError(
-            f"edge_costs must have shape {(E,)} or {(E, 2, 2)}, one entry for each edge; "
-            f"found {costs.shape}")
+    costs = checked_edge_tables(edge_costs, E, "edge_costs")
     costs = costs.reshape(E, costs.size // E if E else 1)
-    if not np.isfinite(costs).all():
-        e = int((~np.isfinite(costs).all(axis=1)).argmax())
-        raise ValueError(f"edge_costs[{e}] = {costs[e].tolist()} must be finite")
+    check_finite(costs, "edge_costs")
     if costs.shape[1] == 1 and E and costs.min() < 0:
         e = int((costs[:, 0] < 0).argmax())
         raise ValueError(
