@@ -22,7 +22,7 @@ cdef class ChainRanking(Storage):
     cdef Prefix* prefixes
     cdef double* front_value
     cdef Py_ssize_t* front_prefix
-    cdef Py_ssize_t n_prefixes, n_fronts
+    cdef Py_ssize_t n_prefixes, prefix_room, n_fronts, front_room
 
     cdef Py_ssize_t rank(
         self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,

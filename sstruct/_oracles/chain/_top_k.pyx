@@ -75,13 +75,14 @@ cdef class ChainRanking:
         self.grow(<void**> &self.front, L * K + 1, sizeof(Py_ssize_t))
         sstruct_viterbi_forward(
             self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
-        self.n_prefixes = self.n_fronts = 0
-        self.grow(<void**> &self.prefixes, L * K + 1, sizeof(Prefix))
+        self.n_prefixes, self.n_fronts = L * K + 1, 0
+        self.grow(<void**> &self.prefixes, self.n_prefixes, sizeof(Prefix))
+        self.prefix_room = max(self.prefix_room, self.n_prefixes)
         for node in range(L * K + 1):
             l = node // K
             k = node - l * K
-            self.new_prefix()
             prefix = &self.prefixes[node]
+            prefix.before = prefix.next = -1
             prefix.label = <int32_t> k
             self.last[node] = node
             self.front[node] = -1
@@ -142,9 +143,12 @@ cdef class ChainRanking:
 
     cdef int open_front(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:
         """Put the best prefix of every node before on the front of a node."""
-        cdef Py_ssize_t K = self.K, j, at = self.n_fronts
-        self.grow(<void**> &self.front_value, (at + 1) * K, sizeof(double))
-        self.grow(<void**> &self.front_prefix, (at + 1) * K, sizeof(Py_ssize_t))
+        cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
+        if (at + 1) * K > self.front_room:
+            room = 2 * (at + 4) * K
+            self.grow(<void**> &self.front_value, room, sizeof(double))
+            self.grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
+            self.front_room = room
         self.n_fronts += 1
         self.front[node] = at
         for j in range(K):
@@ -158,7 +162,9 @@ cdef class ChainRanking:
         return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
-        self.grow(<void**> &self.prefixes, self.n_prefixes + 1, sizeof(Prefix))
+        if self.n_prefixes >= self.prefix_room:
+            self.grow(<void**> &self.prefixes, 2 * self.n_prefixes, sizeof(Prefix))
+            self.prefix_room = 2 * self.n_prefixes
         self.n_prefixes += 1
         self.prefixes[self.n_prefixes - 1].before = -1
         self.prefixes[self.n_prefixes - 1].next = -1
