@@ -19,6 +19,7 @@ import numpy as np
 from sklearn.datasets import load_sample_image
 
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
+from sstruct._testing._oracle_doors import minimize_energy
 from sstruct.inference import graph_cut
 
 try:
@@ -89,8 +90,8 @@ def grid_cut(node, weights, edges, connectivity):
     """The private door to the implicit grid, which the grid's estimator and decoder use."""
     costs = np.zeros((len(edges), 4))
     costs[:, 1] = costs[:, 2] = np.concatenate([weight.ravel() for weight in weights])
-    labels = BinaryEnergy().minimize_arrays(
-        node.reshape(-1, 2), None, costs, False, (*node.shape[:2], connectivity)
+    labels = minimize_energy(
+        BinaryEnergy(), node.reshape(-1, 2), None, costs, False, (*node.shape[:2], connectivity)
     )[0]
     return labels.reshape(node.shape[:2])
 

@@ -11,4 +11,4 @@ cdef class GraphEnumeration(GraphDecoder):
     cdef int check_attraction(self, const GraphCosts* costs) except -1 nogil
     cdef int decode(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
-    cdef GraphDecoder fork(self)
+    cpdef GraphDecoder fork(self)

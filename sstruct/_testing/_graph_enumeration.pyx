@@ -40,7 +40,7 @@ cdef class GraphEnumeration(GraphDecoder):
     def __init__(self):
         self.labels = np.zeros(1, dtype=np.int32)
 
-    cdef GraphDecoder fork(self):
+    cpdef GraphDecoder fork(self):
         return graph_enumeration(self.attractive)
 
     cdef int check_attraction(self, const GraphCosts* costs) except -1 nogil:

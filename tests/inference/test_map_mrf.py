@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
+from sstruct._testing._oracle_doors import message as sent_message
 from sstruct.inference import (
     MRF,
     alpha_expansion,
@@ -102,7 +103,7 @@ def test_messages_equal_their_definition(form, n_labels, negative, forbidding, s
     model = MRF(np.zeros((2, n_labels)), [[0, 1]], table, [weight])
     expected = np.min(source[:, None] + weight * table, axis=0)
     for v in (0, 1):
-        message = PackedMRF(model).py_send(0, v, source)
+        message = sent_message(PackedMRF(model), 0, v, source)
         np.testing.assert_allclose(message, expected, atol=1e-12)
 
 
@@ -112,7 +113,7 @@ def test_messages_of_tables_equal_their_definition(sizes, rng):
     model = MRF([np.zeros(n) for n in sizes], [[0, 1]], [table], [0.7])
     for v, costs in ((0, table), (1, table.T)):
         source = reference.random_costs(rng, sizes[v], "forbidding")
-        message = PackedMRF(model).py_send(0, v, source)
+        message = sent_message(PackedMRF(model), 0, v, source)
         np.testing.assert_allclose(
             message, np.min(source[:, None] + 0.7 * costs, axis=0), atol=1e-12
         )

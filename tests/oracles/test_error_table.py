@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sstruct._oracles.chain._error_table import error_table
-from sstruct._oracles.tree._subtree_error_table import py_tree_errors
+from sstruct._testing._oracle_doors import error_table, tree_error_table
 
 KEYS = st.integers(0, 2**32 - 1)
 
@@ -101,7 +100,7 @@ def test_trees(new_rng, key, sizes, kind):
     edge = [None if p < 0 else scores_of(rng, (sizes[p], sizes[v]), kind)
             for v, p in enumerate(parents)]  # fmt: skip
     truth = [int(rng.integers(size)) for size in sizes]
-    scores, labels = py_tree_errors(node, parents, edge, truth)
+    scores, labels = tree_error_table(node, parents, edge, truth)
     enumerated = {}
     for y in product(*map(range, sizes)):
         value = sum(scores_v[s] for scores_v, s in zip(node, y))
@@ -121,4 +120,4 @@ def test_errors_that_are_no_counts_are_refused(errors):
 @pytest.mark.parametrize("truth", [[0], [0, 2], [-1, 0]])
 def test_a_truth_that_is_no_labeling_is_refused(truth):
     with pytest.raises(ValueError, match="a true label for each of 2 nodes"):
-        py_tree_errors(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)
+        tree_error_table(np.zeros((2, 2)), [-1, 0], np.zeros((2, 2)), truth)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct._oracles.cut._binary_energy import BinaryEnergy
+from sstruct._testing._oracle_doors import minimize_energy
 from sstruct.inference import graph_cut
 from tests.reference.energies import edge_tables, energies, energy, minimum
 
@@ -116,8 +117,8 @@ def test_grid_equals_general_graph(height, width, connectivity, kind, seed, new_
         tables = attractive(tables)
     partial = kind != "attractive"
     grid = (height, width, connectivity)
-    on_graph = BinaryEnergy().minimize_arrays(node, edges, tables.reshape(-1, 4), partial)
-    on_grid = BinaryEnergy().minimize_arrays(node, None, tables.reshape(-1, 4), partial, grid)
+    on_graph = minimize_energy(BinaryEnergy(), node, edges, tables.reshape(-1, 4), partial)
+    on_grid = minimize_energy(BinaryEnergy(), node, None, tables.reshape(-1, 4), partial, grid)
     np.testing.assert_array_equal(on_grid[0], on_graph[0])
     assert on_grid[1] == pytest.approx(on_graph[1], rel=1e-12, abs=1e-12)
 
@@ -139,8 +140,10 @@ def test_one_workspace_for_energies_of_any_size(rng):
         kind = SIGNS[rng.integers(3)]
         node, edges, tables = random_energy(rng, int(rng.integers(1, 40)), 0.3, kind, False)
         partial = kind != "attractive"
-        labels, value, work = workspace.minimize_arrays(node, edges, tables.reshape(-1, 4), partial)
-        fresh = BinaryEnergy().minimize_arrays(node, edges, tables.reshape(-1, 4), partial)
+        labels, value, work = minimize_energy(
+            workspace, node, edges, tables.reshape(-1, 4), partial
+        )
+        fresh = minimize_energy(BinaryEnergy(), node, edges, tables.reshape(-1, 4), partial)
         np.testing.assert_array_equal(labels, fresh[0])
         assert (value, work) == fresh[1:]
 
@@ -153,9 +156,9 @@ def test_threads_with_workspaces_of_their_own(rng):
         tables = edge_tables(rng.random(len(edges)), len(edges), 2).reshape(-1, 4)
         grid = (height, width, 8) if k % 2 else None
         jobs.append((rng.normal(size=(height * width, 2)), edges, tables, k % 3 == 0, grid))
-    alone = [BinaryEnergy().minimize_arrays(*job) for job in jobs]
+    alone = [minimize_energy(BinaryEnergy(), *job) for job in jobs]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda job: BinaryEnergy().minimize_arrays(*job), jobs))
+        together = list(pool.map(lambda job: minimize_energy(BinaryEnergy(), *job), jobs))
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one[0], other[0])
         assert one[1:] == other[1:]

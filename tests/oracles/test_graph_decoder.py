@@ -143,7 +143,7 @@ def test_what_was_decoded_before_changes_nothing(rng, method):
         start = rng.integers(0, n_labels, n_nodes)
         answers = [
             decoder.decode_arrays(arguments[0], edges, *arguments[1:3], start)
-            for decoder in (warm, GraphDecoder(method, 11), warm.py_fork(), warm)
+            for decoder in (warm, GraphDecoder(method, 11), warm.fork(), warm)
         ]
         for answer in answers[1:]:
             np.testing.assert_array_equal(answer[0], answers[0][0])
@@ -187,4 +187,4 @@ def test_other_methods_are_refused():
         GraphDecoder("swap", 0)
     with pytest.raises(OverflowError):
         GraphDecoder("expansion", -1)
-    assert GraphDecoder("expansion", 7).py_fork().random_state == 7
+    assert GraphDecoder("expansion", 7).fork().random_state == 7

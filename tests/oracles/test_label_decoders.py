@@ -10,6 +10,13 @@ from sstruct._oracles.label_set._forest_decoder import LabelForest
 from sstruct._oracles.label_set._gray_enumeration import GrayEnumeration
 from sstruct._oracles.label_set._relaxation import LabelRelaxation
 from sstruct._testing._half_enumeration import HalfEnumeration
+from sstruct._testing._oracle_doors import (
+    best_between,
+    best_product,
+    best_set,
+    set_marginals,
+    set_score,
+)
 from tests.reference import label_sets
 
 KINDS = ("enumeration", "forest", "hierarchy", "cut")
@@ -54,17 +61,17 @@ def test_maxima_and_marginals_equal_enumeration(new_rng, kind, seed, K, real):
     scores = np.array([label_sets.score(theta, edges, pair, y) for y in sets])
     on = np.array(sets, dtype=bool)
     for one in (decoder, decoder.fork()):
-        code, work, exact = one.py_maximize(theta, pair)
+        code, work, exact = best_set(one, theta, pair)
         found = scores[sets.index(as_set(code))]
         assert close(found, scores.max())
-        assert close(one.py_score(theta, pair, code), found)
+        assert close(set_score(one, theta, pair, code), found)
         assert work > 0
         assert exact
-        marginals = one.py_marginals(theta, pair)
+        marginals = set_marginals(one, theta, pair)
         for k in range(K):
             assert close(marginals[k], scores[on[:, k]].max() - scores[~on[:, k]].max())
         # The scratch of one call is nothing to the next.
-        np.testing.assert_array_equal(one.py_maximize(theta, pair)[0], code)
+        np.testing.assert_array_equal(best_set(one, theta, pair)[0], code)
 
 
 @given(seed=st.integers(0, 2**32), K=st.integers(1, 7), real=st.booleans())
@@ -74,10 +81,10 @@ def test_relaxed_maxima_equal_enumeration_of_halves(new_rng, seed, K, real):
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
     theta, pair = 0.5 * draw(K), draw(len(edges))  # many halves
     relaxed, every = LabelRelaxation(K, edges), HalfEnumeration(K, edges)
-    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    expected = set_score(every, theta, pair, best_set(every, theta, pair)[0])
     for one in (relaxed, relaxed.fork()):
-        code, work, exact = one.py_maximize(theta, pair)
-        assert close(one.py_score(theta, pair, code), expected)
+        code, work, exact = best_set(one, theta, pair)
+        assert close(set_score(one, theta, pair, code), expected)
         assert work > 0
         assert exact
 
@@ -90,14 +97,14 @@ def test_completed_sets_equal_enumeration(new_rng, seed, K, real):
     draw = rng.standard_normal if real else lambda size: rng.integers(-4, 5, size).astype(float)
     theta, pair = 0.5 * draw(K), draw(len(edges))
     every, whole = GrayEnumeration(K, edges), LabelRelaxation(K, edges, whole=True)
-    expected = every.py_score(theta, pair, every.py_maximize(theta, pair)[0])
+    expected = set_score(every, theta, pair, best_set(every, theta, pair)[0])
     for one in (whole, whole.fork()):
-        code, _, exact = one.py_maximize(theta, pair)
+        code, _, exact = best_set(one, theta, pair)
         assert exact
         as_set(code)
-        assert close(one.py_score(theta, pair, code), expected)
+        assert close(set_score(one, theta, pair, code), expected)
         np.testing.assert_allclose(
-            one.py_marginals(theta, pair), every.py_marginals(theta, pair), rtol=0, atol=1e-12
+            set_marginals(one, theta, pair), set_marginals(every, theta, pair), rtol=0, atol=1e-12
         )
 
 
@@ -120,13 +127,13 @@ def test_products_equal_enumeration(new_rng, kind, seed, K, real):
     margins = np.array([offset + label_sets.score(theta, edges, pair, y) for y in sets])
     value = losses * margins
     for one in (decoder, decoder.fork()):
-        code = one.py_maximize_product(theta, pair, as_code(truth), loss, offset)
+        code = best_product(one, theta, pair, as_code(truth), loss, offset)
         found = value[sets.index(as_set(code))]
         assert close(found, max(value.max(), 0))
         if found == 0:
             assert as_set(code) == truth
         # Tables are left over from call to call.
-        again = one.py_maximize_product(theta, pair, as_code(truth), loss, offset)
+        again = best_product(one, theta, pair, as_code(truth), loss, offset)
         np.testing.assert_array_equal(again, code)
 
 
@@ -154,8 +161,8 @@ def test_constrained_maxima_equal_enumeration(new_rng, seed, K, real, above, bel
     np.multiply(upper, margins, out=most, where=positive)
     inside = positive & (losses > least if above else losses >= least)
     inside &= losses < most if below else losses <= most
-    code = decoder.py_maximize_between(
-        theta, pair, as_code(truth), loss, offset, weight, lower, upper, above, below
+    code = best_between(
+        decoder, theta, pair, as_code(truth), loss, offset, weight, lower, upper, above, below
     )
     assert (code is not None) == inside.any()
     if code is not None:
@@ -176,11 +183,9 @@ def test_a_truth_never_has_a_loss(rng):
     pair = np.zeros(decoder.n_edges)
     offset = 1 - float(theta @ truth)
     true = as_code(truth)
-    code = decoder.py_maximize_between(
-        theta, pair, true, loss, offset, 0.0, 0.0, np.inf, above=True
-    )
+    code = best_between(decoder, theta, pair, true, loss, offset, 0.0, 0.0, np.inf, above=True)
     assert code is None
-    code = decoder.py_maximize_product(theta, pair, true, loss, offset)
+    code = best_product(decoder, theta, pair, true, loss, offset)
     np.testing.assert_array_equal(code, true)
 
 
@@ -191,22 +196,25 @@ def test_enumeration_agrees_with_other_decoders_of_more_labels(rng, K):
         forest, every = LabelForest(K, edges), GrayEnumeration(K, edges)
         theta, pair = rng.standard_normal(K), rng.standard_normal(len(edges))
         np.testing.assert_array_equal(
-            forest.py_maximize(theta, pair)[0], every.py_maximize(theta, pair)[0]
+            best_set(forest, theta, pair)[0], best_set(every, theta, pair)[0]
         )
         np.testing.assert_allclose(
-            forest.py_marginals(theta, pair), every.py_marginals(theta, pair), rtol=0, atol=1e-12
+            set_marginals(forest, theta, pair),
+            set_marginals(every, theta, pair),
+            rtol=0,
+            atol=1e-12,
         )
         truth = rng.integers(0, 2, K)
         loss = np.zeros((2, K))
         loss[1 - truth, np.arange(K)] = 1 / K
-        offset = 1 - every.py_score(theta, pair, as_code(truth))
+        offset = 1 - set_score(every, theta, pair, as_code(truth))
         np.testing.assert_array_equal(
-            forest.py_maximize_product(theta, pair, as_code(truth), loss, offset),
-            every.py_maximize_product(theta, pair, as_code(truth), loss, offset),
+            best_product(forest, theta, pair, as_code(truth), loss, offset),
+            best_product(every, theta, pair, as_code(truth), loss, offset),
         )
         cut = LabelCut(K, edges)
         np.testing.assert_array_equal(
-            cut.py_maximize(theta, abs(pair))[0], every.py_maximize(theta, abs(pair))[0]
+            best_set(cut, theta, abs(pair))[0], best_set(every, theta, abs(pair))[0]
         )
 
 
@@ -225,13 +233,13 @@ def test_large_forests_and_hierarchies(rng):
         loss = np.zeros((2, K))
         loss[1] = 1.0
         off = np.zeros(K, dtype=np.int32)
-        assert decoder.py_maximize_product(theta, pair, off, loss, 1.0).tolist() == [2] * K
-        np.testing.assert_array_equal(decoder.py_marginals(theta, pair), theta)
+        assert best_product(decoder, theta, pair, off, loss, 1.0).tolist() == [2] * K
+        np.testing.assert_array_equal(set_marginals(decoder, theta, pair), theta)
     chain = LabelForest(K, parents=np.arange(-1, K - 1))
     theta = np.full(K, -1.0)
     theta[K - 1] = K  # worth all its ancestors
-    assert chain.py_maximize(theta, [])[0].tolist() == [2] * K
-    assert chain.py_marginals(theta, [])[0] == 1
+    assert best_set(chain, theta, [])[0].tolist() == [2] * K
+    assert set_marginals(chain, theta, [])[0] == 1
 
 
 @pytest.mark.parametrize(
@@ -249,21 +257,21 @@ def test_large_forests_and_hierarchies(rng):
         (lambda: LabelForest(2, [[0, 1]], [-1, 0]), "1 edges, expected"),
         (lambda: GrayEnumeration(21), "21 labels are too many"),
         (lambda: GrayEnumeration(0), "0 labels"),
-        (lambda: LabelCut(2, [[0, 1]]).py_maximize([1.0, 1.0], [-1.0]), "repulsive"),
-        (lambda: LabelCut(2, [[0, 1]]).py_maximize([1.0], [1.0]), "scores of shapes"),
-        (lambda: LabelCut(2, None).py_maximize_product([1.0] * 2, [], OFF, ON_COSTS, 1.0),
+        (lambda: best_set(LabelCut(2, [[0, 1]]), [1.0, 1.0], [-1.0]), "repulsive"),
+        (lambda: best_set(LabelCut(2, [[0, 1]]), [1.0], [1.0]), "scores of shapes"),
+        (lambda: best_product(LabelCut(2, None), [1.0] * 2, [], OFF, ON_COSTS, 1.0),
          "no direct"),
-        (lambda: LabelCut(2, None).py_maximize_between([1.0] * 2, [], OFF, ON_COSTS, 1, 1, 0, 1),
+        (lambda: best_between(LabelCut(2, None), [1.0] * 2, [], OFF, ON_COSTS, 1, 1, 0, 1),
          "no constrained"),
-        (lambda: LabelForest(2).py_maximize_product([1.0] * 2, [], OFF, 2 * ON_COSTS * [1, 2], 1.0),
+        (lambda: best_product(LabelForest(2), [1.0] * 2, [], OFF, 2 * ON_COSTS * [1, 2], 1.0),
          "no direct"),
-        (lambda: LabelForest(2).py_maximize_product([1.0] * 2, [], OFF, np.ones((2, 2)), 1.0),
+        (lambda: best_product(LabelForest(2), [1.0] * 2, [], OFF, np.ones((2, 2)), 1.0),
          "0 for the true value"),
-        (lambda: LabelForest(2).py_score([1.0] * 2, [], np.array([2, 1], dtype=np.int32)),
+        (lambda: set_score(LabelForest(2), [1.0] * 2, [], np.array([2, 1], dtype=np.int32)),
          "label 1 at position 1"),
-        (lambda: LabelForest(2).py_score([1.0] * 2, [], np.array([2], dtype=np.int32)),
+        (lambda: set_score(LabelForest(2), [1.0] * 2, [], np.array([2], dtype=np.int32)),
          "code of 1 entries"),
-        (lambda: LabelForest(2, parents=[-1, 0]).py_score([1.0] * 2, [],
+        (lambda: set_score(LabelForest(2, parents=[-1, 0]), [1.0] * 2, [],
                                                           np.array([0, 2], dtype=np.int32)),
          "label 1 without its ancestor 0"),
     ],

@@ -11,6 +11,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import breadth_first_order, maximum_flow
 
 from sstruct._oracles.cut._maxflow import MaxFlow
+from sstruct._testing._oracle_doors import solve_flow, solve_flow_again
 from sstruct.inference import maxflow
 from tests.oracles.test_graph_cut import grid_edges
 
@@ -103,9 +104,9 @@ def test_grid_equals_general_graph_and_scipy(height, width, connectivity, streng
     edges = grid_edges(height, width, connectivity)
     capacities = rng.integers(0, strength + 1, edges.shape).astype(float)
     terminal = rng.integers(-10, 11, n).astype(float)
-    on_graph = MaxFlow().solve_arrays(n, edges, terminal, capacities)
+    on_graph = solve_flow(MaxFlow(), n, edges, terminal, capacities)
     grid = (height, width, connectivity)
-    on_grid = MaxFlow().solve_arrays(n, None, terminal, capacities, grid)
+    on_grid = solve_flow(MaxFlow(), n, None, terminal, capacities, grid)
     matrix = dense(n + 2, *with_terminals(n, edges, capacities, terminal))
     expected = maximum_flow(csr_matrix(matrix.astype(np.int32)), n, n + 1).flow_value
     assert on_graph[0] == on_grid[0] == expected
@@ -123,9 +124,9 @@ def test_large_grids(rng, connectivity):
     for few in (0.01, 0.1, 1.0):
         capacities = rng.integers(0, 100, edges.shape).astype(float)
         terminal = rng.integers(-300, 301, n) * (rng.random(n) < few).astype(float)
-        on_graph = MaxFlow().solve_arrays(n, edges, terminal, capacities)
+        on_graph = solve_flow(MaxFlow(), n, edges, terminal, capacities)
         grid = (height, width, connectivity)
-        on_grid = MaxFlow().solve_arrays(n, None, terminal, capacities, grid)
+        on_grid = solve_flow(MaxFlow(), n, None, terminal, capacities, grid)
         arcs, limits = with_terminals(n, edges, capacities, terminal)
         matrix = csr_matrix((limits[:, 0], (arcs[:, 0], arcs[:, 1])), (n + 2, n + 2))
         matrix += csr_matrix((limits[:, 1], (arcs[:, 1], arcs[:, 0])), (n + 2, n + 2))
@@ -140,7 +141,7 @@ def test_real_capacities_of_very_different_size(rng):
     for _ in range(5):
         capacities = 10.0 ** rng.uniform(-12, 6, edges.shape)
         terminal = rng.choice([-1, 1], n) * 10.0 ** rng.uniform(-12, 6, n)
-        flow, side, _ = MaxFlow().solve_arrays(n, edges, terminal, capacities)
+        flow, side, _ = solve_flow(MaxFlow(), n, edges, terminal, capacities)
         arcs, limits = with_terminals(n, edges, capacities, terminal)
         whole = np.append(side, [0, 1])
         tails, heads = whole[arcs[:, 0]], whole[arcs[:, 1]]
@@ -159,8 +160,8 @@ def test_one_workspace_for_graphs_of_any_size(rng):
             grid, n = None, int(rng.integers(2, 300))
             edges = random_graph(rng, n, int(rng.integers(0, 900)), 1)[0].astype(np.int32)
         problem = (n, edges, rng.normal(size=n), rng.random(edges.shape), grid)
-        flow, side, work = workspace.solve_arrays(*problem)
-        fresh = MaxFlow().solve_arrays(*problem)
+        flow, side, work = solve_flow(workspace, *problem)
+        fresh = solve_flow(MaxFlow(), *problem)
         assert (flow, work) == (fresh[0], fresh[2])
         np.testing.assert_array_equal(side, fresh[1])
 
@@ -177,9 +178,9 @@ def test_threads_with_workspaces_of_their_own(rng):
         )
         for k in range(16)
     ]
-    alone = [MaxFlow().solve_arrays(*problem) for problem in problems]
+    alone = [solve_flow(MaxFlow(), *problem) for problem in problems]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda problem: MaxFlow().solve_arrays(*problem), problems))
+        together = list(pool.map(lambda problem: solve_flow(MaxFlow(), *problem), problems))
     for one, other in zip(alone, together, strict=True):
         assert (one[0], one[2]) == (other[0], other[2])
         np.testing.assert_array_equal(one[1], other[1])
@@ -222,11 +223,11 @@ def test_the_workspace_itself_refuses_edges_out_of_range():
     one = np.ones((1, 2))
     for edge in ([0, 2], [-1, 0], [1, 1]):
         with pytest.raises(ValueError, match=r"edges\[0\]"):
-            MaxFlow().solve_arrays(2, np.array([edge], dtype=np.int32), np.zeros(2), one)
+            solve_flow(MaxFlow(), 2, np.array([edge], dtype=np.int32), np.zeros(2), one)
     with pytest.raises(ValueError, match="connectivity 4 or 8"):
-        MaxFlow().solve_arrays(1, None, np.zeros(1), np.ones((0, 2)), (1, 1, 6))
+        solve_flow(MaxFlow(), 1, None, np.zeros(1), np.ones((0, 2)), (1, 1, 6))
     with pytest.raises(ValueError, match="too large"):
-        MaxFlow().solve_arrays(1, None, np.zeros(1), np.ones((0, 2)), (10**6, 10**6, 8))
+        solve_flow(MaxFlow(), 1, None, np.zeros(1), np.ones((0, 2)), (10**6, 10**6, 8))
 
 
 @pytest.mark.parametrize("n_sinks", [0, 1, 3])
@@ -239,8 +240,8 @@ def test_few_nodes_at_the_sink(rng, n_sinks):
         capacity = rng.integers(0, 5, edges.shape)
         terminal = rng.integers(0, 3, n)
         terminal[rng.permutation(n)[:n_sinks]] = -rng.integers(5, 40, n_sinks)
-        flow, side, _ = MaxFlow().solve_arrays(
-            n, edges, terminal.astype(float), capacity.astype(float)
+        flow, side, _ = solve_flow(
+            MaxFlow(), n, edges, terminal.astype(float), capacity.astype(float)
         )
         rows = [*edges[:, 0], *edges[:, 1], *[n] * n, *range(n)]
         columns = [*edges[:, 1], *edges[:, 0], *range(n), *[n + 1] * n]
@@ -264,11 +265,11 @@ def test_going_on_from_a_flow_finds_the_sides_of_a_fresh_start(rng):
         capacities = rng.integers(0, 6, (len(edges), 2)).astype(float)
         terminal = rng.integers(-9, 10, n).astype(float)
         workspace = MaxFlow()
-        workspace.solve_arrays(n, edges, terminal, capacities)
+        solve_flow(workspace, n, edges, terminal, capacities)
         for _ in range(5):
             change = rng.integers(-9, 10, n).astype(float)
             terminal = terminal + change
-            _, fresh, _ = MaxFlow().solve_arrays(n, edges, terminal, capacities)
-            np.testing.assert_array_equal(workspace.py_solve_again(change), fresh)
+            _, fresh, _ = solve_flow(MaxFlow(), n, edges, terminal, capacities)
+            np.testing.assert_array_equal(solve_flow_again(workspace, change), fresh)
     with pytest.raises(ValueError, match="do not fit the graph"):
-        workspace.py_solve_again(np.zeros(n + 1))
+        solve_flow_again(workspace, np.zeros(n + 1))

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._oracles.graph._partial_optimality import PartialOptimality
+from sstruct._testing._oracle_doors import decided_labels
 from tests.oracles.test_alpha_expansion import SIZES, best_move, random_problem
 from tests.reference.energies import edge_tables, energies, energy, minimum
 
@@ -26,7 +27,7 @@ def potts(rng, size, whole, strength=1.0):
 @example(size=(4, 5, 6), whole=True, key=0)
 def test_every_minimum_has_the_known_labels(new_rng, size, whole, key):
     node, edges, edge, tables = potts(new_rng(key), size, whole)
-    known, _ = PartialOptimality().py_decide(node, edges, edge)
+    known, _ = decided_labels(PartialOptimality(), node, edges, edge)
     for labels in minimum(node, edges, tables)[1]:
         np.testing.assert_array_equal(labels[known >= 0], known[known >= 0])
 
@@ -38,7 +39,9 @@ def test_every_minimum_has_the_known_labels(new_rng, size, whole, key):
 )
 def test_the_rest_is_the_energy_of_the_other_nodes(new_rng, size, key):
     node, edges, edge, tables = potts(new_rng(key), size, False)
-    known, (rest_node, rest_edges, rest_edge) = PartialOptimality().py_decide(node, edges, edge)
+    known, (rest_node, rest_edges, rest_edge) = decided_labels(
+        PartialOptimality(), node, edges, edge
+    )
     free = known < 0
     assert rest_node.shape == (free.sum(), size[1])
     if not free.any():
@@ -59,7 +62,7 @@ def test_many_labels_are_known_where_edges_are_weak_and_few_where_they_are_stron
     for strength in decided:
         for _ in range(50):
             node, edges, edge, _ = potts(rng, (6, 3, 8), False, strength)
-            known, _ = PartialOptimality().py_decide(node, edges, edge)
+            known, _ = decided_labels(PartialOptimality(), node, edges, edge)
             decided[strength] += (known >= 0).mean() / 50
     assert decided[0.0] == pytest.approx(1)
     assert decided[0.3] > 0.8
@@ -93,7 +96,7 @@ def test_what_decides_all_is_exact():
     )
     for partial in (True, False):
         decoder = GraphDecoder("expansion", 0, partial_optimality=partial)
-        for same in (decoder, decoder.py_fork()):
+        for same in (decoder, decoder.fork()):
             labels, cost, _, exact = same.decode_arrays(
                 node, edges, np.ones((2, 1)), None, [0, 0, 0]
             )
@@ -105,8 +108,8 @@ def test_a_workspace_used_before_decides_the_same(rng):
     for _ in range(60):
         n_nodes, n_labels = int(rng.integers(1, 40)), int(rng.integers(2, 6))
         node, edges, edge, _ = potts(rng, (n_nodes, n_labels, 2 * n_nodes), False, 0.5)
-        known, rest = warm.py_decide(node, edges, edge)
-        fresh, fresh_rest = PartialOptimality().py_decide(node, edges, edge)
+        known, rest = decided_labels(warm, node, edges, edge)
+        fresh, fresh_rest = decided_labels(PartialOptimality(), node, edges, edge)
         np.testing.assert_array_equal(known, fresh)
         for one, other in zip(rest, fresh_rest, strict=True):
             np.testing.assert_array_equal(one, other)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
+from sstruct._testing._oracle_doors import relaxed_maximum, relaxed_value
 from sstruct.inference import graph_cut
 from tests.reference.local_polytope import (
     LocalPolytope,
@@ -43,7 +44,7 @@ def attracting(edge_scores):
 def test_maximum_is_that_of_the_linear_program(n_labels, density, integer, tables, seed, new_rng):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
     workspace = RelaxedLabels()
-    code, value, work = workspace.py_maximize(node, edges, edge_scores)
+    code, value, work = relaxed_maximum(workspace, node, edges, edge_scores)
     assert code.dtype == np.int32
     assert work > 0
     polytope = LocalPolytope(n_labels, edges)
@@ -53,13 +54,13 @@ def test_maximum_is_that_of_the_linear_program(n_labels, density, integer, table
     assert polytope.contains(point)
     assert value == pytest.approx(best, abs=1e-8)
     assert objective @ point == pytest.approx(value, abs=1e-12 * (1 + np.abs(objective).sum()))
-    assert workspace.py_value(code) == value
+    assert relaxed_value(workspace, code) == value
 
 
 @given(**PROBLEMS)
 def test_codes_are_canonical(n_labels, density, integer, tables, seed, new_rng):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
-    code, _, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    code, _, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     assert len(code) == n_labels + -(-len(edges) // 32)
     assert set(code[:n_labels].tolist()) <= {0, 1, 2}
     halves = code[:n_labels] == 1
@@ -75,7 +76,7 @@ def test_integral_labels_are_those_of_some_maximum(
     n_labels, density, integer, tables, seed, new_rng
 ):
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
-    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     every, scores = set_scores(node, edges, edge_scores)
     decided = code[:n_labels] != 1
     agree = (2 * every[:, decided] == code[:n_labels][decided]).all(axis=1)
@@ -88,7 +89,7 @@ def test_integral_labels_are_those_of_some_maximum(
 def test_as_roof_duality_of_costs(n_labels, density, integer, tables, seed, new_rng):
     # Labels that roof duality decides, of which all minima have the same, are decided alike.
     node, edges, edge_scores = random_scores(new_rng(seed), n_labels, density, integer, tables)
-    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     node_costs = np.column_stack([np.zeros(n_labels), -node])
     labels, bound = graph_cut(node_costs, edges, -as_tables(edge_scores), roof_duality=True)
     assert -bound == pytest.approx(value, abs=1e-10)
@@ -100,7 +101,7 @@ def test_attracting_labels_are_integral(n_labels, density, integer, tables, seed
     rng = new_rng(seed)
     node, edges, edge_scores = random_scores(rng, n_labels, density, integer, tables)
     edge_scores = attracting(edge_scores)
-    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     assert set(code[:n_labels].tolist()) <= {0, 2}
     assert value == pytest.approx(set_scores(node, edges, edge_scores)[1].max(), abs=1e-10)
     # Some labels turned over: on is off, so that interactions with the others repel.
@@ -108,8 +109,8 @@ def test_attracting_labels_are_integral(n_labels, density, integer, tables, seed
     tables = as_tables(edge_scores).copy()
     for e, (u, v) in enumerate(edges):
         tables[e] = tables[e][:: -1 if turned[u] else 1, :: -1 if turned[v] else 1]
-    balanced = RelaxedLabels().py_maximize(
-        np.where(turned, -node, node), edges, tables.reshape(-1, 4)
+    balanced = relaxed_maximum(
+        RelaxedLabels(), np.where(turned, -node, node), edges, tables.reshape(-1, 4)
     )
     assert set(balanced[0][:n_labels].tolist()) <= {0, 2}
     assert balanced[1] + node[turned].sum() == pytest.approx(value, abs=1e-10)
@@ -123,7 +124,7 @@ def test_forests_are_integral(n_labels, integer, seed, new_rng):
     ).reshape(-1, 2)
     node, _, edge_scores = random_scores(rng, n_labels, 1.0, integer, True)
     edge_scores = np.ascontiguousarray(edge_scores[: len(edges)])
-    code, value, _ = RelaxedLabels().py_maximize(node, edges, edge_scores)
+    code, value, _ = relaxed_maximum(RelaxedLabels(), node, edges, edge_scores)
     assert set(code[:n_labels].tolist()) <= {0, 2}
     assert value == pytest.approx(set_scores(node, edges, edge_scores)[1].max(), abs=1e-10)
 
@@ -131,17 +132,17 @@ def test_forests_are_integral(n_labels, integer, seed, new_rng):
 def test_a_frustrated_triangle_is_half_on():
     # Three labels that repel each other by more than each is worth: half of each is worth more.
     edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)
-    code, value, _ = RelaxedLabels().py_maximize(np.ones(3), edges, np.full(3, -2.0))
+    code, value, _ = relaxed_maximum(RelaxedLabels(), np.ones(3), edges, np.full(3, -2.0))
     assert code.tolist() == [1, 1, 1, 0]
     assert value == 1.5
     # Labels that want to differ: equal ones cost 1 an edge, halves nothing.
     tables = np.tile([-1.0, 0.0, 0.0, -1.0], (3, 1))
-    code, value, _ = RelaxedLabels().py_maximize(np.zeros(3), edges, tables)
+    code, value, _ = relaxed_maximum(RelaxedLabels(), np.zeros(3), edges, tables)
     assert code.tolist() == [1, 1, 1, 0]
     assert value == 0
     # An attracting edge of a frustrated cycle has its mass on both and none.
-    code, value, _ = RelaxedLabels().py_maximize(
-        np.array([0.0, -2.0, 0.0]), edges, np.array([2.0, 2.0, -4.0])
+    code, value, _ = relaxed_maximum(
+        RelaxedLabels(), np.array([0.0, -2.0, 0.0]), edges, np.array([2.0, 2.0, -4.0])
     )
     assert value == 1.0
     assert code.tolist() == [1, 1, 1, 0b011]
@@ -151,7 +152,7 @@ def test_interactions_of_rounding_size_are_none():
     tables = np.array([[0.1 + 0.2, 0.3, 0.3, 0.3]] * 3)
     assert (interactions(tables) != 0).all()
     edges = np.array([[0, 1], [1, 2], [2, 0]], dtype=np.int32)
-    code, _, _ = RelaxedLabels().py_maximize(np.zeros(3), edges, tables)
+    code, _, _ = relaxed_maximum(RelaxedLabels(), np.zeros(3), edges, tables)
     assert set(code[:3].tolist()) <= {0, 2}
 
 
@@ -159,17 +160,19 @@ def test_one_workspace_for_problems_of_any_size(rng):
     workspace = RelaxedLabels()
     for _ in range(80):
         problem = random_scores(rng, int(rng.integers(0, 30)), 0.5, rng.random() < 0.5, False)
-        code, value, work = workspace.py_maximize(*problem)
-        fresh = RelaxedLabels().py_maximize(*problem)
+        code, value, work = relaxed_maximum(workspace, *problem)
+        fresh = relaxed_maximum(RelaxedLabels(), *problem)
         np.testing.assert_array_equal(code, fresh[0])
         assert (value, work) == fresh[1:]
 
 
 def test_threads_with_workspaces_of_their_own(rng):
     problems = [random_scores(rng, 40, 0.4, False, k % 2 == 0) for k in range(16)]
-    alone = [RelaxedLabels().py_maximize(*problem) for problem in problems]
+    alone = [relaxed_maximum(RelaxedLabels(), *problem) for problem in problems]
     with ThreadPoolExecutor(4) as pool:
-        together = list(pool.map(lambda problem: RelaxedLabels().py_maximize(*problem), problems))
+        together = list(
+            pool.map(lambda problem: relaxed_maximum(RelaxedLabels(), *problem), problems)
+        )
     for one, other in zip(alone, together, strict=True):
         np.testing.assert_array_equal(one[0], other[0])
         assert one[1:] == other[1:]
@@ -187,6 +190,6 @@ def test_threads_with_workspaces_of_their_own(rng):
 )
 def test_graphs_are_checked(edges, edge_scores, message):
     with pytest.raises(ValueError, match=message):
-        RelaxedLabels().py_maximize(
-            np.zeros(3), np.array(edges, dtype=np.int32), np.array(edge_scores)
+        relaxed_maximum(
+            RelaxedLabels(), np.zeros(3), np.array(edges, dtype=np.int32), np.array(edge_scores)
         )

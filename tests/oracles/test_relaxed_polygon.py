@@ -8,6 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from sstruct._oracles.label_set._polygon import RelaxedPolygon
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
+from sstruct._testing._oracle_doors import relaxed_maximum, search_polygon
 from tests.reference.local_polytope import (
     LocalPolytope,
     as_tables,
@@ -47,7 +48,7 @@ class Example:
 
     def search(self, *angle):
         """The mixture's value of h and g, checked against its code and bounds."""
-        found = RelaxedPolygon().py_search(*self.problem, angle or None)
+        found = search_polygon(RelaxedPolygon(), *self.problem, angle or None)
         if found is None:
             return None
         code, h, g, exact, bound, work = found
@@ -67,8 +68,8 @@ class Example:
         assert exact
         assert bound == pytest.approx(h * g if not angle else h + angle[0] * g, rel=1e-12)
         for precision in (1e-3, 0.2):
-            _, h_near, g_near, _, bound, _ = RelaxedPolygon().py_search(
-                *self.problem, angle or None, precision
+            _, h_near, g_near, _, bound, _ = search_polygon(
+                RelaxedPolygon(), *self.problem, angle or None, precision
             )
             best, near = (
                 (a * b if not angle else a + angle[0] * b) for a, b in ((h, g), (h_near, g_near))
@@ -150,12 +151,12 @@ class ManyLabels:
 
     def search(self, angle=None):
         problem = (self.node, self.edges, self.scores, self.truth, self.weights, 1.0)
-        return RelaxedPolygon().py_search(*problem, angle)
+        return search_polygon(RelaxedPolygon(), *problem, angle)
 
     def top(self, h_weight, g_weight):
         """The largest h_weight h + g_weight g."""
         node = h_weight * self.node + g_weight * self.charge
-        best = RelaxedLabels().py_maximize(node, self.edges, h_weight * self.scores)[1]
+        best = relaxed_maximum(RelaxedLabels(), node, self.edges, h_weight * self.scores)[1]
         return best + h_weight * self.at_truth + g_weight * self.truth.mean()
 
     def top_of_ray(self, slope):
@@ -189,7 +190,7 @@ def test_many_labels_reach_the_bounds_of_fresh_cuts(n_labels, rng):
 def test_the_best_of_a_single_label_is_a_mixture():
     edges = np.zeros((0, 2), dtype=np.int32)
     problem = (np.array([-0.9]), edges, np.zeros(0), np.array([0], np.int32), np.ones(1), 1.0)
-    code, h, g, exact, _, _ = RelaxedPolygon().py_search(*problem)
+    code, h, g, exact, _, _ = search_polygon(RelaxedPolygon(), *problem)
     # h = 1 - 0.9 q, g = q: h g is largest at q = 1 / 1.8.
     assert exact
     assert (h, g) == pytest.approx((0.5, 1 / 1.8), rel=1e-12)
@@ -201,7 +202,7 @@ def test_equal_ends_of_an_angle_give_the_farthest_point_of_the_ray():
     edges = np.zeros((0, 2), dtype=np.int32)
     problem = (np.array([-0.5, 0.5]), edges, np.zeros(0), np.zeros(2, np.int32), np.ones(2), 1.0)
     for slope in (0.1, 0.5, 1.0, 1.5, 2.0):
-        _, h, g, exact, _, _ = RelaxedPolygon().py_search(*problem, (0.3, slope, slope))
+        _, h, g, exact, _, _ = search_polygon(RelaxedPolygon(), *problem, (0.3, slope, slope))
         # Edges from (1, 0) by (1.5, 1) to (1, 2).
         if slope <= 1 / 1.5:
             assert h == pytest.approx(1 / (1 - 0.5 * slope), rel=1e-12)
@@ -209,7 +210,7 @@ def test_equal_ends_of_an_angle_give_the_farthest_point_of_the_ray():
             assert h == pytest.approx(2 / (1 + 0.5 * slope), rel=1e-12)
         assert g == pytest.approx(slope * h, rel=1e-12)
         assert exact
-    assert RelaxedPolygon().py_search(*problem, (0.3, 2.1, 2.2)) is None
+    assert search_polygon(RelaxedPolygon(), *problem, (0.3, 2.1, 2.2)) is None
 
 
 def test_one_workspace_for_problems_of_any_size(rng):
@@ -217,7 +218,9 @@ def test_one_workspace_for_problems_of_any_size(rng):
     for k in range(40):
         example = Example(rng, int(rng.integers(1, 9)), 0.6, k % 2 == 0, k % 3 == 0)
         angle = (1.0, 0.5, 3.0) if k % 4 else None
-        found, fresh = (w.py_search(*example.problem, angle) for w in (workspace, RelaxedPolygon()))
+        found, fresh = (
+            search_polygon(w, *example.problem, angle) for w in (workspace, RelaxedPolygon())
+        )
         assert (found is None) == (fresh is None)
         if found is not None:
             np.testing.assert_array_equal(found[0], fresh[0])
@@ -227,7 +230,8 @@ def test_one_workspace_for_problems_of_any_size(rng):
 @pytest.mark.parametrize("truth, weights, margin", [([0], [1.0], 1.0), ([0, 1], [1.0, 1.0], 0.0)])
 def test_problems_are_checked(truth, weights, margin):
     with pytest.raises(ValueError, match="one entry for each label"):
-        RelaxedPolygon().py_search(
+        search_polygon(
+            RelaxedPolygon(),
             np.zeros(2),
             np.zeros((0, 2), np.int32),
             np.zeros(0),

@@ -1,14 +1,19 @@
 from libc.stdint cimport int32_t, uint16_t
 
+from sstruct._kernels._storage cimport Storage
 
-cdef class ErrorTable:
-    cdef double[::1] best        # best[d]: the best score with d errors, -inf where there is none
+
+cdef class ErrorTable(Storage):
+    cdef double* best            # best[d]: the best score with d errors, -inf where there is none
     cdef Py_ssize_t L, KP, most
     cdef const int32_t* errors
     cdef const int32_t* row
-    cdef double[::1] table, pair, no_edges
-    cdef int32_t[::1] last, pair_origin
-    cdef uint16_t[::1] origin
+    cdef double* table
+    cdef double* pair
+    cdef double* no_edges
+    cdef int32_t* last
+    cdef int32_t* pair_origin
+    cdef uint16_t* origin
 
     cdef int reserve(self) except -1 nogil
     cdef int fill(

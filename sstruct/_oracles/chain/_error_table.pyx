@@ -11,10 +11,7 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
-
-import numpy as np
-
-from sstruct._oracles.chain._viterbi import _potentials
+from libc.string cimport memset
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_viterbi_forward(
@@ -25,25 +22,16 @@ cdef extern from "sstruct/_kernels/kernels.h":
 cdef class ErrorTable:
     """Best scores by number of errors, of one chain at a time; scratch that grows."""
 
-    def __cinit__(self):
-        self.best = self.table = self.pair = self.no_edges = np.zeros(1)
-        self.last = self.pair_origin = np.zeros(1, dtype=np.int32)
-        self.origin = np.zeros(1, dtype=np.uint16)
-
     cdef int reserve(self) except -1 nogil:
         """Have room for L, KP and `most`."""
         cdef Py_ssize_t rows = self.most + 1, KP = self.KP
-        if self.best.shape[0] < rows or self.table.shape[0] < 2 * rows * KP:
-            with gil:
-                self.best, self.last = np.empty(rows), np.empty(rows, dtype=np.int32)
-                self.table = np.empty(2 * rows * KP)
-        if self.pair.shape[0] < 4 * KP:
-            with gil:
-                self.pair, self.no_edges = np.zeros(4 * KP), np.zeros(KP * KP)
-                self.pair_origin = np.empty(2 * KP, dtype=np.int32)
-        if self.origin.shape[0] < self.L * rows * KP:
-            with gil:
-                self.origin = np.empty(self.L * rows * KP, dtype=np.uint16)
+        self.grow(<void**> &self.best, rows, sizeof(double))
+        self.grow(<void**> &self.last, rows, sizeof(int32_t))
+        self.grow(<void**> &self.table, 2 * rows * KP, sizeof(double))
+        self.grow(<void**> &self.pair, 4 * KP, sizeof(double))
+        self.grow(<void**> &self.no_edges, KP * KP, sizeof(double))
+        self.grow(<void**> &self.pair_origin, 2 * KP, sizeof(int32_t))
+        self.grow(<void**> &self.origin, self.L * rows * KP, sizeof(uint16_t))
         return 0
 
     cdef int fill(
@@ -67,16 +55,16 @@ cdef class ErrorTable:
         self.L, self.KP, self.most, self.errors, self.row = L, KP, most, errors, row
         self.reserve()
         if edge == NULL:
-            edge, edge_step = &self.no_edges[0], 0
-        pair, now = &self.pair[0], &self.table[0]
-        for k in range(KP):
-            pair[KP + k] = 0
+            memset(self.no_edges, 0, KP * KP * sizeof(double))
+            edge, edge_step = self.no_edges, 0
+        pair, now = self.pair, self.table
+        memset(pair, 0, 2 * KP * sizeof(double))
         for l in range(L):
             error = errors + row[l] * KP
             step = 0
             for k in range(K):
                 step = max(step, error[k])
-            before, now = now, &self.table[width if l % 2 else 0]
+            before, now = now, self.table + (width if l % 2 else 0)
             for k in range((top + step + 1) * KP):
                 now[k] = -INFINITY
             for k in range(K if l == 0 else 0):
@@ -90,7 +78,7 @@ cdef class ErrorTable:
                     continue
                 sstruct_viterbi_forward(
                     pair, 2, K, KP, edge + (l - 1) * edge_step, 0, pair + 2 * KP,
-                    &self.pair_origin[0])
+                    self.pair_origin)
                 for k in range(K):
                     now[(d + error[k]) * KP + k] = theta[l * KP + k] + pair[3 * KP + k]
                     self.origin[l * width + d * KP + k] = <uint16_t> self.pair_origin[KP + k]
@@ -113,45 +101,3 @@ cdef class ErrorTable:
             d -= self.errors[self.row[l] * self.KP + k]
             k = self.origin[l * width + d * self.KP + k]
         labels[0] = k
-
-
-def error_table(node_scores, edge_scores, errors):
-    """Find the best labeling of a chain for every number of errors.
-
-    Parameters
-    ----------
-    node_scores, edge_scores : as in ``viterbi``
-    errors : array-like of int of shape (n_positions, n_labels)
-        What each label adds to the count; not negative.
-
-    Returns
-    -------
-    scores : ndarray of shape (most + 1,)
-        Best score for each count, up to the largest that positions can sum up to; ``-inf`` where no
-        allowed labeling has it.
-    labels : ndarray of shape (most + 1, n_positions), dtype int32
-        Its labeling; -1 where there is none.
-    """
-    node, edges, n_labels = _potentials(node_scores, edge_scores)
-    given = np.asarray(errors)
-    if given.shape != (len(node), n_labels) or given.dtype.kind not in "iu" or (given < 0).any():
-        raise ValueError(
-            f"errors must be whole numbers of shape {(len(node), n_labels)}, not negative")
-    cdef double[:, ::1] theta = node
-    cdef double[:, :, ::1] edge = edges
-    cdef Py_ssize_t L = len(node), K = n_labels, KP = node.shape[1], d
-    cdef Py_ssize_t most = int(given.max(axis=1).sum())
-    cdef Py_ssize_t step = K * KP if edge.shape[0] > 1 else 0
-    cdef int32_t[:, ::1] counts = np.zeros((L, KP), dtype=np.int32)
-    np.asarray(counts)[:, :K] = given
-    cdef int32_t[::1] row = np.arange(L, dtype=np.int32)
-    scores, labels = np.empty(most + 1), np.full((most + 1, L), -1, dtype=np.int32)
-    cdef int32_t[:, ::1] out = labels
-    cdef ErrorTable table = ErrorTable()
-    with nogil:
-        table.fill(&theta[0, 0], L, K, KP, &edge[0, 0, 0], step, &counts[0, 0], &row[0], most)
-        for d in range(most + 1):
-            if table.best[d] > -INFINITY:
-                table.labels(d, &out[d, 0])
-    scores[:] = np.asarray(table.best)[:most + 1]
-    return scores, labels

@@ -1,5 +1,7 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
+
 
 cdef struct Prefix:
     double value          # score of the labels up to this one
@@ -8,13 +10,15 @@ cdef struct Prefix:
     int32_t label         # the last label
 
 
-cdef class ChainRanking:
+cdef class ChainRanking(Storage):
     cdef Py_ssize_t L, K, KP, edge_step
     cdef const double* theta
     cdef const double* edge
-    cdef double[::1] best                # L x KP, of the forward sweep
-    cdef int32_t[::1] origin             # L x KP
-    cdef Py_ssize_t[::1] path, last, front
+    cdef double* best                    # L x KP, of the forward sweep
+    cdef int32_t* origin                 # L x KP
+    cdef Py_ssize_t* path
+    cdef Py_ssize_t* last
+    cdef Py_ssize_t* front
     cdef Prefix* prefixes
     cdef double* front_value
     cdef Py_ssize_t* front_prefix

@@ -12,9 +12,7 @@
 from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 
-from sstruct._kernels._memory cimport grow
 
 import operator
 import sys
@@ -31,16 +29,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
 
 cdef class ChainRanking:
     """Ranks the labelings of one chain after another; owns the scratch for it."""
-
-    def __cinit__(self):
-        self.best = np.empty(0)
-        self.origin = np.empty(0, dtype=np.int32)
-        self.path = self.last = self.front = np.empty(0, dtype=np.intp)
-
-    def __dealloc__(self):
-        free(self.prefixes)
-        free(self.front_value)
-        free(self.front_prefix)
 
     cdef Py_ssize_t rank(
             self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
@@ -80,21 +68,21 @@ cdef class ChainRanking:
         """Viterbi's forward sweep, and from it the best prefix of every node and of the end."""
         cdef Py_ssize_t L = self.L, K = self.K, l, k, node
         cdef Prefix* prefix
-        if self.best.shape[0] < L * self.KP or self.path.shape[0] < L + 1:
-            with gil:
-                self.best = np.empty(L * self.KP)
-                self.origin = np.empty(L * self.KP, dtype=np.int32)
-                self.path = np.empty(L + 1, dtype=np.intp)
-                self.last = np.empty(L * self.KP + 1, dtype=np.intp)
-                self.front = np.empty(L * self.KP + 1, dtype=np.intp)
+        self.grow(<void**> &self.best, L * self.KP, sizeof(double))
+        self.grow(<void**> &self.origin, L * self.KP, sizeof(int32_t))
+        self.grow(<void**> &self.path, L + 1, sizeof(Py_ssize_t))
+        self.grow(<void**> &self.last, L * K + 1, sizeof(Py_ssize_t))
+        self.grow(<void**> &self.front, L * K + 1, sizeof(Py_ssize_t))
         sstruct_viterbi_forward(
-            self.theta, L, K, self.KP, self.edge, self.edge_step, &self.best[0], &self.origin[0])
-        self.n_prefixes = self.n_fronts = 0
+            self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
+        self.n_prefixes, self.n_fronts = L * K + 1, 0
+        self.grow(<void**> &self.prefixes, self.n_prefixes, sizeof(Prefix))
+        self.prefix_room = max(self.prefix_room, self.n_prefixes)
         for node in range(L * K + 1):
             l = node // K
             k = node - l * K
-            self.new_prefix()
             prefix = &self.prefixes[node]
+            prefix.before = prefix.next = -1
             prefix.label = <int32_t> k
             self.last[node] = node
             self.front[node] = -1
@@ -103,7 +91,7 @@ cdef class ChainRanking:
                 if l > 0:
                     prefix.before = (l - 1) * K + self.origin[l * self.KP + k]
         self.open_front(L, L * K)
-        k = lowest_argmax(&self.front_value[0], K)
+        k = lowest_argmax(self.front_value, K)
         prefix = &self.prefixes[L * K]
         prefix.value = self.front_value[k]
         prefix.before = (L - 1) * K + k
@@ -158,8 +146,8 @@ cdef class ChainRanking:
         cdef Py_ssize_t K = self.K, j, room, at = self.n_fronts
         if (at + 1) * K > self.front_room:
             room = 2 * (at + 4) * K
-            grow(<void**> &self.front_value, room, sizeof(double))
-            grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
+            self.grow(<void**> &self.front_value, room, sizeof(double))
+            self.grow(<void**> &self.front_prefix, room, sizeof(Py_ssize_t))
             self.front_room = room
         self.n_fronts += 1
         self.front[node] = at
@@ -174,9 +162,9 @@ cdef class ChainRanking:
         return 0 if l == self.L else self.edge[(l - 1) * self.edge_step + j * self.KP + k]
 
     cdef Py_ssize_t new_prefix(self) except -1 nogil:
-        if self.n_prefixes == self.prefix_room:
-            grow(<void**> &self.prefixes, 2 * self.prefix_room + 64, sizeof(Prefix))
-            self.prefix_room = 2 * self.prefix_room + 64
+        if self.n_prefixes >= self.prefix_room:
+            self.grow(<void**> &self.prefixes, 2 * self.n_prefixes, sizeof(Prefix))
+            self.prefix_room = 2 * self.n_prefixes
         self.n_prefixes += 1
         self.prefixes[self.n_prefixes - 1].before = -1
         self.prefixes[self.n_prefixes - 1].next = -1

@@ -1,13 +1,33 @@
 # Design:
 # (a) What the doors of oracles on graphs check of edges: two different nodes each, in range, and
 #     where costs would be ambiguous no two edges between the same nodes.
-# (b) Doors are called with a million edges of an image, so that repeated edges are found by counting
+# (b) What goes with edges or nodes is checked here too: shapes, and finite numbers.
+# (c) Doors are called with a million edges of an image, so that repeated edges are found by counting
 #     (edges sorted by their lower node, then marks on the higher ones), not by comparing: O(V + E).
 """Edges of graphs, checked."""
 
 from libc.stdint cimport int32_t
 
 import numpy as np
+
+
+def check_finite(values, name):
+    """Raise ValueError for the first entry, or row, of an array that is not finite."""
+    wrong = ~np.isfinite(values).all(axis=tuple(range(1, values.ndim)))
+    if wrong.any():
+        i = int(wrong.argmax())
+        raise ValueError(f"{name}[{i}] = {values[i].tolist()} must be finite")
+
+
+def checked_edge_tables(tables, n_edges, name):
+    """Return one number (E,) or table (E, 2, 2) for each edge as float64, or raise ValueError."""
+    tables = np.ascontiguousarray(tables, dtype=np.float64)
+    shapes = (n_edges,), (n_edges, 2, 2)
+    if tables.shape not in shapes and (n_edges or tables.size):
+        raise ValueError(
+            f"{name} must have shape {shapes[0]} or {shapes[1]}, one entry for each edge; "
+            f"found {tables.shape}")
+    return tables
 
 
 def checked_edges(edges, n_nodes):

@@ -14,13 +14,12 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core._edges import check_finite, checked_edge_tables, checked_simple_edges
 
 
 cdef struct NormalForm:
@@ -57,34 +56,12 @@ cdef class BinaryEnergy:
         self.cut = MaxFlow()
         self.doubled = MaxFlow()
 
-    def __dealloc__(self):
-        free(self.node)
-        free(self.edge)
-        free(self.edges)
-        free(self.doubled_edges)
-
     cdef int reserve(self, Py_ssize_t n_nodes, Py_ssize_t n_edges) except -1 nogil:
         """Make room for costs and edges; what stood there is lost."""
-        cdef Py_ssize_t room
         self.n_nodes = self.n_edges = 0
-        if n_nodes > self.node_room:
-            room = max(n_nodes, self.node_room + self.node_room // 4)
-            self.node_room = 0
-            free(self.node)
-            self.node = <double*> malloc(2 * room * sizeof(double))
-            if self.node == NULL:
-                raise MemoryError
-            self.node_room = room
-        if n_edges > self.edge_room:
-            room = max(n_edges, self.edge_room + self.edge_room // 4)
-            self.edge_room = 0
-            free(self.edge)
-            free(self.edges)
-            self.edge = <double*> malloc(4 * room * sizeof(double))
-            self.edges = <int32_t*> malloc(2 * room * sizeof(int32_t))
-            if self.edge == NULL or self.edges == NULL:
-                raise MemoryError
-            self.edge_room = room
+        self.grow(<void**> &self.node, 2 * n_nodes, sizeof(double))
+        self.grow(<void**> &self.edge, 4 * n_edges, sizeof(double))
+        self.grow(<void**> &self.edges, 2 * n_edges, sizeof(int32_t))
         self.n_nodes, self.n_edges = n_nodes, n_edges
         return 0
 
@@ -97,22 +74,6 @@ cdef class BinaryEnergy:
         self.reserve(n_nodes, n_edges)
         for i in range(2 * n_edges):
             self.edges[i] = edges[i]
-        return 0
-
-    cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil:
-        """Take a grid; the order of its edges is that of `MaxFlow.set_grid`."""
-        cdef Py_ssize_t d, r, c, e = 0
-        cdef Py_ssize_t[4] offset
-        offset[0], offset[1], offset[2], offset[3] = 1, width, width + 1, width - 1
-        self.n_nodes = self.n_edges = 0
-        self.cut.set_grid(height, width, connectivity)
-        self.reserve(self.cut.n_nodes, self.cut.n_edges)
-        for d in range(connectivity // 2):
-            for r in range(height if d == 0 else height - 1):
-                for c in range(1 if d == 3 else 0, width - 1 if d == 0 or d == 2 else width):
-                    self.edges[2 * e] = <int32_t> (r * width + c)
-                    self.edges[2 * e + 1] = <int32_t> (r * width + c + offset[d])
-                    e += 1
         return 0
 
     cdef int minimize(self, int32_t* labels, double* work) except -1 nogil:
@@ -154,13 +115,7 @@ cdef class BinaryEnergy:
         cdef double* capacity
         cdef double flow, constant = 0
         cdef NormalForm term
-        if self.doubled_room < self.n_edges:
-            free(self.doubled_edges)
-            self.doubled_room = 0
-            self.doubled_edges = <int32_t*> malloc(4 * self.edge_room * sizeof(int32_t))
-            if self.doubled_edges == NULL:
-                raise MemoryError
-            self.doubled_room = self.edge_room
+        self.grow(<void**> &self.doubled_edges, 4 * self.n_edges, sizeof(int32_t))
         for e in range(self.n_edges):
             u, w = self.edges[2 * e], self.edges[2 * e + 1]
             cost = self.edge + 4 * e
@@ -212,41 +167,6 @@ cdef class BinaryEnergy:
                 4 * e + 2 * labels[self.edges[2 * e]] + labels[self.edges[2 * e + 1]]]
         return total
 
-    def minimize_arrays(self, node_costs, edges, edge_costs, roof_duality=False, grid=None):
-        """Solve one problem, costs (V, 2) and (E, 4): (labels, value, work). The value is the bound
-        of roof duality. `grid` = (height, width, connectivity) takes the place of the edges."""
-        cdef const double[:, ::1] node = node_costs, edge = edge_costs
-        cdef const int32_t[:, ::1] pairs
-        cdef Py_ssize_t V = node.shape[0], E = edge.shape[0], height, width
-        cdef int connectivity
-        cdef bint partial = roof_duality
-        cdef double value = 0, work = 0
-        if grid is None:
-            pairs = edges
-            if pairs.shape[0] != E or pairs.shape[1] != 2:
-                raise ValueError("edges and edge_costs of different lengths")
-            with nogil:
-                self.set_graph(V, E, &pairs[0, 0] if E else NULL)
-        else:
-            height, width, connectivity = grid
-            self.set_grid(height, width, connectivity)
-        if self.n_nodes != V or self.n_edges != E or node.shape[1] != 2 or edge.shape[1] != 4:
-            raise ValueError("costs do not fit the graph")
-        labels = np.empty(V, dtype=np.int32)
-        if V == 0:
-            return labels, 0.0, 0.0
-        cdef int32_t[::1] out = labels
-        with nogil:
-            memcpy(self.node, &node[0, 0], 2 * V * sizeof(double))
-            if E:
-                memcpy(self.edge, &edge[0, 0], 4 * E * sizeof(double))
-            if partial:
-                self.roof_duality(&out[0], &value, &work)
-            else:
-                self.minimize(&out[0], &work)
-                value = self.value(&out[0])
-        return labels, value, work
-
 
 def potts_cut(node_costs, edges, weights):
     """Minimise (V, 2) costs and (E, 1) weights of different labels: (labels, value).
@@ -284,9 +204,7 @@ def checked_node_costs(node_costs, n_labels=None):
         raise ValueError(
             f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
             f"found {costs.shape}")
-    if not np.isfinite(costs).all():
-        v = int((~np.isfinite(costs).all(axis=1)).argmax())
-        raise ValueError(f"node_costs[{v}] = {costs[v].tolist()} must be finite")
+    check_finite(costs, "node_costs")
     return costs
 
 
@@ -350,16 +268,10 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     """
     node = checked_node_costs(node_costs, 2)
     edges = checked_simple_edges(edges, len(node))
-    costs = np.ascontiguousarray(edge_costs, dtype=np.float64)
     E = len(edges)
-    if costs.shape != (E,) and costs.shape != (E, 2, 2) and (E or costs.size):
-        raise ValueError(
-            f"edge_costs must have shape {(E,)} or {(E, 2, 2)}, one entry for each edge; "
-            f"found {costs.shape}")
+    costs = checked_edge_tables(edge_costs, E, "edge_costs")
     costs = costs.reshape(E, costs.size // E if E else 1)
-    if not np.isfinite(costs).all():
-        e = int((~np.isfinite(costs).all(axis=1)).argmax())
-        raise ValueError(f"edge_costs[{e}] = {costs[e].tolist()} must be finite")
+    check_finite(costs, "edge_costs")
     if costs.shape[1] == 1 and E and costs.min() < 0:
         e = int((costs[:, 0] < 0).argmax())
         raise ValueError(
@@ -370,5 +282,22 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
         return potts_cut(node, edges, costs)
     if costs.shape[1] == 1:
         costs = costs * np.array([0.0, 1.0, 1.0, 0.0])
-    labels, value, _ = BinaryEnergy().minimize_arrays(node, edges, costs, roof_duality)
+    cdef const double[:, ::1] of_node = node, of_edge = costs
+    cdef const int32_t[:, ::1] pairs = edges
+    cdef Py_ssize_t V = node.shape[0], n_edges = E
+    cdef bint partial = roof_duality
+    cdef double value = 0, work = 0
+    cdef BinaryEnergy energy = BinaryEnergy()
+    labels = np.empty(V, dtype=np.int32)
+    cdef int32_t[::1] out = labels
+    with nogil:
+        energy.set_graph(V, n_edges, &pairs[0, 0] if n_edges else NULL)
+        memcpy(energy.node, &of_node[0, 0], 2 * V * sizeof(double))
+        if n_edges:
+            memcpy(energy.edge, &of_edge[0, 0], 4 * n_edges * sizeof(double))
+        if partial:
+            energy.roof_duality(&out[0], &value, &work)
+        else:
+            energy.minimize(&out[0], &work)
+            value = energy.value(&out[0])
     return labels, value

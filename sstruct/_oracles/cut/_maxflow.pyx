@@ -10,6 +10,7 @@
 
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
 
 import operator
 
@@ -119,55 +120,6 @@ cdef class MaxFlow:
         """Add to `flow` (n_edges,) what the last solution sends along each edge, u -> v positive."""
         sstruct_flow_add_flows(<const sstruct_flow*> self.workspace, flow)
 
-    def solve_arrays(self, n_nodes, edges, terminal, capacity, grid=None):
-        """Solve one problem: (flow, sides, work). `grid` = (height, width, connectivity) takes
-        the place of the edges. For tests and benchmarks."""
-        cdef const int32_t[:, ::1] edge_view
-        cdef const double[::1] terminals = terminal
-        cdef const double[:, ::1] capacities = capacity
-        cdef Py_ssize_t n = n_nodes, E = capacities.shape[0], height, width, v, e
-        cdef int connectivity
-        cdef double flow, work = 0
-        if grid is None:
-            edge_view = edges
-            if edge_view.shape[0] != E or edge_view.shape[1] != 2:
-                raise ValueError("edges and capacities of different lengths")
-            with nogil:
-                self.set_graph(n, E, &edge_view[0, 0] if E else NULL)
-        else:
-            height, width, connectivity = grid
-            self.set_grid(height, width, connectivity)
-        if (self.n_nodes != n or self.n_edges != E or terminals.shape[0] != n
-                or capacities.shape[1] != 2):
-            raise ValueError("terminals or capacities do not fit the graph")
-        side = np.empty(n, dtype=np.int32)
-        cdef int32_t[::1] out = side
-        with nogil:
-            for v in range(n):
-                self.terminal[v] = terminals[v]
-            for e in range(E):
-                self.capacity[2 * e] = capacities[e, 0]
-                self.capacity[2 * e + 1] = capacities[e, 1]
-            self.solve(&flow, &work)
-            if n:
-                self.sides(&out[0])
-        return flow, side, work
-
-    def py_solve_again(self, change):
-        """Go on from the problem of `solve_arrays` with terminals (n,) changed: the sides. For tests."""
-        cdef const double[::1] changes = change
-        cdef Py_ssize_t v
-        cdef double work = 0
-        if changes.shape[0] != self.n_nodes or self.n_nodes == 0:
-            raise ValueError("the changes do not fit the graph")
-        side = np.empty(self.n_nodes, dtype=np.int32)
-        cdef int32_t[::1] out = side
-        for v in range(self.n_nodes):
-            self.terminal[v] = changes[v]
-        self.solve_again(&work)
-        self.sides(&out[0])
-        return side
-
 
 def maxflow(n, edges, capacities, source, sink):
     """Find a maximum flow between two nodes, and a minimum cut.
@@ -248,8 +200,20 @@ def maxflow(n, edges, capacities, source, sink):
     from_source[sink] = to_sink[source] = 0
     through[source] = through[sink] = 0
     inner = ~np.isin(edges, (source, sink)).any(axis=1)
-    flow, side, _ = MaxFlow().solve_arrays(
-        n, np.ascontiguousarray(edges[inner]), from_source - to_sink,
-        np.ascontiguousarray(capacities[inner]))
+    cdef const int32_t[:, ::1] pairs = np.ascontiguousarray(edges[inner])
+    cdef const double[:, ::1] capacity = np.ascontiguousarray(capacities[inner])
+    cdef const double[::1] terminal = from_source - to_sink
+    side = np.empty(n, dtype=np.int32)
+    cdef int32_t[::1] out = side
+    cdef Py_ssize_t n_nodes = n, n_edges = pairs.shape[0]
+    cdef double flow, work = 0
+    cdef MaxFlow cut = MaxFlow()
+    with nogil:
+        cut.set_graph(n_nodes, n_edges, &pairs[0, 0] if n_edges else NULL)
+        memcpy(cut.terminal, &terminal[0], n_nodes * sizeof(double))
+        if n_edges:
+            memcpy(cut.capacity, &capacity[0, 0], 2 * n_edges * sizeof(double))
+        cut.solve(&flow, &work)
+        cut.sides(&out[0])
     side[source], side[sink] = 0, 1
     return float(flow + through.sum() + direct), side

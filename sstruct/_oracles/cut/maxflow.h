@@ -59,67 +59,43 @@ typedef struct {
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
-    int64_t node_room, edge_room, slot_room, first_room, arc_room, residual_room;
+    int64_t room[11];     /* of each array above */
 } sstruct_flow;
 
-/* Room for `count` items of `size` bytes; old contents are lost. 0, or -1: no memory. */
-SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t count, size_t size)
+/* Room for `count` items of `size` bytes; old contents are lost. By a quarter more each time, so that
+ * graphs of slowly growing size are rarely moved. 0, or 1: no memory. */
+SSTRUCT_FLOW_PART int sstruct_flow_room(void **items, int64_t *room, int64_t count, size_t size)
 {
+    if (count <= *room) {
+        return 0;
+    }
+    *room = count > *room + *room / 4 ? count : *room + *room / 4;
     free(*items);
-    *items = malloc((size_t)(count > 0 ? count : 1) * size);
-    return *items == NULL ? -1 : 0;
+    *items = malloc((size_t)*room * size);
+    if (*items == NULL) {
+        *room = 0;
+    }
+    return *items == NULL;
 }
 
-#define SSTRUCT_ROOM(pointer, count) \
-    sstruct_flow_room((void **)&(pointer), (count), sizeof(*(pointer)))
-
-/* Room for a graph of edges (no residuals) or a grid; what stood there is lost. It
- * grows by a quarter at least, so that graphs of slowly growing size are rarely moved. */
+/* Room for a graph of edges (no residuals) or a grid; what stood there is lost. */
 SSTRUCT_FLOW_PART int sstruct_flow_reserve(
     sstruct_flow *g, int64_t n_nodes, int64_t n_edges, int64_t n_slots, int64_t n_residuals)
 {
-    int64_t room;
-    int failed = 0;
+    const int64_t n_listed = n_residuals ? 0 : n_edges;
     g->n_nodes = g->n_edges = g->n_slots = 0;
     g->connectivity = 0;
-#define SSTRUCT_GROWS(have, need) \
-    ((need) > (have) && (room = (need) > (have) + (have) / 4 ? (need) : (have) + (have) / 4))
-    if (SSTRUCT_GROWS(g->node_room, n_nodes)) {
-        g->node_room = 0;
-        failed |= SSTRUCT_ROOM(g->terminal, room);
-        g->node_room = failed ? 0 : room;
-    }
-    if (SSTRUCT_GROWS(g->edge_room, n_edges)) {
-        g->edge_room = 0;
-        failed |= SSTRUCT_ROOM(g->capacity, 2 * room);
-        g->edge_room = failed ? 0 : room;
-    }
-    if (SSTRUCT_GROWS(g->slot_room, n_slots)) {
-        g->slot_room = 0;
-        failed |= SSTRUCT_ROOM(g->node, room) | SSTRUCT_ROOM(g->tree, room)
-            | SSTRUCT_ROOM(g->queued, room) | SSTRUCT_ROOM(g->active, room)
-            | SSTRUCT_ROOM(g->orphan, room);
-        g->slot_room = failed ? 0 : room;
-    }
-    if (n_residuals == 0 && SSTRUCT_GROWS(g->first_room, n_nodes + 1)) {
-        g->first_room = 0;
-        failed |= SSTRUCT_ROOM(g->first, room);
-        g->first_room = failed ? 0 : room;
-    }
-    if (n_residuals == 0 && SSTRUCT_GROWS(g->arc_room, n_edges)) {
-        g->arc_room = 0;
-        failed |= SSTRUCT_ROOM(g->arc, 2 * room) | SSTRUCT_ROOM(g->arc_of_edge, room);
-        g->arc_room = failed ? 0 : room;
-    }
-    if (SSTRUCT_GROWS(g->residual_room, n_residuals)) {
-        g->residual_room = 0;
-        failed |= SSTRUCT_ROOM(g->residual, room);
-        g->residual_room = failed ? 0 : room;
-    }
-#undef SSTRUCT_GROWS
-    if (failed) {
+#define SSTRUCT_ROOM(k, field, count) \
+    sstruct_flow_room((void **)&g->field, g->room + (k), (count), sizeof(*g->field))
+    if (SSTRUCT_ROOM(0, terminal, n_nodes) | SSTRUCT_ROOM(1, capacity, 2 * n_edges)
+        | SSTRUCT_ROOM(2, node, n_slots) | SSTRUCT_ROOM(3, tree, n_slots)
+        | SSTRUCT_ROOM(4, queued, n_slots) | SSTRUCT_ROOM(5, active, n_slots)
+        | SSTRUCT_ROOM(6, orphan, n_slots) | SSTRUCT_ROOM(7, residual, n_residuals)
+        | SSTRUCT_ROOM(8, first, n_residuals ? 0 : n_nodes + 1) | SSTRUCT_ROOM(9, arc, 2 * n_listed)
+        | SSTRUCT_ROOM(10, arc_of_edge, n_listed)) {
         return -1;
     }
+#undef SSTRUCT_ROOM
     g->n_nodes = n_nodes;
     g->n_edges = n_edges;
     g->n_slots = n_slots;

@@ -23,4 +23,4 @@ cdef class GraphDecoder:
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int expand(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
-    cdef GraphDecoder fork(self)
+    cpdef GraphDecoder fork(self)

@@ -120,14 +120,10 @@ cdef class GraphDecoder:
         answer.work += work
         return 0
 
-    cdef GraphDecoder fork(self):
+    cpdef GraphDecoder fork(self):
         """A decoder of the same method and seed with a workspace of its own."""
         return GraphDecoder(
             self.method, self.random_state, partial_optimality=self.has_partial)
-
-    def py_fork(self):
-        """`fork`, for tests."""
-        return self.fork()
 
     def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
         """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t, uint64_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.cut._binary_energy cimport BinaryEnergy
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 from sstruct._oracles.cut._maxflow cimport MaxFlow
@@ -10,7 +11,7 @@ cdef struct EdgeTable:
     const double* table     # (K, K)
 
 
-cdef class AlphaExpansion:
+cdef class AlphaExpansion(Storage):
     cdef const GraphCosts* costs
     cdef MaxFlow flow               # of moves by a cut
     cdef BinaryEnergy energy        # of moves by roof duality
@@ -24,7 +25,6 @@ cdef class AlphaExpansion:
     cdef int32_t* start             # (n_nodes,)
     cdef Py_ssize_t* order          # (n_labels,) of a cycle
     cdef Py_ssize_t* tried          # (n_labels,) accepted moves when the label was last tried
-    cdef Py_ssize_t node_room, edge_room, sum_room, label_room, flow_room
 
     cdef int set_costs(self, const GraphCosts* costs) except -1 nogil
     cdef int minimize(

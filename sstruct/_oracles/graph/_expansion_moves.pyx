@@ -19,10 +19,8 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
-from libc.stdlib cimport free
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.core._graph_costs cimport edge_cost, edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport set_flow
 from sstruct._kernels._splitmix cimport next_random
@@ -40,35 +38,16 @@ cdef class AlphaExpansion:
         self.flow = MaxFlow()
         self.energy = BinaryEnergy()
 
-    def __dealloc__(self):
-        free(self.edge)
-        free(self.flows)
-        free(self.sent)
-        free(self.sums)
-        free(self.move)
-        free(self.start)
-        free(self.order)
-        free(self.tried)
-
     cdef int reserve(self) except -1 nogil:
-        """Room for the costs; by a quarter more each time, so that it is rarely moved."""
-        cdef Py_ssize_t V = self.costs.n_nodes, E = self.costs.n_edges, K = self.costs.n_labels
-        if V > self.node_room:
-            V = max(V, self.node_room + self.node_room // 4)
-            self.node_room = 0
-            grow(<void**> &self.move, V, sizeof(int32_t))
-            grow(<void**> &self.start, V, sizeof(int32_t))
-            grow(<void**> &self.sent, V, sizeof(double))
-            self.node_room = V
-        if K > self.label_room:
-            self.label_room = 0
-            grow(<void**> &self.order, K, sizeof(Py_ssize_t))
-            grow(<void**> &self.tried, K, sizeof(Py_ssize_t))
-            self.label_room = K
-        if E > self.edge_room and self.costs.tables != NULL:
-            E = max(E, self.edge_room + self.edge_room // 4)
-            grow(<void**> &self.edge, E, sizeof(EdgeTable))
-            self.edge_room = E
+        """Room for the costs."""
+        cdef Py_ssize_t V = self.costs.n_nodes, K = self.costs.n_labels
+        self.grow(<void**> &self.move, V, sizeof(int32_t))
+        self.grow(<void**> &self.start, V, sizeof(int32_t))
+        self.grow(<void**> &self.sent, V, sizeof(double))
+        self.grow(<void**> &self.order, K, sizeof(Py_ssize_t))
+        self.grow(<void**> &self.tried, K, sizeof(Py_ssize_t))
+        if self.costs.tables != NULL:
+            self.grow(<void**> &self.edge, self.costs.n_edges, sizeof(EdgeTable))
         return 0
 
     cdef int set_costs(self, const GraphCosts* costs) except -1 nogil:
@@ -83,9 +62,7 @@ cdef class AlphaExpansion:
             self.edge[e].table = edge_table(costs, e, &self.edge[e].weight, NULL)
             if self.edge[e].table == NULL:
                 n_sums += 1
-        if n_sums * square > self.sum_room:
-            grow(<void**> &self.sums, n_sums * square, sizeof(double))
-            self.sum_room = n_sums * square
+        self.grow(<void**> &self.sums, n_sums * square, sizeof(double))
         n_sums = 0
         for e in range(costs.n_edges):
             if self.edge[e].table == NULL:
@@ -153,10 +130,8 @@ cdef class AlphaExpansion:
         """Begin with no flow for every label."""
         cdef Py_ssize_t i, n_flows = self.costs.n_labels * self.costs.n_edges
         self.keeps_flows = n_flows <= MOST_FLOWS
-        if self.keeps_flows and n_flows > self.flow_room:
-            grow(<void**> &self.flows, n_flows, sizeof(double))
-            self.flow_room = n_flows
         if self.keeps_flows:
+            self.grow(<void**> &self.flows, n_flows, sizeof(double))
             for i in range(n_flows):
                 self.flows[i] = 0
         return 0

@@ -1,9 +1,10 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 
 
-cdef class Forest:
+cdef class Forest(Storage):
     cdef int32_t* first          # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
     cdef int32_t* arc            # (2 n_edges,) edge of an arc
     cdef int32_t* order          # (n_nodes,) every node after its parent
@@ -11,7 +12,6 @@ cdef class Forest:
     cdef double* least           # (n_nodes, K) cost of the best subtree of a node with a label
     cdef int32_t* choice         # (n_nodes, K) its label in the best subtree of the parent with a label
     cdef double* table           # (K, K) room
-    cdef Py_ssize_t node_room, edge_room, cell_room, table_room
 
     cdef int minimize(self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil

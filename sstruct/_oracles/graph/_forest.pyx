@@ -9,9 +9,7 @@
 
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.core._graph_costs cimport edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
@@ -19,37 +17,15 @@ from sstruct._oracles.cut._workspace cimport list_arcs
 cdef class Forest:
     """Decodes one forest after another; each thread needs its own."""
 
-    def __dealloc__(self):
-        free(self.first)
-        free(self.arc)
-        free(self.order)
-        free(self.parent_edge)
-        free(self.least)
-        free(self.choice)
-        free(self.table)
-
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
-        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, K = costs.n_labels
-        if V > self.node_room:
-            V = max(V, self.node_room + self.node_room // 4)
-            self.node_room = 0
-            grow(<void**> &self.first, V + 1, sizeof(int32_t))
-            grow(<void**> &self.order, V, sizeof(int32_t))
-            grow(<void**> &self.parent_edge, V, sizeof(int32_t))
-            self.node_room = V
-        if E > self.edge_room:
-            E = max(E, self.edge_room + self.edge_room // 4)
-            grow(<void**> &self.arc, 2 * E, sizeof(int32_t))
-            self.edge_room = E
-        if costs.n_nodes * K > self.cell_room:
-            V = max(costs.n_nodes * K, self.cell_room + self.cell_room // 4)
-            self.cell_room = 0
-            grow(<void**> &self.least, V, sizeof(double))
-            grow(<void**> &self.choice, V, sizeof(int32_t))
-            self.cell_room = V
-        if K * K > self.table_room:
-            grow(<void**> &self.table, K * K, sizeof(double))
-            self.table_room = K * K
+        cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels
+        self.grow(<void**> &self.first, V + 1, sizeof(int32_t))
+        self.grow(<void**> &self.order, V, sizeof(int32_t))
+        self.grow(<void**> &self.parent_edge, V, sizeof(int32_t))
+        self.grow(<void**> &self.arc, 2 * costs.n_edges, sizeof(int32_t))
+        self.grow(<void**> &self.least, V * K, sizeof(double))
+        self.grow(<void**> &self.choice, V * K, sizeof(int32_t))
+        self.grow(<void**> &self.table, K * K, sizeof(double))
         return 0
 
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil:

@@ -1,10 +1,11 @@
 from libc.stdint cimport int32_t, uint64_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 
 
-cdef class ForestMoves:
+cdef class ForestMoves(Storage):
     cdef Forest forest
     cdef GraphCosts free             # of the nodes that a move frees, given the others' labels
     cdef int32_t* first              # (n_nodes + 1,) arcs of a node: first[v] ... first[v + 1] - 1
@@ -19,7 +20,6 @@ cdef class ForestMoves:
     cdef int32_t* ends               # (n_nodes, 2) edges between freed nodes
     cdef double* node_costs          # (n_nodes, K)
     cdef double* edge_weights        # (n_nodes, G)
-    cdef Py_ssize_t node_room, edge_room, cell_room, weight_room
 
     cdef int minimize(
         self, const GraphCosts* costs, uint64_t seed, int32_t* labels,

@@ -9,11 +9,9 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint64_t
-from libc.stdlib cimport free
 from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 from sstruct._kernels._splitmix cimport next_random
@@ -29,45 +27,20 @@ cdef class ForestMoves:
     def __cinit__(self):
         self.forest = Forest()
 
-    def __dealloc__(self):
-        free(self.first)
-        free(self.arc)
-        free(self.order)
-        free(self.place)
-        free(self.freed)
-        free(self.root)
-        free(self.seen)
-        free(self.old)
-        free(self.new)
-        free(self.ends)
-        free(self.node_costs)
-        free(self.edge_weights)
-
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
-        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges
-        if V > self.node_room:
-            V = max(V, self.node_room + self.node_room // 4)
-            self.node_room = 0
-            grow(<void**> &self.first, V + 1, sizeof(int32_t))
-            grow(<void**> &self.order, V, sizeof(int32_t))
-            grow(<void**> &self.place, V, sizeof(int32_t))
-            grow(<void**> &self.freed, V, sizeof(int32_t))
-            grow(<void**> &self.root, V, sizeof(int32_t))
-            grow(<void**> &self.seen, V, sizeof(int32_t))
-            grow(<void**> &self.old, V, sizeof(int32_t))
-            grow(<void**> &self.new, V, sizeof(int32_t))
-            grow(<void**> &self.ends, 2 * V, sizeof(int32_t))
-            self.node_room = V
-        if E > self.edge_room:
-            E = max(E, self.edge_room + self.edge_room // 4)
-            grow(<void**> &self.arc, 2 * E, sizeof(int32_t))
-            self.edge_room = E
-        if costs.n_nodes * costs.n_labels > self.cell_room:
-            grow(<void**> &self.node_costs, costs.n_nodes * costs.n_labels, sizeof(double))
-            self.cell_room = costs.n_nodes * costs.n_labels
-        if costs.n_nodes * costs.n_features > self.weight_room:
-            grow(<void**> &self.edge_weights, costs.n_nodes * costs.n_features, sizeof(double))
-            self.weight_room = costs.n_nodes * costs.n_features
+        cdef Py_ssize_t V = costs.n_nodes
+        self.grow(<void**> &self.first, V + 1, sizeof(int32_t))
+        self.grow(<void**> &self.arc, 2 * costs.n_edges, sizeof(int32_t))
+        self.grow(<void**> &self.order, V, sizeof(int32_t))
+        self.grow(<void**> &self.place, V, sizeof(int32_t))
+        self.grow(<void**> &self.freed, V, sizeof(int32_t))
+        self.grow(<void**> &self.root, V, sizeof(int32_t))
+        self.grow(<void**> &self.seen, V, sizeof(int32_t))
+        self.grow(<void**> &self.old, V, sizeof(int32_t))
+        self.grow(<void**> &self.new, V, sizeof(int32_t))
+        self.grow(<void**> &self.ends, 2 * V, sizeof(int32_t))
+        self.grow(<void**> &self.node_costs, V * costs.n_labels, sizeof(double))
+        self.grow(<void**> &self.edge_weights, V * costs.n_features, sizeof(double))
         return 0
 
     cdef int32_t find(self, int32_t v) noexcept nogil:

@@ -1,10 +1,11 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
-cdef class PartialOptimality:
+cdef class PartialOptimality(Storage):
     cdef MaxFlow flow
     cdef GraphCosts rest             # the costs of the undecided nodes
     cdef double* first               # (n_nodes,) least cost of a node
@@ -16,7 +17,6 @@ cdef class PartialOptimality:
     cdef double* node_costs          # of the undecided, (n, K)
     cdef int32_t* edges
     cdef double* edge_weights
-    cdef Py_ssize_t node_room, edge_room, cell_room
 
     cdef Py_ssize_t decide(self, const GraphCosts* costs, double* work) except -1 nogil
     cdef int reduce(self, const GraphCosts* costs) except -1 nogil

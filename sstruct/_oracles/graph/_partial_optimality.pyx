@@ -10,11 +10,7 @@
 """Partial optimality of Potts energies."""
 
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
-import numpy as np
-
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._workspace cimport set_flow
 
@@ -25,40 +21,17 @@ cdef class PartialOptimality:
     def __cinit__(self):
         self.flow = MaxFlow()
 
-    def __dealloc__(self):
-        free(self.first)
-        free(self.second)
-        free(self.best)
-        free(self.place)
-        free(self.known)
-        free(self.labels)
-        free(self.node_costs)
-        free(self.edges)
-        free(self.edge_weights)
-
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil:
-        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges, n_cells = V * costs.n_labels
-        if V > self.node_room:
-            V = max(V, self.node_room + self.node_room // 4)
-            self.node_room = 0
-            grow(<void**> &self.first, V, sizeof(double))
-            grow(<void**> &self.second, V, sizeof(double))
-            grow(<void**> &self.best, V, sizeof(int32_t))
-            grow(<void**> &self.place, V, sizeof(int32_t))
-            grow(<void**> &self.known, V, sizeof(int32_t))
-            grow(<void**> &self.labels, V, sizeof(int32_t))
-            self.node_room = V
-        if E > self.edge_room:
-            E = max(E, self.edge_room + self.edge_room // 4)
-            self.edge_room = 0
-            grow(<void**> &self.edges, 2 * E, sizeof(int32_t))
-            grow(<void**> &self.edge_weights, E, sizeof(double))
-            self.edge_room = E
-        if n_cells > self.cell_room:
-            n_cells = max(n_cells, self.cell_room + self.cell_room // 4)
-            self.cell_room = 0
-            grow(<void**> &self.node_costs, n_cells, sizeof(double))
-            self.cell_room = n_cells
+        cdef Py_ssize_t V = costs.n_nodes, E = costs.n_edges
+        self.grow(<void**> &self.first, V, sizeof(double))
+        self.grow(<void**> &self.second, V, sizeof(double))
+        self.grow(<void**> &self.best, V, sizeof(int32_t))
+        self.grow(<void**> &self.place, V, sizeof(int32_t))
+        self.grow(<void**> &self.known, V, sizeof(int32_t))
+        self.grow(<void**> &self.labels, V, sizeof(int32_t))
+        self.grow(<void**> &self.edges, 2 * E, sizeof(int32_t))
+        self.grow(<void**> &self.edge_weights, E, sizeof(double))
+        self.grow(<void**> &self.node_costs, V * costs.n_labels, sizeof(double))
         return 0
 
     cdef Py_ssize_t decide(self, const GraphCosts* costs, double* work) except -1 nogil:
@@ -135,34 +108,3 @@ cdef class PartialOptimality:
                 self.node_costs[self.place[u] * K + self.known[w]] -= weight
         self.rest.n_edges = n
         return 0
-
-    def py_decide(self, node_costs, edges, edge_weights):
-        """Decide arrays (V, K), (E, 2), (E,) >= 0: labels, -1 where not known, and the rest (node
-        costs, edges, edge weights). For tests and benchmarks: indices are trusted."""
-        cdef const double[:, ::1] node = node_costs
-        cdef const int32_t[:, ::1] pairs = edges
-        cdef const double[::1] weights = edge_weights
-        cdef GraphCosts costs
-        cdef double work = 0
-        cdef Py_ssize_t v, n, E
-        labels = np.empty(node.shape[0], dtype=np.int32)
-        cdef int32_t[::1] out = labels
-        costs.n_nodes, costs.n_labels, costs.stride = node.shape[0], node.shape[1], node.shape[1]
-        costs.n_edges, costs.n_features = pairs.shape[0], 1
-        costs.node_costs, costs.tables = &node[0, 0], NULL
-        costs.edges = &pairs[0, 0] if costs.n_edges else NULL
-        costs.edge_weights = &weights[0] if costs.n_edges else NULL
-        costs.height = costs.width = 0
-        costs.connectivity = 0
-        with nogil:
-            self.decide(&costs, &work)
-            self.reduce(&costs)
-            for v in range(costs.n_nodes):
-                out[v] = self.known[v]
-        n, E = self.rest.n_nodes, self.rest.n_edges
-        rest = (
-            np.array(<double[:n, :node.shape[1]]> self.node_costs) if n else node_costs[:0],
-            np.array(<int32_t[:E, :2]> self.edges) if E else edges[:0],
-            np.array(<double[:E]> self.edge_weights) if E else edge_weights[:0],
-        )
-        return labels, rest

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core._edges import check_finite, checked_simple_edges
 from sstruct._oracles.cut._binary_energy import checked_node_costs
 from sstruct._oracles.graph._decoder import GraphDecoder
 
@@ -101,9 +101,7 @@ def alpha_expansion(
             f"edge_costs must have shape {(len(pairs),)}, one entry for each edge; "
             f"found {weights.shape}"
         )
-    if not np.isfinite(weights).all():
-        e = int((~np.isfinite(weights)).argmax())
-        raise ValueError(f"edge_costs[{e}] = {weights[e]} must be finite")
+    check_finite(weights, "edge_costs")
     distance = None
     if label_distance is not None:
         distance = np.ascontiguousarray(label_distance, dtype=np.float64)

@@ -1,9 +1,10 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.label_set._roof_duality cimport RelaxedLabels
 
 
-cdef class LabelCompletion:
+cdef class LabelCompletion(Storage):
     cdef double* gain             # (n_labels,) what a label on adds, given the others
     cdef double* middle           # (n_labels,) gains of all members off
     cdef double* tolerance        # (n_labels,) what of that is rounding
@@ -11,7 +12,6 @@ cdef class LabelCompletion:
     cdef int32_t* order           # (n_labels,) in which a pass turns labels
     cdef int32_t* queue           # (n_labels,) components, one after another
     cdef int32_t* component       # (n_labels,) of a half; -1: none (yet)
-    cdef Py_ssize_t room
 
     cdef int complete(
         self, RelaxedLabels relaxed, const int32_t* code, int32_t* labels, double* value,

@@ -16,12 +16,10 @@
 
 from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.label_set._codes cimport relaxed_code_size
 from sstruct._oracles.label_set._roof_duality cimport load_problem
 
@@ -31,28 +29,14 @@ cdef enum: MOST_ENUMERATED = 16
 cdef class LabelCompletion:
     """Completes one half-integral maximum after another; each thread needs its own."""
 
-    def __dealloc__(self):
-        free(self.gain)
-        free(self.tolerance)
-        free(self.middle)
-        free(self.best)
-        free(self.order)
-        free(self.queue)
-        free(self.component)
-
     cdef int reserve(self, Py_ssize_t n_labels) except -1 nogil:
-        if n_labels <= self.room:
-            return 0
-        n_labels = max(n_labels, self.room + self.room // 4)
-        self.room = 0
-        grow(<void**> &self.gain, n_labels, sizeof(double))
-        grow(<void**> &self.tolerance, n_labels, sizeof(double))
-        grow(<void**> &self.middle, n_labels, sizeof(double))
-        grow(<void**> &self.best, n_labels, sizeof(int32_t))
-        grow(<void**> &self.order, n_labels, sizeof(int32_t))
-        grow(<void**> &self.queue, n_labels, sizeof(int32_t))
-        grow(<void**> &self.component, n_labels, sizeof(int32_t))
-        self.room = n_labels
+        self.grow(<void**> &self.gain, n_labels, sizeof(double))
+        self.grow(<void**> &self.tolerance, n_labels, sizeof(double))
+        self.grow(<void**> &self.middle, n_labels, sizeof(double))
+        self.grow(<void**> &self.best, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.order, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.queue, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.component, n_labels, sizeof(int32_t))
         return 0
 
     cdef int complete(

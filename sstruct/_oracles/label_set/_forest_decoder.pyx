@@ -17,6 +17,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
+from sstruct._oracles.tree._max_sum import depth_by_depth
 
 # Labels of a component that a search has not reached.
 cdef int32_t NOT_REACHED = -2
@@ -36,12 +37,7 @@ def hierarchy_order(parents):
         raise ValueError(
             f"the parent of label {wrong[0]} is {parents[wrong[0]]}, expected -1 or a label "
             f"below {K}")
-    children = [[] for _ in range(K + 1)]
-    for k in range(K):
-        children[parents[k]].append(k)      # of -1: the last list
-    order = list(children[K])
-    for k in order:
-        order += children[k]
+    order = depth_by_depth(parents)
     if len(order) < K:
         cyclic = sorted(set(range(K)) - set(order))
         raise ValueError(f"the parents of labels {cyclic} lead into a cycle, expected roots (-1)")

@@ -1,5 +1,6 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.label_set._codes cimport relaxed_code_size
 from sstruct._oracles.label_set._roof_duality cimport RelaxedLabels
 
@@ -22,7 +23,7 @@ cdef struct MixtureAnswer:
     double work
 
 
-cdef class RelaxedPolygon:
+cdef class RelaxedPolygon(Storage):
     cdef RelaxedLabels relaxed    # of one direction after another
     cdef double* node             # (n_labels,)   score f
     cdef double* interaction      # (n_edges,)
@@ -34,7 +35,7 @@ cdef class RelaxedPolygon:
     cdef Corner start, end, other
     cdef double margin, true_score, true_loss
     cdef double score_scale, loss_scale
-    cdef Py_ssize_t n_labels, n_edges, size, label_room, edge_room, code_room
+    cdef Py_ssize_t n_labels, n_edges, size
 
     cdef int set_graph(
         self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil

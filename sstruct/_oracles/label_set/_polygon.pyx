@@ -26,15 +26,10 @@
 
 from libc.math cimport INFINITY, fabs, isinf
 from libc.stdint cimport int32_t
-from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-import numpy as np
-
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.label_set._codes cimport twice_both
-from sstruct._oracles.label_set._roof_duality cimport load_problem
 
 cdef enum: MOST_STEPS = 100
 cdef double MOST_TILT = 1e3     # of directions whose flows go on: larger ones would leave rounding behind
@@ -50,31 +45,16 @@ cdef class RelaxedPolygon:
     def __cinit__(self):
         self.relaxed = RelaxedLabels()
 
-    def __dealloc__(self):
-        free(self.node)
-        free(self.interaction)
-        free(self.charge)
-        free(self.codes)
-
     cdef int set_graph(
             self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil:
         """Take a graph's edges (n_edges, 2); they are copied. O(K + E)."""
         cdef Py_ssize_t size = relaxed_code_size(n_labels, n_edges)
         self.n_labels = self.n_edges = 0
         self.relaxed.set_graph(n_labels, n_edges, edges)
-        if n_labels > self.label_room:
-            self.label_room = 0
-            grow(<void**> &self.node, n_labels, sizeof(double))
-            grow(<void**> &self.charge, n_labels, sizeof(double))
-            self.label_room = n_labels
-        if n_edges > self.edge_room:
-            self.edge_room = 0
-            grow(<void**> &self.interaction, n_edges, sizeof(double))
-            self.edge_room = n_edges
-        if size > self.code_room:
-            self.code_room = 0
-            grow(<void**> &self.codes, 3 * size, sizeof(int32_t))
-            self.code_room = size
+        self.grow(<void**> &self.node, n_labels, sizeof(double))
+        self.grow(<void**> &self.charge, n_labels, sizeof(double))
+        self.grow(<void**> &self.interaction, n_edges, sizeof(double))
+        self.grow(<void**> &self.codes, 3 * size, sizeof(int32_t))
         self.start.code, self.end.code = self.codes, self.codes + size
         self.other.code = self.codes + 2 * size
         self.n_labels, self.n_edges, self.size = n_labels, n_edges, size
@@ -293,32 +273,3 @@ cdef class RelaxedPolygon:
         if answer.exact:
             answer.bound = answer.h * answer.g
         return 0
-
-    def py_search(
-            self, node_scores, edges, edge_scores, truth, weights, margin, angle=None, precision=0.0):
-        """Search one problem: the largest product, or `angle` = (loss_weight, lower, upper). Scores
-        as `RelaxedLabels.py_maximize`. Returns (code, h, g, exact, bound, work), or None if there is
-        no point in the angle. For tests and benchmarks."""
-        cdef const int32_t[::1] labels = truth
-        cdef const double[::1] costs = weights
-        cdef const double[::1] node = node_scores
-        cdef const double[::1] edge = np.ascontiguousarray(edge_scores).reshape(-1)
-        cdef bint tables = edge_scores.ndim == 2
-        cdef double width = margin, part = precision
-        cdef MixtureAnswer answer
-        load_problem(self.relaxed, node_scores, edges, edge_scores)     # refuses wrong shapes
-        cdef Py_ssize_t K = self.relaxed.n_labels, E = self.relaxed.n_edges
-        cdef const int32_t[:, ::1] pairs = edges
-        if K == 0 or labels.shape[0] != K or costs.shape[0] != K or not margin > 0:
-            raise ValueError("truth and weights must have one entry for each label, margin be > 0")
-        code = np.empty(mixture_code_size(K, E), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        self.set_graph(K, E, &pairs[0, 0] if E else NULL)
-        self.load(&node[0], &edge[0] if E else NULL, tables, &labels[0], &costs[0], width)
-        if angle is None:
-            self.product(part, &out[0], &answer)
-        else:
-            self.between(angle[0], angle[1], angle[2], part, &out[0], &answer)
-        if not answer.found:
-            return None
-        return code, answer.h, answer.g, bool(answer.exact), answer.bound, answer.work

@@ -1,9 +1,10 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
-cdef class RelaxedLabels:
+cdef class RelaxedLabels(Storage):
     # maximised: constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1)
     cdef double* node             # (n_labels,)   IN
     cdef double* interaction      # (n_edges,)    IN
@@ -24,7 +25,6 @@ cdef class RelaxedLabels:
     cdef int32_t* cut_edges       # (2 n_edges, 2)
     cdef double* cut_weight       # (2 n_edges,)
     cdef Py_ssize_t n_open        # labels that dominance left
-    cdef Py_ssize_t label_room, edge_room
 
     cdef int set_graph(
         self, Py_ssize_t n_labels, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil

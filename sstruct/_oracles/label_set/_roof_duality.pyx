@@ -24,15 +24,13 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, uint32_t
-from libc.stdlib cimport free
 
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._memory cimport grow
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._workspace cimport list_arcs
-from sstruct._oracles.label_set._codes cimport relaxed_code_size, twice_both
+from sstruct._oracles.label_set._codes cimport twice_both
 
 cdef enum: OPEN = -1            # in a code: not fixed yet
 
@@ -47,48 +45,23 @@ cdef class RelaxedLabels:
     def __cinit__(self):
         self.cut = MaxFlow()
 
-    def __dealloc__(self):
-        free(self.node)
-        free(self.interaction)
-        free(self.edges)
-        free(self.first)
-        free(self.arc)
-        free(self.score)
-        free(self.middle)
-        free(self.reach)
-        free(self.place)
-        free(self.twin)
-        free(self.flip)
-        free(self.queue)
-        free(self.cut_edges)
-        free(self.cut_weight)
-
     cdef int reserve(self, Py_ssize_t n_labels, Py_ssize_t n_edges) except -1 nogil:
         """Make room for a graph; what stood there is lost."""
-        cdef Py_ssize_t room
         self.n_labels = self.n_edges = 0
-        if n_labels > self.label_room or self.label_room == 0:
-            room = max(n_labels, self.label_room + self.label_room // 4)
-            self.label_room = 0
-            grow(<void**> &self.node, room, sizeof(double))
-            grow(<void**> &self.score, room, sizeof(double))
-            grow(<void**> &self.middle, room, sizeof(double))
-            grow(<void**> &self.reach, room, sizeof(double))
-            grow(<void**> &self.first, room + 1, sizeof(int32_t))
-            grow(<void**> &self.place, room, sizeof(int32_t))
-            grow(<void**> &self.twin, room, sizeof(int32_t))
-            grow(<void**> &self.flip, room, sizeof(int32_t))
-            grow(<void**> &self.queue, room, sizeof(int32_t))
-            self.label_room = max(room, 1)
-        if n_edges > self.edge_room:
-            room = max(n_edges, self.edge_room + self.edge_room // 4)
-            self.edge_room = 0
-            grow(<void**> &self.interaction, room, sizeof(double))
-            grow(<void**> &self.edges, 2 * room, sizeof(int32_t))
-            grow(<void**> &self.arc, 2 * room, sizeof(int32_t))
-            grow(<void**> &self.cut_edges, 4 * room, sizeof(int32_t))
-            grow(<void**> &self.cut_weight, 2 * room, sizeof(double))
-            self.edge_room = room
+        self.grow(<void**> &self.node, n_labels, sizeof(double))
+        self.grow(<void**> &self.score, n_labels, sizeof(double))
+        self.grow(<void**> &self.middle, n_labels, sizeof(double))
+        self.grow(<void**> &self.reach, n_labels, sizeof(double))
+        self.grow(<void**> &self.first, n_labels + 1, sizeof(int32_t))
+        self.grow(<void**> &self.place, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.twin, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.flip, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.queue, n_labels, sizeof(int32_t))
+        self.grow(<void**> &self.interaction, n_edges, sizeof(double))
+        self.grow(<void**> &self.edges, 2 * n_edges, sizeof(int32_t))
+        self.grow(<void**> &self.arc, 2 * n_edges, sizeof(int32_t))
+        self.grow(<void**> &self.cut_edges, 4 * n_edges, sizeof(int32_t))
+        self.grow(<void**> &self.cut_weight, 2 * n_edges, sizeof(double))
         return 0
 
     cdef int set_graph(
@@ -353,25 +326,6 @@ cdef class RelaxedLabels:
             else:
                 off = self.cut.on_sink_side(self.twin[k])
                 code[k] = 1 if on == off else 2 * on
-
-    def py_maximize(self, node_scores, edges, edge_scores):
-        """Solve one problem, scores (K,) and (E,) or (E, 4): (code, value, work). For tests and
-        benchmarks; `sstruct.inference.multilabel_map` completes and checks more."""
-        cdef double value = 0, work = 0
-        load_problem(self, node_scores, edges, edge_scores)
-        code = np.empty(relaxed_code_size(self.n_labels, self.n_edges), dtype=np.int32)
-        cdef int32_t[::1] out = code
-        if len(code):
-            with nogil:
-                self.maximize(&out[0], &value, &work)
-        return code, value, work
-
-    def py_value(self, code):
-        """The score of a code of the problem solved last."""
-        cdef const int32_t[::1] entries = code
-        if entries.shape[0] != relaxed_code_size(self.n_labels, self.n_edges):
-            raise ValueError("the code is not one of this graph")
-        return self.value(&entries[0])
 
 
 cdef int load_problem(RelaxedLabels relaxed, node_scores, edges, edge_scores) except -1:

@@ -49,5 +49,3 @@ cdef class LabelDecoder:
     cpdef int check_code(self, const int32_t[::1] code) except -1
     cpdef LabelDecoder fork(self)
     cdef int _share(self, LabelDecoder other) except -1
-    cdef int _set_loss(
-        self, const int32_t[::1] truth, const double[:, ::1] loss, LabelLoss* out) except -1

@@ -7,7 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core._edges import (
+    check_finite,
+    checked_edge_tables,
+    checked_simple_edges,
+)
 from sstruct._oracles.label_set._completion import LabelCompletion
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 
@@ -90,21 +94,12 @@ def multilabel_map(
         raise ValueError(
             f"node_scores must have shape (n_labels,), n_labels at least 1; found {node.shape}"
         )
-    if not np.isfinite(node).all():
-        k = int((~np.isfinite(node)).argmax())
-        raise ValueError(f"node_scores[{k}] = {node[k]} must be finite")
+    check_finite(node, "node_scores")
     pairs = checked_simple_edges(edges, len(node))
     E = len(pairs)
-    scores = np.ascontiguousarray(edge_scores, dtype=np.float64)
-    if scores.shape != (E,) and scores.shape != (E, 2, 2) and (E or scores.size):
-        raise ValueError(
-            f"edge_scores must have shape {(E,)} or {(E, 2, 2)}, one entry for each edge; "
-            f"found {scores.shape}"
-        )
+    scores = checked_edge_tables(edge_scores, E, "edge_scores")
     scores = scores.reshape(E, 4) if scores.ndim == 3 else scores.reshape(E)
-    if not np.isfinite(scores).all():
-        e = int((~np.isfinite(scores.reshape(E, -1)).all(axis=1)).argmax())
-        raise ValueError(f"edge_scores[{e}] = {scores[e].tolist()} must be finite")
+    check_finite(scores, "edge_scores")
     labels, value, bound, exact, _ = LabelCompletion().decode_arrays(
         RelaxedLabels(), node, pairs, scores
     )

@@ -226,16 +226,6 @@ cdef class PackedMRF:
                 v = v + 1 if v + 1 < costs.n_nodes else 0
         return self.energy(&labels[0])
 
-    def py_send(self, Py_ssize_t e, Py_ssize_t v, const double[::1] source):
-        """A message from v along edge e, as an array; for tests."""
-        other = int(self.model.edges[e].sum()) - v
-        if v not in self.model.edges[e] or source.shape[0] != self.costs.n_labels[v]:
-            raise ValueError("no such message")
-        values = np.empty(self.costs.n_labels[other])
-        cdef double[::1] out = values
-        self.send(e, v, &source[0], &out[0])
-        return values
-
 
 cdef class JointMoves:
     """Moves on a model, whose scratch is used.

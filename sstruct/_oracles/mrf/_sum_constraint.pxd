@@ -1,7 +1,9 @@
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._storage cimport Storage
 
-cdef class SumConstraint:
+
+cdef class SumConstraint(Storage):
     cdef Py_ssize_t most_places, most_labels, used
     cdef double* sums
     cdef const double** phi

@@ -11,9 +11,6 @@
 """Sums of labels that are given."""
 
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free, malloc
-
-import numpy as np
 
 cdef extern from "sstruct/_oracles/mrf/min_plus_convolution.h":
     void sstruct_min_plus_convolution(
@@ -41,14 +38,8 @@ cdef class SumConstraint:
         self.most_places, self.most_labels = most_places, most_labels
         while 1 << (depth - 2) < most_places:
             depth += 1
-        self.sums = <double*> malloc(depth * most_places * (most_labels + 1) * sizeof(double))
-        self.phi = <const double**> malloc((1 << depth) * sizeof(double*))
-        if self.sums == NULL or self.phi == NULL:
-            raise MemoryError("no memory left for sums of labels")
-
-    def __dealloc__(self):
-        free(self.sums)
-        free(self.phi)
+        self.grow(<void**> &self.sums, depth * most_places * (most_labels + 1), sizeof(double))
+        self.grow(<void**> &self.phi, 1 << depth, sizeof(double*))
 
     cdef Py_ssize_t lowest(self, Py_ssize_t size) noexcept nogil:
         return max(0, self.total - (self.K - 1) * (self.n - size))
@@ -110,16 +101,3 @@ cdef class SumConstraint:
         self.used = 0
         self.fill(1, 0, n)
         self.divide(1, 0, n, total)
-
-    def minimize_arrays(self, const double[:, ::1] costs, Py_ssize_t total):
-        """Return the labels (n,) int32; for tests and measurements."""
-        cdef Py_ssize_t n = costs.shape[0], K = costs.shape[1]
-        if not (1 <= n <= self.most_places and 1 <= K <= self.most_labels):
-            raise ValueError(f"{n} places of {K} labels, more than there is scratch for")
-        if not 0 <= total <= n * (K - 1):
-            raise ValueError(f"total {total}, expected 0 to {n * (K - 1)}")
-        found = np.empty(n, dtype=np.int32)
-        cdef int32_t[::1] labels = found
-        with nogil:
-            self.minimize(&costs[0, 0], n, K, total, &labels[0])
-        return found

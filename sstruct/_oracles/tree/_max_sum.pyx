@@ -80,6 +80,20 @@ cdef double tree_max_sum_labels(
     return tree_labels(n_nodes, order, parents, start, belief, origin, origin_at, labels)
 
 
+def depth_by_depth(parents):
+    """List the nodes that lead to a root, in an order that depends on the tree alone.
+
+    parents : (n_nodes,), -1 at a root, in range
+    """
+    children = [[] for _ in range(len(parents))]
+    order = []
+    for v, p in enumerate(parents.tolist()):
+        (children[p] if p >= 0 else order).append(v)
+    for v in order:
+        order += children[v]
+    return order
+
+
 def parents_first(parents):
     """Order the nodes of a forest so that parents come before their children.
 
@@ -108,13 +122,7 @@ def parents_first(parents):
         raise ValueError(
             f"parents[{wrong[0]}] is {array[wrong[0]]}, expected -1 or a node, 0 to {n - 1}")
     array = np.ascontiguousarray(array, dtype=np.int32)
-    # Depth by depth, so that the order depends on the tree alone.
-    children = [[] for _ in range(n)]
-    order = []
-    for v, p in enumerate(array.tolist()):
-        (children[p] if p >= 0 else order).append(v)
-    for v in order:
-        order += children[v]
+    order = depth_by_depth(array)
     if len(order) < n:
         seen = np.zeros(n, dtype=bool)
         seen[order] = True

@@ -1,16 +1,23 @@
 from libc.stdint cimport int32_t, int64_t, uint16_t
 
+from sstruct._kernels._storage cimport Storage
 
-cdef class TreeErrorTable:
-    cdef double[::1] best        # best[d]: the best score with d errors, -inf where there is none
+
+cdef class TreeErrorTable(Storage):
+    cdef double* best            # best[d]: the best score with d errors, -inf where there is none
     cdef Py_ssize_t n_nodes, n_errors
     cdef const int32_t* order
     cdef const int32_t* parents
     cdef const int64_t* start
     cdef const int64_t* origin_at
-    cdef double[::1] belief, message, merged
-    cdef int32_t[::1] origin, size, left
-    cdef uint16_t[::1] share, root_share
+    cdef double* belief
+    cdef double* message
+    cdef double* merged
+    cdef int32_t* origin
+    cdef int32_t* size
+    cdef int32_t* left
+    cdef uint16_t* share
+    cdef uint16_t* root_share
 
     cdef int reserve(
         self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil

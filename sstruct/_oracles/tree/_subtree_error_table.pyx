@@ -17,10 +17,6 @@ from libc.string cimport memcpy
 
 from sstruct._oracles.tree._max_sum cimport best_sum
 
-import numpy as np
-
-from sstruct._oracles.tree._max_sum import _edge_scores, _node_scores, parents_first
-
 
 cdef void join(
         const double* a, Py_ssize_t n_a, const double* b, Py_ssize_t n_b, Py_ssize_t S,
@@ -43,29 +39,19 @@ cdef void join(
 cdef class TreeErrorTable:
     """Best scores by number of errors, of one forest at a time; scratch that grows."""
 
-    def __cinit__(self):
-        self.best = self.belief = self.message = self.merged = np.zeros(1)
-        self.origin = self.size = self.left = np.zeros(1, dtype=np.int32)
-        self.share = self.root_share = np.zeros(1, dtype=np.uint16)
-
     cdef int reserve(
             self, Py_ssize_t n_labels, Py_ssize_t most, Py_ssize_t n_origins) except -1 nogil:
         """Have room for n_nodes, so many labels, the most of a node, and those of all parents."""
         cdef Py_ssize_t n = self.n_nodes, rows = n + 1
-        if self.best.shape[0] < rows:
-            with gil:
-                self.best, self.root_share = np.empty(rows), np.empty(n * rows, dtype=np.uint16)
-                self.size, self.left = np.empty((2, n), dtype=np.int32)
-        if self.belief.shape[0] < rows * n_labels:
-            with gil:
-                self.belief = np.empty(rows * n_labels)
-        if self.message.shape[0] < rows * most:
-            with gil:
-                self.message, self.merged = np.empty((2, rows * most))
-        if self.origin.shape[0] < rows * n_origins:
-            with gil:
-                self.origin = np.empty(rows * n_origins, dtype=np.int32)
-                self.share = np.empty(rows * n_origins, dtype=np.uint16)
+        self.grow(<void**> &self.best, rows, sizeof(double))
+        self.grow(<void**> &self.root_share, n * rows, sizeof(uint16_t))
+        self.grow(<void**> &self.size, n, sizeof(int32_t))
+        self.grow(<void**> &self.left, n, sizeof(int32_t))
+        self.grow(<void**> &self.belief, rows * n_labels, sizeof(double))
+        self.grow(<void**> &self.message, rows * most, sizeof(double))
+        self.grow(<void**> &self.merged, rows * most, sizeof(double))
+        self.grow(<void**> &self.origin, rows * n_origins, sizeof(int32_t))
+        self.grow(<void**> &self.share, rows * n_origins, sizeof(uint16_t))
         return 0
 
     cdef int fill(
@@ -92,10 +78,10 @@ cdef class TreeErrorTable:
                 n_origins = max(
                     n_origins, origin_at[v] + start[parents[v] + 1] - start[parents[v]])
         self.reserve(start[n_nodes], most, n_origins)
-        message = &self.message[0]
+        message = self.message
         for v in range(n_nodes):
             S = start[v + 1] - start[v]
-            own = &self.belief[0] + rows * start[v]
+            own = self.belief + rows * start[v]
             self.size[v] = S > 0
             for s in range(S):
                 own[s] = scores[start[v] + s] if s == truth[v] else -INFINITY
@@ -105,7 +91,7 @@ cdef class TreeErrorTable:
             v = order[k]
             p = parents[v]
             S = start[v + 1] - start[v]
-            own = &self.belief[0] + rows * start[v]
+            own = self.belief + rows * start[v]
             if S == 0:
                 continue
             if p < 0:
@@ -114,10 +100,10 @@ cdef class TreeErrorTable:
                     for s in range(S):
                         message[e] = max(message[e], own[e * S + s])
                 join(
-                    &self.best[0], self.n_errors, message, self.size[v], 1, &self.merged[0],
+                    self.best, self.n_errors, message, self.size[v], 1, self.merged,
                     &self.root_share[v * rows])
                 self.n_errors += self.size[v]
-                memcpy(&self.best[0], &self.merged[0], (self.n_errors + 1) * sizeof(double))
+                memcpy(self.best, self.merged, (self.n_errors + 1) * sizeof(double))
                 continue
             n = start[p + 1] - start[p]
             for e in range(self.size[v] + 1):
@@ -125,18 +111,18 @@ cdef class TreeErrorTable:
                     self.origin[rows * origin_at[v] + e * n + j] = <int32_t> best_sum(
                         own + e * S, tables + table_at[v] + j * S, S, &value)
                     message[e * n + j] = value
-            own = &self.belief[0] + rows * start[p]
+            own = self.belief + rows * start[p]
             join(
-                own, self.size[p], message, self.size[v], n, &self.merged[0],
+                own, self.size[p], message, self.size[v], n, self.merged,
                 &self.share[rows * origin_at[v]])
             self.size[p] += self.size[v]
-            memcpy(own, &self.merged[0], (self.size[p] + 1) * n * sizeof(double))
+            memcpy(own, self.merged, (self.size[p] + 1) * n * sizeof(double))
         return 0
 
     cdef void labels(self, Py_ssize_t d, int32_t* labels) noexcept nogil:
         """Read off the best labeling of d errors, whose score must not be -inf."""
         cdef Py_ssize_t k, v, p, s, S, n, place, rows = self.n_nodes + 1
-        cdef int32_t* left = &self.left[0]
+        cdef int32_t* left = self.left
         cdef const double* own
         for k in range(self.n_nodes):
             v = self.order[k]
@@ -158,50 +144,3 @@ cdef class TreeErrorTable:
                 left[v] = self.share[place + left[p] * n + labels[p]]
                 left[p] -= left[v]
                 labels[v] = self.origin[place + left[v] * n + labels[p]]
-
-
-def py_tree_errors(node_scores, parents, edge_scores, truth):
-    """Find the best labeling of a tree or forest for every number of errors.
-
-    Parameters
-    ----------
-    node_scores, parents, edge_scores : as in ``tree_max_sum``
-    truth : array-like of int of shape (V,)
-        The label of each node that is no error.
-
-    Returns
-    -------
-    scores : ndarray of shape (V + 1,)
-        Best score for each number of errors, ``-inf`` where no allowed labeling has it.
-    labels : ndarray of shape (V + 1, V), dtype int32
-        Its labeling; -1 where there is none.
-    """
-    node, begin = _node_scores(node_scores)
-    parent_of, nodes = parents_first(parents)
-    cdef Py_ssize_t n = len(begin) - 1, d
-    sizes = np.diff(begin)
-    right = np.asarray(truth)
-    if len(parent_of) != n or right.shape != (n,) or (right < 0).any() or (right >= sizes).any():
-        raise ValueError(f"expected a parent and a true label for each of {n} nodes")
-    all_tables, begins = _edge_scores(edge_scores, parent_of, sizes)
-    n_origins = np.where(parent_of >= 0, sizes[parent_of], 0)
-    cdef const int64_t[::1] start = begin
-    cdef const int64_t[::1] table_at = begins
-    cdef const int64_t[::1] origin_at = np.cumsum(n_origins) - n_origins
-    cdef const int32_t[::1] parent = parent_of
-    cdef const int32_t[::1] order = nodes
-    cdef const int32_t[::1] true_label = right.astype(np.int32)
-    cdef const double[::1] theta = node
-    cdef const double[::1] tables = all_tables
-    scores, out = np.empty(n + 1), np.full((n + 1, n), -1, dtype=np.int32)
-    cdef int32_t[:, ::1] labels = out
-    cdef TreeErrorTable table = TreeErrorTable()
-    with nogil:
-        table.fill(
-            n, &order[0], &parent[0], &start[0], &origin_at[0], &theta[0], &tables[0], &table_at[0],
-            &true_label[0])
-        for d in range(n + 1):
-            if table.best[d] > -INFINITY:
-                table.labels(d, &labels[d, 0])
-    scores[:] = np.asarray(table.best)[:n + 1]
-    return scores, out

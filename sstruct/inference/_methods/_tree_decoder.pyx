@@ -73,5 +73,5 @@ cdef class TreeDecoder(GraphDecoder):
             labels[v] = new[v]
         return bound, work
 
-    cdef GraphDecoder fork(self):
+    cpdef GraphDecoder fork(self):
         return TreeDecoder(self.search, self.random_state)
