@@ -18,8 +18,7 @@ help:
 
 build: $(VENV)/.built
 
-# Compiling and downloading go on side by side: one waits for the processor, one for the network.
-# Python compiles what is imported; all of scipy beforehand takes longer than the demo.
+# --no-compile: Python compiles what is imported; all of SciPy beforehand takes longer than the demo.
 $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --no-compile "setuptools>=77" "Cython>=3.1"
