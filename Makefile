@@ -16,35 +16,42 @@ help:
 	@echo "make annotate PYX=path  shows what Cython made of one file"
 	@echo "make lint doc bench wheel clean"
 
-build: $(VENV)/.built
+# Compiling needs neither NumPy nor the others: they are installed meanwhile.
+build:
+	@$(MAKE) -j 2 $(VENV)/.built $(VENV)/.installed
 
-# --no-compile: Python compiles what is imported; all of SciPy beforehand takes longer than the demo.
-$(VENV)/.installed: pyproject.toml
+$(VENV)/.tools:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) --no-compile "setuptools>=77" "Cython>=3.1"
-	$(PIP) --no-compile --no-build-isolation -e ".[plot]"
-	touch $@ $(VENV)/.built
+	touch $@
 
-# What an interrupted build has finished is not built again.
-$(VENV)/.built: $(VENV)/.installed setup.py $(SOURCES)
+$(VENV)/.built: $(VENV)/.tools setup.py $(SOURCES)
 	$(BIN)/python setup.py -q build_ext --inplace
 	touch $@
 
-# Extras, each installed when the first target asks for it.
-$(VENV)/.%: $(VENV)/.built
-	$(PIP) --no-build-isolation -e ".[$*]"
+# Without extensions (SSTRUCT_PYX=): pip would build them anew each time. --no-compile: Python
+# compiles what is imported, and all of SciPy beforehand takes longer than the demo.
+INSTALL = SSTRUCT_PYX= $(PIP) --no-compile --no-build-isolation -e
+
+$(VENV)/.installed: $(VENV)/.tools pyproject.toml
+	$(INSTALL) ".[plot]"
 	touch $@
 
-ext: $(VENV)/.installed
+# Extras, each installed when the first target asks for it.
+$(VENV)/.extra-%: $(VENV)/.installed
+	$(INSTALL) ".[$*]"
+	touch $@
+
+ext: $(VENV)/.tools
 	SSTRUCT_PYX=$(PYX) $(BIN)/python setup.py -q build_ext --inplace
 
 demo: build
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test
+test: build $(VENV)/.extra-test
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
-test-fast: $(VENV)/.test
+test-fast: build $(VENV)/.extra-test
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
 
 # A debug build is installed, not editable, so that the two builds never mix.
@@ -54,25 +61,28 @@ test-debug:
 	SSTRUCT_DEBUG=1 .venv-debug/bin/python -m pip install -q ".[test]"
 	cd tests && ../.venv-debug/bin/python -P -m pytest -m "not slow" --rootdir=.. -c ../pyproject.toml . $(PYTEST_ARGS)
 
-lint: $(VENV)/.lint
+lint: build $(VENV)/.extra-lint
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	PATH="$(CURDIR)/$(BIN):$$PATH" cython-lint sstruct
 	$(BIN)/codespell .
 	$(BIN)/mypy
 
-bench: $(VENV)/.benchmarks
+bench: build $(VENV)/.extra-benchmarks
 	$(BIN)/python benchmarks/chain_convergence.py
 
-doc: $(VENV)/.docs
+doc: build $(VENV)/.extra-docs
 	$(BIN)/python -m sphinx -W --keep-going -b html doc doc/_build/html
 
-wheel: $(VENV)/.installed
+wheel: $(VENV)/.tools
+	rm -rf build/release
 	$(BIN)/python -m pip wheel -q --no-deps --no-build-isolation -w dist .
 
-annotate: $(VENV)/.installed
+annotate: $(VENV)/.tools
 	$(BIN)/cython -a -3 $(PYX)
 
 clean:
 	rm -rf build dist *.egg-info demo_output .pytest_cache .hypothesis .ruff_cache doc/_build
-	find sstruct -name '*.so' -delete -o -name '*.c' -delete -o -name '__pycache__' -prune -exec rm -rf {} +
+	find sstruct '(' -name '*.so' -o -name '*.c' ')' -delete
+	find sstruct -name '__pycache__' -prune -exec rm -rf {} +
+	rm -f $(VENV)/.built

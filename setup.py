@@ -1,7 +1,7 @@
 """Build the Cython extensions; everything else is declared in pyproject.toml.
 
 Environment: ``SSTRUCT_DEBUG=1`` builds with bounds checks, in a tree of its own;
-``SSTRUCT_PYX=path`` builds that one file alone.
+``SSTRUCT_PYX=path`` builds that one file alone, and an empty one nothing.
 """
 
 import os
@@ -81,6 +81,8 @@ def extension(source, depends=()):
 
 def extensions():
     """One extension for each .pyx, found by walking the package, and what they share."""
+    if ONLY == "":
+        return []
     paths = [HERE / ONLY] if ONLY else sorted((HERE / "sstruct").rglob("*.pyx"))
     modules = [extension(p.relative_to(HERE).as_posix(), headers(p)) for p in paths]
     return [*modules, extension(SHARED.replace(".", "/") + ".c")]
@@ -95,9 +97,9 @@ class BuildExt(build_ext):
             self.extensions = [e for e in self.extensions if "._testing." not in e.name]
 
 
-# Apart from the others': what is newer than its sources is not built again, and a plain
-# `pip install .` would take the slow extensions of a debug build, or the reverse.
-BUILD = {"build": {"build_base": "build/debug"}} if DEBUG else {}
+# What is newer than its sources is not built again. So builds of other kinds keep to trees of their
+# own: a release must not take a debug build's extensions, nor those of _testing.
+BASE = "build/debug" if DEBUG else "build/inplace" if "--inplace" in sys.argv else "build/release"
 
 # Guarded: cythonize's processes may import this file again.
 if __name__ == "__main__":
@@ -110,5 +112,5 @@ if __name__ == "__main__":
             build_dir="build/debug/cython" if DEBUG else "build/cython",
         ),
         cmdclass={"build_ext": BuildExt},
-        options={"build_ext": {"parallel": os.cpu_count()}, **BUILD},
+        options={"build_ext": {"parallel": os.cpu_count()}, "build": {"build_base": BASE}},
     )

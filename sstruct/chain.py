@@ -239,7 +239,7 @@ class ChainSSVM(LabelingSSVM):
 
     def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
-        refused = any(self._solvers["gdmm"].refused(self.get_params(deep=False)))
+        refused = any(self._solvers["gdmm"].refused(self._parameters()))
         # A mask would make its certificates Viterbi's.
         if refused or self.transition_mask is not None or not self.transitions:
             return "mp-bcfw"

@@ -207,7 +207,7 @@ class GraphCRFSSVM(LabelingSSVM):
         model = {
             "pairwise": "fixed" if fixed else self.pairwise,
             "strength": float(self.pairwise) if fixed else 0.0,
-            "connectivity": self.get_params(deep=False).get("connectivity", 0),
+            "connectivity": self._parameters().get("connectivity", 0),
         }
         graphs = self._pack(X, model, fitted=False)
         labels = self._labels(y, graphs.nodes)

@@ -17,7 +17,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import safe_indexing
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct.path import KAPPA, ssvm_path
@@ -147,6 +147,9 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     scorer_: Callable[..., float] = field(init=False)
     n_splits_: int = field(init=False)
     refit_time_: float = field(init=False)
+
+    def __dask_tokenize__(self):
+        return tokenized(self)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

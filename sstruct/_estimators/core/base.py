@@ -3,7 +3,7 @@
 import numbers
 import os
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
 from typing import Any, ClassVar
 
@@ -101,7 +101,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     def _check_parameters(self):
         """Refuse parameters out of range; the data are not looked at. Extend it."""
-        parameters = self.get_params(deep=False)
+        parameters = self._parameters()
         if isinstance(self.lam, str):
             if self.lam != "auto":
                 raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
@@ -165,7 +165,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             sampling = _auto_sampling(problem, costly)
         if cache == "auto":
             cache = costly
-        parameters = self.get_params(deep=False)
+        parameters = self._parameters()
         return Options(
             multi_plane=solver == "mp-bcfw",
             step=step,
@@ -228,6 +228,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         tags.input_tags.sparse = True
         return tags
 
+    def _parameters(self):
+        """Return all parameters by name, also where a user's subclass does not show them."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""
         return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
@@ -236,7 +240,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
         self._check_parameters()
         training = self._training(X, y, sample_weight)
-        if self.get_params(deep=False).get("rescaling") == "slack":
+        if self._parameters().get("rescaling") == "slack":
             training = slack_rescaled(training, self)
         return training
 
@@ -328,7 +332,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         terms = list(problem.weight_views(np.empty(problem.n_weights)))
         searches = [problem.search] if isinstance(problem, SlackProblem) else []
         names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
-        loss = np.asarray(self.get_params(deep=False).get("loss", ""))
+        loss = np.asarray(self._parameters().get("loss", ""))
         parts = [*training.data, training.block_weight, np.array(training.lam), loss, names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         return Checkpoint(self.checkpoint, _fingerprint(parts))
@@ -357,10 +361,14 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         nodes, codes = self._predict_codes(X)
         labels = self._labels(y, nodes)
         weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
-        weights[is_label(labels, self.get_params(deep=False).get("ignore_label"))] = 0
+        weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
         if not weights.any():
             raise ValueError("y has no labeled node in a sample of positive weight")
         return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
+
+    def __dask_tokenize__(self):
+        # Of a dataclass Dask would see the fields alone, and not what was learned.
+        return tokenized(self)
 
     def __getstate__(self):
         state = super().__getstate__().copy()
@@ -393,6 +401,13 @@ class LabelingSSVM(BaseSSVM):
 
     def _views(self):
         return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+
+def tokenized(estimator):
+    """Return what tells an estimator from others, for Dask: its type and state."""
+    from dask.base import normalize_token
+
+    return normalize_token((type(estimator), estimator.__getstate__()))
 
 
 def _auto_sampling(problem, costly):

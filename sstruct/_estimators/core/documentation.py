@@ -52,5 +52,6 @@ def _show_in_order(init, names):
     """Show keyword parameters in the docstring's order: a dataclass puts inherited ones first."""
     signature = inspect.signature(init)
     first, *parameters = signature.parameters.values()
-    parameters.sort(key=lambda parameter: names.index(parameter.name))
+    if set(names) >= {parameter.name for parameter in parameters}:  # python -OO has no docstrings
+        parameters.sort(key=lambda parameter: names.index(parameter.name))
     init.__signature__ = signature.replace(parameters=[first, *parameters])

@@ -47,6 +47,12 @@ cdef class GraphDecoder:
         For another method.
     """
 
+    # Not in __init__, which a subclass may forget; and so decoders cannot be copied, which would
+    # share the workspaces.
+    def __cinit__(self, *_, **__):
+        self.moves, self.partial = AlphaExpansion(), PartialOptimality()
+        self.trees, self.forest = ForestMoves(), Forest()
+
     def __init__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
             raise ValueError(f"method must be one of {METHODS}; found {method!r}")
@@ -54,12 +60,6 @@ cdef class GraphDecoder:
         self.random_state = random_state
         self.kind = METHODS.index(method)
         self.has_partial = partial_optimality
-        if self.kind != 2:
-            self.moves = AlphaExpansion()
-            self.partial = PartialOptimality()
-            self.trees = ForestMoves()
-        else:
-            self.forest = Forest()
 
     cdef int decode(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:

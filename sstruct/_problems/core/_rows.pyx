@@ -100,7 +100,7 @@ def compressed(X):
     return sparse.csr_matrix((values[:-1], columns[:-1], starts), shape=X.shape)
 
 
-def csr_arrays(const real[:, :] X):
+def csr_arrays(const real[:, ::1] X):
     """Return indptr, indices and values of what is not 0 in dense rows.
 
     Indices and values have a place more than they need, so that there is an address to take.

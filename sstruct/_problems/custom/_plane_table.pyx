@@ -274,25 +274,41 @@ cdef class PlaneTable:
 
     def export(self):
         """Return all planes but the truths' as a dict of arrays; `restore` takes it."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, j, at = 0, entry = 0, n = 0, total = 0, n_indices = 0
         cdef int32_t k
         cdef const StoredPlane* slot
-        # Views of the table, copied where they are put together.
-        rows, values, indices = [], [np.empty(0)], [np.empty(0, dtype=np.int32)]
+        for i in range(self.n_blocks):
+            for k in range(1, self.counts[i]):
+                slot = &self.planes[i][k]
+                if slot.used:
+                    n += 1
+                    total += slot.size
+                    n_indices += 0 if slot.index == NULL else slot.size
+        blocks, codes = np.empty((2, n), dtype=np.int64)
+        sizes, denses = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int8)
+        losses, values, indices = np.empty(n), np.empty(total), np.empty(n_indices, dtype=np.int32)
+        cdef int64_t[::1] block = blocks, code = codes, size = sizes
+        cdef signed char[::1] dense = denses
+        cdef double[::1] loss = losses, value = values
+        cdef int32_t[::1] index = indices
+        cdef Py_ssize_t place = 0
         for i in range(self.n_blocks):
             for k in range(1, self.counts[i]):
                 slot = &self.planes[i][k]
                 if not slot.used:
                     continue
-                rows.append((i, k, slot.size, slot.index == NULL, slot.loss))
-                if slot.size > 0:
-                    values.append(np.asarray(<double[:slot.size]> slot.value))
-                if slot.size > 0 and slot.index != NULL:
-                    indices.append(np.asarray(<int32_t[:slot.size]> slot.index))
-        columns = zip(*rows) if rows else [()] * len(COLUMNS)
-        kept = {name: np.array(column, dtype=COLUMNS[name]) for name, column in zip(COLUMNS, columns)}
-        kept["plane_value"], kept["plane_index"] = np.concatenate(values), np.concatenate(indices)
-        return kept
+                block[at], code[at], size[at], loss[at] = i, k, slot.size, slot.loss
+                dense[at] = slot.index == NULL
+                for j in range(slot.size):
+                    value[entry + j] = slot.value[j]
+                    if slot.index != NULL:
+                        index[place + j] = slot.index[j]
+                entry += slot.size
+                place += 0 if slot.index == NULL else slot.size
+                at += 1
+        return {
+            "plane_block": blocks, "plane_code": codes, "plane_size": sizes, "plane_dense": denses,
+            "plane_loss": losses, "plane_value": values, "plane_index": indices}
 
     def _check_kept(self, kept, bint may_be_dense):
         """Refuse arrays that are no planes of such a table."""

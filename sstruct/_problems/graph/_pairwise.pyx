@@ -59,8 +59,11 @@ cdef class PairwiseModel:
 
     def fork(self):
         """Return the same model with scratch of its own, for another thread."""
-        features = np.asarray(self.features)[:self.n_rows]
-        return PairwiseModel(self.name, self.n_labels, features, self.strength)
+        # Of features that were checked already.
+        cdef PairwiseModel other = PairwiseModel(
+            self.name, self.n_labels, np.zeros((1, self.n_features)), self.strength)
+        other.features, other.n_rows = self.features, self.n_rows
+        return other
 
     @property
     def has_features(self):

@@ -37,6 +37,9 @@ class MatchingProblem(NamedTuple):
     pairwise: sparse.csr_array
 
 
+MatchingProblem.__module__ = "sstruct.inference"  # where pickles look for it
+
+
 def _finite(tokens, what):
     value = tokens.number(what)
     if not np.isfinite(value):
