@@ -55,6 +55,7 @@ def test_estimators_import_without_docstrings():
     subprocess.run([sys.executable, "-OO", "-c", code], check=True)
 
 
+@pytest.mark.filterwarnings("ignore:.*stopped at:sklearn.exceptions.ConvergenceWarning")
 def test_dask_tells_models_apart(tiny_chains):
     base = pytest.importorskip("dask.base")
     X, y = tiny_chains
