@@ -32,9 +32,9 @@ DIRECTIVES = {
 # the C otherwise.
 SHARED = "sstruct._kernels._cyutility"
 
-# Loops over labels, nodes and edges gain from -O3; packing and bookkeeping only wait longer for
-# the compiler. The kernels' sums have other bits at -O2, wherever they are inlined.
-HOT = ("sstruct/_oracles", "sstruct/_solvers")
+# Loops over labels, nodes and edges gain from -O3; the rest only waits longer for the compiler.
+# The kernels' sums have other bits at -O2, wherever they are inlined.
+HOT = ("sstruct/_oracles", "sstruct/_problems", "sstruct/_solvers")
 KERNELS = HERE / "sstruct/_kernels/kernels.h"
 
 
