@@ -65,7 +65,7 @@ def sparse_transitions(table):
     K = len(table)
     if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
         return None
-    return csr_arrays(table)
+    return csr_arrays(np.ascontiguousarray(table))
 
 
 def decode_sparse(ChainProblem problem not None, const double[::1] w, transitions, n_threads=1):
