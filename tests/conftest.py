@@ -2,7 +2,7 @@
 
 import functools
 import http.server
-import importlib.util
+import importlib
 import os
 import re
 import threading
@@ -33,7 +33,9 @@ def _needing_testing():
 
 
 # Wheels have no sstruct._testing, which some tests stand on.
-if importlib.util.find_spec("sstruct._testing._problem_doors") is None:
+try:
+    importlib.import_module("sstruct._testing._problem_doors")
+except ModuleNotFoundError:
     collect_ignore += _needing_testing()
 
 SEED = int(os.environ.get("SSTRUCT_SEED", "0"))
