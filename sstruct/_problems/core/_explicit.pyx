@@ -116,12 +116,15 @@ cdef class ExplicitProblem(WrappedProblem):
     cdef int scatter(
             self, Py_ssize_t i, const int32_t** codes, const double* coefficient, Py_ssize_t count,
             double* out) except -1 nogil:
-        cdef Py_ssize_t j, k
+        # Size and coefficient in locals: for all that a compiler knows, they might lie in out.
+        cdef Py_ssize_t j, k, size = self.n_weights
         cdef const double* plane
+        cdef double step
         for k in range(count):
             plane = <const double*> codes[k]
-            for j in range(self.n_weights):
-                out[j] += coefficient[k] * plane[j]
+            step = coefficient[k]
+            for j in range(size):
+                out[j] += step * plane[j]
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
