@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstruct._cluster.answers import Answerer, unpacked
+from sstruct._cluster.parts import lost_for_good
 from sstruct._cluster.processes import AT_ONCE, cloudpickle
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
@@ -214,10 +215,7 @@ class Cluster:
         """Raise where partitions are gone for good."""
         for part in parts:
             if part.source is not None and part.source.status in ("cancelled", "error"):
-                raise RuntimeError(
-                    f"partition {part.number} was lost with its worker, and Dask cannot make it "
-                    "again: give futures of tasks, delayed objects or a bag"
-                )
+                raise lost_for_good(part.number)
 
     def _count_loss(self):
         self.losses += 1

@@ -1,6 +1,7 @@
 """Training data in parts on a Dask cluster: sent there from lists, or there already."""
 
 import sys
+from concurrent.futures import CancelledError
 from itertools import pairwise
 
 import numpy as np
@@ -73,6 +74,8 @@ def parts_there(client, X, y):
     ------
     TypeError, ValueError
         Where X and y are not partitions of the same samples.
+    RuntimeError
+        Where a partition was lost with its worker, and nobody knows how to make it again.
     """
     X = _futures(client, X, "X")
     y = None if y is None else _futures(client, y, "y")
@@ -82,8 +85,22 @@ def parts_there(client, X, y):
         client.submit(_pair, X[k], None if y is None else y[k], k, pure=False)
         for k in range(len(X))
     ]
-    lengths = client.gather(client.map(_length, sources, pure=False))
+    try:
+        lengths = client.gather(client.map(_length, sources, pure=False))
+    except CancelledError:
+        lost = [k for k, source in enumerate(sources) if source.cancelled()]
+        if not lost:
+            raise
+        raise lost_for_good(lost[0]) from None
     return [Part(k, source) for k, source in enumerate(sources)], lengths
+
+
+def lost_for_good(number):
+    """Return the error of a partition that neither a worker has nor Dask can make again."""
+    return RuntimeError(
+        f"partition {number} was lost with its worker, and Dask cannot make it again: give futures "
+        "of tasks, delayed objects or a bag"
+    )
 
 
 def choose(parts, lengths, weights):

@@ -29,7 +29,8 @@ def client(cluster_client):
     if not wait(cluster_client, 5):
         # Its nanny has given it up.
         cluster = cluster_client.cluster
-        cluster.scale(len(cluster.workers) + 2 - len(cluster_client.nthreads()))
+        missing = max(2 - len(cluster_client.nthreads()), 0)  # it may have come after all
+        cluster.scale(len(cluster.worker_spec) + missing)
         assert wait(cluster_client, 60), "no workers"
     return cluster_client
 

@@ -140,6 +140,13 @@ def test_what_is_lost_for_good_is_named_and_the_state_is_kept(client, rng, tmp_p
     assert model.status_ == "INTERRUPTED"
 
 
+def test_what_is_lost_before_the_fit_is_named(client):
+    held = client.scatter([[(1, 2)], [(3, 4)]])
+    held[1].cancel()
+    with pytest.raises(RuntimeError, match="partition 1 was lost with its worker"):
+        StructuredSVM(Choice()).fit(held)
+
+
 def test_what_is_gone_before_it_has_a_place_is_named(client):
     future = client.scatter([[1, 2]])[0]
     cluster = Cluster.__new__(Cluster)
