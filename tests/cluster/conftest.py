@@ -25,8 +25,8 @@ def cluster_client():
 
 @pytest.fixture
 def client(cluster_client):
-    """The cluster's client, with two workers: for one that a test has ended another one."""
-    if not wait(cluster_client, 5):
+    """The cluster's client, with two workers or more: for one that a test has ended another one."""
+    if not wait(cluster_client, 30):
         # Its nanny has given it up.
         cluster = cluster_client.cluster
         missing = max(2 - len(cluster_client.nthreads()), 0)  # it may have come after all
