@@ -80,7 +80,8 @@ class ChainSSVM(LabelingSSVM):
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
         Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
         two labels, where None stands for the boundary, such as
-        :func:`sstruct.masks.bio_transitions`. Honoured in training and prediction.
+        :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`, which also
+        refuse labels that are not of their scheme. Honoured in training and prediction.
     <classes>
     ignore_label : object, default=None
         Nodes with this label are left out of training (the chain is cut there), the loss and
