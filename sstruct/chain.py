@@ -160,6 +160,7 @@ class ChainSSVM(LabelingSSVM):
 
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
+    _frame_columns = ("label", "next_label")
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -237,6 +238,11 @@ class ChainSSVM(LabelingSSVM):
                 "_masks": data.masks,
             },
         )
+
+    def _weight_axes(self, features):
+        label, after = {"label": self.classes_}, {"next_label": self.classes_}
+        chain = {"start": (label,), "end": (label,), "edge": (label, after)}
+        return super()._weight_axes(features) | chain
 
     def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""

@@ -159,6 +159,8 @@ class StructuredSVM(BaseSSVM):
     [1, -1]
     """
 
+    _frame_columns = ()
+
     oracle: Any = field(kw_only=False)
     rescaling: str = "margin"
     search: str = "auto"
@@ -263,6 +265,12 @@ class StructuredSVM(BaseSSVM):
 
     def _views(self):
         return {"w": self._w}
+
+    def _weight_axes(self, features):
+        return {"w": ({"feature": features},)}
+
+    def _default_feature_names(self):
+        return np.arange(len(self._w))
 
     @property
     def w_(self) -> np.ndarray:

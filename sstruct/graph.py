@@ -149,6 +149,8 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _frame_columns = ("label", "other_label")
+
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights(
@@ -296,6 +298,18 @@ class GraphCRFSSVM(LabelingSSVM):
         return graph_weight_views(
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
+
+    def _weight_axes(self, features):
+        pair = {"label": self.classes_}, {"other_label": self.classes_}
+        pairwise, edges = self._model["pairwise"], ({},)
+        if pairwise in WITH_FEATURES:
+            edges = ({"feature": self._edge_feature_names()},)
+        if pairwise in ("full", "directed"):
+            edges = pair if pairwise == "full" else (*edges, *pair)
+        return super()._weight_axes(features) | {"edge": edges}
+
+    def _edge_feature_names(self):
+        return [f"edge{g}" for g in range(self._edge_shape[0])]
 
     def _predict_codes(self, X):
         check_is_fitted(self)

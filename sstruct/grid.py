@@ -11,6 +11,12 @@ from sstruct._estimators.core.texts import Common, Graphs
 from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
+# Names of the features that grids make for their edges, for `to_frame`.
+GRID_FEATURES = {
+    "contrast": ["constant", "contrast"],
+    "directed": ["right", "down", "down-right", "down-left"],
+}
+
 
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -131,6 +137,10 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     def _pack(self, X, model, *, fitted):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)
+
+    def _edge_feature_names(self):
+        names = GRID_FEATURES[self._model["pairwise"]]
+        return names[: self._edge_shape[0]]
 
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)

@@ -207,7 +207,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     """
 
     _solvers = LABEL_SET_SOLVERS
-
     coef_ = named_weights("coef", "Weights of each label.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights("edge", "Weights of the edges.")
@@ -305,6 +304,17 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return graph_weight_views(
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
+
+    @property
+    def _frame_columns(self):
+        values = ("value", "other_value") if len(self._edge_shape) > 1 else ()
+        return ("label", "other_label", *values)
+
+    def _weight_axes(self, features):
+        first, second = self.classes_[self.edges_.T]
+        values = ({"value": [0, 1]}, {"other_value": [0, 1]})
+        edges = ({"label": first, "other_label": second}, *values)
+        return super()._weight_axes(features) | {"edge": edges[: len(self._edge_shape)]}
 
     def _one_label_cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)

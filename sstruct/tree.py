@@ -23,6 +23,9 @@ from sstruct._problems.core.node_arguments import padded_bounds
 from sstruct._problems.tree._problem import max_marginals
 from sstruct._problems.tree.arguments import TreeModel
 
+# Names of what the weights of an edge are of, for `to_frame`.
+EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
+
 
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -144,6 +147,7 @@ class TreeSSVM(BaseSSVM):
     """
 
     _searches = ("auto", "bisecting", "binary")
+    _frame_columns = ("part", "type", "parent_type")
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights(
@@ -256,6 +260,19 @@ class TreeSSVM(BaseSSVM):
 
     def _views(self):
         return self._model().views(self._w)
+
+    def _weight_axes(self, features):
+        types = range(self.n_types_)
+        state = ({"part": range(len(self.parents_))},)
+        pairs = (*state, {"parent_type": types}, {"type": types})
+        if self.n_types_ > 1:
+            state += ({"type": types},)
+        return {
+            "coef": (*state, {"feature": features}),
+            "intercept": state,
+            "edge": (*state, {"feature": EDGE_FEATURES[: self.edge_coef_.shape[-1]]}),
+            "type": pairs,
+        }
 
     def _decoder(self, X):
         """Return the packed samples and the problem of decoding them."""

@@ -21,6 +21,7 @@ from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
+from sstruct._estimators.core.weight_frame import weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
@@ -87,6 +88,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
+    # What a weight may belong to, beside a feature: columns of ``to_frame``.
+    _frame_columns: ClassVar[tuple] = ("label",)
 
     def _training(self, X, y, sample_weight):
         """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
@@ -98,6 +101,19 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
         raise NotImplementedError
+
+    def _weight_axes(self, features):
+        """Return what the weights belong to, for ``to_frame``; `features`: the features' names.
+
+        For each part of ``_views()`` a tuple with a dict an axis: columns and the values along it.
+        """
+        raise NotImplementedError
+
+    def _default_feature_names(self):
+        """Return the names of the features that the weights are of."""
+        if hasattr(self, "feature_names_in_"):
+            return self.feature_names_in_
+        return [f"x{k}" for k in range(self.n_features_in_)]
 
     def _check_parameters(self):
         """Refuse parameters out of range; the data are not looked at. Extend it."""
@@ -343,6 +359,55 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         check_is_fitted(self)
         return join_views(self._views())
 
+    def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
+        """List all weights, and what each belongs to, in a pandas data frame.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features, such as ``pipeline[:-1].get_feature_names_out()``. Default:
+            ``feature_names_in_`` or, where X had no names, x0, x1, ... The weights of
+            :class:`StructuredSVM` are named by their indices, or by so many names.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            A row for each weight, in the order of ``w_``, with the columns
+
+            kind
+                The part of the weights, an attribute without its ending: coef, intercept, start,
+                end, edge, type (``type_coef_``), w.
+            label, next_label or other_label
+                The label, or the pair of neighbouring or interacting labels. ``edge_coef_`` of
+                chains goes from label to next_label; with ``pairwise="directed"`` label is that of
+                an edge's first node. For :class:`TreeSSVM` part, type and parent_type instead; for
+                :class:`MultilabelSSVM` with ``pairwise="full"`` also the value of each label.
+            feature
+                Name of the feature of the node or edge.
+            weight
+                The weight, a float.
+
+            All but weight are categorical, and missing where a weight belongs to no such thing.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If there are more or fewer names than features.
+        """
+        check_is_fitted(self)
+        names = self._default_feature_names()
+        if feature_names is not None:
+            given = feature_names
+            shape = (len(names),)
+            if isinstance(given, str) or np.shape(given) != shape:
+                found = repr(given) if isinstance(given, str) else f"shape {np.shape(given)}"
+                raise ValueError(f"feature_names must have shape {shape}, one each, found {found}")
+            names = given
+        axes = self._weight_axes(np.asarray(names).tolist())
+        return weight_frame(self._views(), axes, self._frame_columns)
+
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
 
@@ -401,6 +466,10 @@ class LabelingSSVM(BaseSSVM):
 
     def _views(self):
         return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _weight_axes(self, features):
+        label = {"label": self.classes_}
+        return {"coef": (label, {"feature": features}), "intercept": (label,)}
 
 
 def tokenized(estimator):
