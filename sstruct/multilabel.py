@@ -30,7 +30,12 @@ from sstruct._estimators.label_set.training import (
     one_label_cost,
     prediction_problem,
 )
-from sstruct._input.indicator import as_output, is_indicator, label_matrix
+from sstruct._input.indicator import (
+    as_output,
+    check_label_names,
+    is_indicator,
+    label_matrix,
+)
 from sstruct._input.ragged import check_choice, check_weights, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
@@ -116,7 +121,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <gdmm_rho>
     <gdmm_parts>
     classes : array-like or None, default=None
-        Names of the K columns of y, or, for one label a sample, all labels in order.
+        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
+        names that y has as a data frame; the labels that occur.
     <tol>
     <certificate_every>
     <max_iter>
@@ -142,7 +148,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Interacting labels u < v, in order; empty for a hierarchy and where each sample has one
         label.
     classes_ : ndarray of shape (K,)
-        0 ... K - 1 or `classes`; where each sample has one label the labels.
+        `classes`, the names of the columns of y where it is a data frame, or 0 ... K - 1; where
+        each sample has one label the labels.
     <n_features_in_>
     <feature_names_in_>
     <lam_>
@@ -263,7 +270,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Features.
-        y : array-like or sparse matrix of shape (n, K), or array-like of shape (n,)
+        y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 0 is absence, weight k is k copies.
@@ -349,13 +356,14 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n, K), or ndarray of shape (n,)
-            Zeros and ones, of the kind that y had in the fit; or one label a row.
+        ndarray, CSR matrix or data frame of shape (n, K), or ndarray of shape (n,)
+            Zeros and ones, of the kind that y had in the fit (for data frames of pandas and polars
+            with its columns; of pandas with the index of X); or one label a row.
         """
         check_is_fitted(self)
         if self._model["method"] == "one label":
             return self.classes_[self._predict_codes(X)[1]]
-        return as_output(self._label_sets(X), self._model["output"])
+        return as_output(self._label_sets(X), self._model["output"], self.classes_, X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
@@ -396,6 +404,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         check_is_fitted(self)
         if self._model["method"] == "one label":
             return BaseSSVM.score(self, X, y, sample_weight)
+        check_label_names(y, self.classes_)
         found = self._label_sets(X)
         right = (label_matrix(y, *found.shape).toarray() == found).all(axis=1)
         return float(np.average(right, weights=check_weights(sample_weight, len(found))))

@@ -3,6 +3,7 @@
 import numpy as np
 from scipy import sparse
 
+from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
 
 
@@ -21,15 +22,29 @@ def is_indicator(y):
 
 def output_kind(y):
     """Name the kind of matrix that predictions are to be."""
-    return type(y).__name__ if isinstance(y, sparse.sparray | sparse.spmatrix) else "dense"
+    if isinstance(y, sparse.sparray | sparse.spmatrix):
+        return type(y).__name__
+    return library_of(y) or "dense"
 
 
-def as_output(codes, kind):
-    """Return zeros and ones, int64, as an array, CSR matrix or CSR array."""
+def as_output(codes, kind, names, X):
+    """Return zeros and ones, int64, as an array, CSR matrix, CSR array or data frame.
+
+    names : ndarray of shape (K,), of the columns; X : the samples, which may have an index.
+    """
     codes = codes.astype(np.int64)
     if kind == "dense":
         return codes
+    if kind in LIBRARIES:
+        return frame_like(codes, kind, names.tolist(), X)
     return sparse.csr_array(codes) if kind.endswith("array") else sparse.csr_matrix(codes)
+
+
+def check_label_names(y, classes):
+    """Raise where the columns of a data frame are other labels, or in another order."""
+    names, known = label_names(y), classes.tolist()
+    if names is not None and names != known and known != list(range(len(known))):
+        raise ValueError(f"the columns of y are {names}, expected {known}, as classes_")
 
 
 def label_matrix(y, n_rows, n_labels=None):

@@ -14,6 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
+from sstruct._input.frames import column_names, items_of
 from sstruct._input.labels import (
     as_labels,
     encode,
@@ -68,6 +69,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
     is left to the caller: the answer is then None.
     """
+    X = items_of(X)
     convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
@@ -118,7 +120,7 @@ def _is_item(item):
         return True
     if isinstance(item, list | tuple):
         return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
-    return getattr(item, "ndim", 0) == 2
+    return len(getattr(item, "shape", ())) == 2  # frames of polars have no ndim
 
 
 def _refuse_unreadable(X, numeric):
@@ -157,13 +159,13 @@ def _refuse_unreadable(X, numeric):
 def _concatenated(X, expected, numeric):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], _column_names(X[0])
+    items, names = [], column_names(X[0])
     n_sparse = 0
     for i, item in enumerate(X):
         if sparse.issparse(item):
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
-            found = _column_names(item)
+            found = column_names(item)
             if names is not None and found is not None and not np.array_equal(found, names):
                 raise ValueError(
                     f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
@@ -185,12 +187,6 @@ def _concatenated(X, expected, numeric):
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
     return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
-
-
-def _column_names(item):
-    """Names of a data frame's columns if all are strings, else None."""
-    names = np.asarray(getattr(item, "columns", ()), dtype=object)
-    return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
 def _item_array(item, i, numeric):
@@ -241,7 +237,7 @@ def pack_rows(estimator, X, fitted):
     target = estimator if fitted else type(estimator)()
     flat = validate_data(
         target,
-        X,
+        items_of(X),
         reset=not fitted,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._estimators.graph.training import Graphs
+from sstruct._input.frames import items_of
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
@@ -59,6 +60,7 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
 
 def _graph_items(X):
     """Return the graphs as tuples; None: X is something else."""
+    X = items_of(X)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.size:
         if np.ndim(X[0, 0]) == 2:  # what NumPy makes of a list of tuples
             X = [tuple(item) for item in X]
@@ -80,7 +82,7 @@ def _is_graph(item):
     first = item[0]
     if isinstance(first, tuple | list):
         return len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
-    return getattr(first, "ndim", 0) > (0 if isinstance(item, tuple) else 1)
+    return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
 
 
 def _edgeless(nodes, pairwise, n_edge_features):
@@ -219,6 +221,7 @@ def _n_grid_features(pairwise, connectivity):
 
 
 def _image_nodes(estimator, X, fitted):
+    X = items_of(X)
     stacked = isinstance(X, np.ndarray) and X.dtype != object
     if stacked and X.ndim == 4:
         if 0 in X.shape[:3]:
