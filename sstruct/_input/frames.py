@@ -12,6 +12,7 @@ import numpy as np
 from sstruct._input.labels import plain
 
 LIBRARIES = ("pandas", "polars")
+FEW = 20  # names that an error may list
 
 
 def library_of(table):
@@ -40,12 +41,63 @@ def column_names(item):
     return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
+def common_names(items, name):
+    """Return the column names of the first item, or None; those of others must not differ.
+
+    Raises
+    ------
+    ValueError
+        That calls the items by `name`.
+    """
+    names = None
+    for i, item in enumerate(items):
+        found = column_names(item)
+        names = found if i == 0 else names
+        if names is not None and found is not None:
+            check_names(found, names, f"{name}[{i}]", f"those of {name}[0]")
+    return names
+
+
+def check_names(found, known, what, expected):
+    """Raise where names of columns differ: with all of them, or the first that does."""
+    if found is known or np.array_equal(found, known):
+        return
+    if len(known) != len(found) or len(known) <= FEW:
+        raise ValueError(
+            f"the columns of {what} are {list(found)}, expected {expected}: {list(known)}"
+        )
+    k = int(np.flatnonzero(found != known)[0])
+    raise ValueError(
+        f"the columns of {what} are not {expected}: number {k} is {found[k]!r}, not {known[k]!r}"
+    )
+
+
 def label_names(table):
     """Return the names of a table's columns as a list, of any kind; None where it has none."""
     if library_of(table) is None:
         return None
     names = [plain(name) for name in table.columns]
     return None if names == list(range(len(names))) else names
+
+
+def joined(items):
+    """Put data frames of one library one below the other; None where they are not all such."""
+    library = library_of(items[0])
+    if library is None or any(library_of(item) != library for item in items):
+        return None
+    module = import_module(library)
+    return module.concat(items, ignore_index=True) if library == "pandas" else module.concat(items)
+
+
+def cut(table, offsets, items):
+    """Cut a data frame into one for each of `items`, with its index where they are of pandas."""
+    out = []
+    for item, start, stop in zip(items, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        part = table[start:stop]
+        if library_of(part) == library_of(item) == "pandas":
+            part.index = item.index
+        out.append(part)
+    return out
 
 
 def frame_like(values, library, names, source=None):

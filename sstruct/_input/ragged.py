@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
-from sstruct._input.frames import column_names, items_of
+from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
     as_labels,
     encode,
@@ -73,7 +73,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
-        nodes = Nodes(X.flat, X.offsets, "ragged", 0)
+        nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(X.flat, "X.flat")
@@ -98,11 +98,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         _check_finite(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
     if known is not None and nodes.feature_names is not None:
-        if not np.array_equal(known, nodes.feature_names):
-            raise ValueError(
-                f"the columns of X[0] are {list(nodes.feature_names)}, expected those of the fit: "
-                f"{list(known)}"
-            )
+        what = "X" if isinstance(X, Sequences) else "X[0]"
+        check_names(nodes.feature_names, known, what, "those of the fit")
     return nodes
 
 
@@ -166,11 +163,8 @@ def _concatenated(X, expected, numeric):
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)
-            if names is not None and found is not None and not np.array_equal(found, names):
-                raise ValueError(
-                    f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
-                    f"{list(names)}"
-                )
+            if names is not None and found is not None:
+                check_names(found, names, f"X[{i}]", "those of X[0]")
             item = _item_array(item, i, numeric)
         shape = item.shape
         if shape[:1] == (0,):
