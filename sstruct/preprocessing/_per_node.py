@@ -15,6 +15,8 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_weights, flat_labels, pack_nodes
 from sstruct.sequences import Sequences
 
@@ -44,7 +46,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         The fitted transformer.
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the sequences are data frames with named columns.
+        Where the sequences are data frames with named columns, or ``Sequences`` that have names.
 
     See Also
     --------
@@ -55,12 +57,13 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
     -----
     The output is of the same kind as the input: a list, an object array, ``Sequences``, or an array
     of shape (n, L, n_features_out); for the last, ``Sequences`` if the transformer returns sparse
-    rows. Items are arrays or sparse rows. If the transformer returns data frames, by its own
-    ``set_output`` or by scikit-learn's configuration, items are their values. ``PerNode`` itself
-    has no ``set_output``, since ragged data does not fit into a data frame.
+    rows. Items are sparse rows if the transformer makes such; otherwise data frames where they were
+    data frames with named columns and the transformer has names for its own; otherwise arrays.
+    ``Sequences`` with names get those of the transformer. So names reach the estimator after it.
+    ``PerNode`` itself has no ``set_output``, since ragged data does not fit into a data frame.
 
-    Values may be strings or missing if the transformer accepts that. If the items are pandas data
-    frames with named columns, the transformer gets a data frame.
+    Values may be strings or missing if the transformer accepts that. If the items are data frames
+    of pandas or polars with named columns, the transformer gets a data frame.
 
     2-D input, for chains of one node, is passed on unchanged.
 
@@ -149,7 +152,8 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=True, numeric=False)
-        return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)))
+        names = _names_out(self.transformer_, nodes)
+        return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)), names)
 
     @available_if(_transformer_has("inverse_transform"))
     def inverse_transform(self, X: Iterable[Any]) -> Any:
@@ -167,7 +171,8 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         """
         check_is_fitted(self, "transformer_")
         nodes = pack_nodes(self, X, fitted=False, numeric=False)
-        return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)))
+        names = getattr(self, "feature_names_in_", None)
+        return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)), names)
 
     @available_if(_transformer_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -184,7 +189,9 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             A name for each column.
         """
         check_is_fitted(self, "transformer_")
-        return self.transformer_.get_feature_names_out(input_features)
+        known = getattr(self, "feature_names_in_", None)
+        names = known if input_features is None else input_features
+        return self.transformer_.get_feature_names_out(names)
 
     def _fit(self, X, y, params, transform):
         if isinstance(self.transformer, type) or not hasattr(self.transformer, "transform"):
@@ -203,11 +210,12 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             params = routed.fit_transform if at_once else routed.fit
         rows, out = _rows(X, nodes), None
         if at_once:
-            out = _like(X, nodes, inner.fit_transform(rows, labels, **params))
+            out = inner.fit_transform(rows, labels, **params)
+            out = _like(X, nodes, out, _names_out(inner, nodes))
         else:
             inner.fit(rows, labels, **params)
             if transform:
-                out = _like(X, nodes, inner.transform(rows))
+                out = _like(X, nodes, inner.transform(rows), _names_out(inner, nodes))
         self.transformer_ = inner
         self.n_features_in_ = (
             inner.n_features_in_ if hasattr(inner, "n_features_in_") else np.shape(rows)[1]
@@ -215,6 +223,8 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
+        elif nodes is not None and nodes.feature_names is not None:
+            self.feature_names_in_ = nodes.feature_names
         return out
 
     def get_metadata_routing(self) -> MetadataRouter:
@@ -245,12 +255,21 @@ def _rows(X, nodes):
     """What the transformer is given: all nodes as one array, or one data frame."""
     if nodes is None:
         return X
+    if nodes.feature_names is None or isinstance(X, Sequences):
+        return nodes.flat
     # A frame, since transformers may treat columns by name and kind.
-    if nodes.feature_names is not None and all(hasattr(item, "iloc") for item in X):
-        import pandas as pd
+    frame = joined(list(items_of(X)))
+    return nodes.flat if frame is None else frame
 
-        return pd.concat(list(X), ignore_index=True)
-    return nodes.flat
+
+def _names_out(transformer, nodes):
+    """Return the names of a fitted transformer's columns where those of its input have names."""
+    if nodes is None or nodes.feature_names is None:
+        return None
+    try:
+        return transformer.get_feature_names_out(nodes.feature_names)
+    except (AttributeError, ValueError):  # it has none, or they are not unique
+        return None
 
 
 def _of_nodes(name, value, nodes):
@@ -262,10 +281,11 @@ def _of_nodes(name, value, nodes):
     return value
 
 
-def _like(X, nodes, out):
-    """Cut transformed rows into the kind of thing that X is."""
+def _like(X, nodes, out, names=None):
+    """Cut transformed rows into the kind of thing that X is; names: of the columns, if known."""
     if nodes is None:
         return out
+    frame = out if library_of(out) else None
     if hasattr(out, "to_numpy"):  # a data frame, of any library
         out = out.to_numpy()
     if len(np.shape(out)) != 2 or np.shape(out)[0] != nodes.flat.shape[0]:
@@ -276,6 +296,14 @@ def _like(X, nodes, out):
     if nodes.form == "stacked" and not sparse.issparse(out):
         return out.reshape(len(nodes), -1, out.shape[1])
     sequences = Sequences(out, nodes.offsets)
+    if isinstance(X, Sequences):
+        sequences.feature_names = names
     if nodes.form == "stacked" or isinstance(X, Sequences):
         return sequences
-    return np.asarray(sequences) if isinstance(X, np.ndarray) else list(sequences)
+    items = list(items_of(X))
+    if names is not None and library_of(items[0]) and not sparse.issparse(out):
+        frame = frame_like(out, library_of(items[0]), list(names)) if frame is None else frame
+        items = cut(frame, nodes.offsets, items)
+    else:
+        items = list(sequences)
+    return object_array(items) if isinstance(X, np.ndarray) else items
