@@ -184,8 +184,9 @@ class GraphCRFSSVM(LabelingSSVM):
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
             Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0
             to V - 1, no pair twice; edge features: (E, G) or None; node sizes: (V,) positive
-            weights of the nodes in the loss, or None. A 2-D array or sparse matrix is read as
-            graphs of one node, one a row.
+            weights of the nodes in the loss, or None. Features may be data frames, whose names
+            ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs of one node, one a
+            row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional
@@ -221,6 +222,7 @@ class GraphCRFSSVM(LabelingSSVM):
         arrays = [*data.arrays(), np.array(repr(model))]
         model["attractive"] = self._is_attractive(model["pairwise"])
         model["inference"] = self.inference
+        model["edge_names"] = graphs.edge_names
         model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
         method = _method(model, data.graphs, K)
@@ -309,7 +311,8 @@ class GraphCRFSSVM(LabelingSSVM):
         return super()._weight_axes(features) | {"edge": edges}
 
     def _edge_feature_names(self):
-        return [f"edge{g}" for g in range(self._edge_shape[0])]
+        default = [f"edge{g}" for g in range(self._edge_shape[0])]
+        return self._model.get("edge_names") or default
 
     def _predict_codes(self, X):
         check_is_fitted(self)

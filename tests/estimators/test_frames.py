@@ -144,6 +144,36 @@ def test_graphs_images_trees_and_samples_of_ones_own(library):
     assert_same(model.predict(library.column(trees)), expected.predict(trees))
 
 
+@pytest.mark.parametrize("pairwise", ["contrast", "directed"])
+def test_features_of_edges_keep_their_names(library, pairwise):
+    pytest.importorskip("pandas")
+    nodes, features = RNG.standard_normal((4, 3, 2)), RNG.random((4, 2, 2))
+    y = RNG.integers(0, 2, (4, 3))
+    names = ["length", "contrast"]
+
+    def graphs(names):
+        return [(x, EDGES, library.frame(e, names)) for x, e in zip(nodes, features)]
+
+    arrays = list(zip(nodes, [EDGES] * 4, features))
+    expected = GraphCRFSSVM(pairwise=pairwise, **FIT).fit(arrays, y)
+    model = GraphCRFSSVM(pairwise=pairwise, **FIT).fit(graphs(names), y)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    frame = model.to_frame()
+    assert frame.feature[frame.kind == "edge"].unique().tolist() == names
+    assert_same(model.predict(graphs(names)), expected.predict(arrays))
+    model.predict(arrays)
+    with pytest.raises(ValueError, match=r"the edge features of X\[0\] are .* those of the fit"):
+        model.predict(graphs(names[::-1]))
+    mixed = [*graphs(names)[:2], *graphs(["length", "other"])[2:]]
+    with pytest.raises(ValueError, match=r"edge features of X\[2\] are .* those of X\[0\]: "):
+        GraphCRFSSVM(pairwise=pairwise, **FIT).fit(mixed, y)
+    model.fit(graphs(names[::-1]), y)  # a refit has other names, or none
+    assert model.to_frame().feature.tolist()[-1] == names[0]
+    frame = model.fit(arrays, y).to_frame()
+    assert frame.feature[frame.kind == "edge"].unique().tolist() == ["edge0", "edge1"]
+    GraphCRFSSVM(**FIT).fit(mixed, y)  # reads no edge features
+
+
 class Sign:
     def joint_feature(self, x, y):
         return y * np.asarray(x, dtype=float)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._estimators.graph.training import Graphs
-from sstruct._input.frames import items_of
+from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
@@ -55,7 +55,10 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     start = np.cumsum(n_edges) - n_edges
     features = _edge_features(items, n_edges, pairwise, n_edge_features)
     edges, sizes = (flat.astype(np.int32), start, n_edges, start), _node_sizes(items, nodes)
-    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes)
+    names = None
+    if pairwise in WITH_FEATURES:
+        names = _edge_names(items, estimator._model.get("edge_names") if fitted else None)
+    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes, edge_names=names)
 
 
 def _graph_items(X):
@@ -171,6 +174,19 @@ def _edge_features(items, n_edges, pairwise, expected):
     if not parts:
         return None if expected is None else np.zeros((0, expected))
     return np.concatenate(parts)
+
+
+def _edge_names(items, names):
+    """Return the column names of edge features that are data frames: `names`, if there are some."""
+    expected = "those of the fit"
+    for i, item in enumerate(items):
+        found = column_names(item[2]) if len(item) > 2 else None
+        if found is None:
+            continue
+        if names is None:
+            names, expected = found, f"those of X[{i}]"
+        check_names(found, np.array(names, dtype=object), f"the edge features of X[{i}]", expected)
+    return None if names is None else list(names)
 
 
 def _node_sizes(items, nodes):
