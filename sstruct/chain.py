@@ -201,8 +201,9 @@ class ChainSSVM(LabelingSSVM):
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
-            Dense or sparse; also an object array, :class:`sstruct.Sequences`, one array of shape
-            (n, L, n_features), or a 2-D array or sparse matrix whose rows are chains of one node.
+            Dense, sparse or data frames; also an object array or a series of such,
+            :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
+            sparse matrix or data frame whose rows are chains of one node.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional

@@ -395,6 +395,17 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             If pandas is not installed.
         ValueError
             If there are more or fewer names than features.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> X, y = [[[2.0, 0.0], [0.0, 1.0]], [[0.0, 2.0]]], [["a", "b"], ["b"]]
+        >>> frame = ChainSSVM(lam=0.1, random_state=0).fit(X, y).to_frame(["warm", "wet"])
+        >>> frame.columns.tolist()
+        ['kind', 'label', 'next_label', 'feature', 'weight']
+        >>> wet = frame.query("kind == 'coef' and feature == 'wet'")
+        >>> wet.label[wet.weight.idxmax()]
+        'b'
         """
         check_is_fitted(self)
         names = self._default_feature_names()
