@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._input.frames import column_names, common_names
+from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
 
 __all__ = ["Sequences"]
@@ -167,6 +167,7 @@ class Sequences:
             raise TypeError(f"items must be a list of sequences, found {type(items).__name__}")
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")
+        items = items_of(items)
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
         kind = _kind(arrays[0])
         for i, item in enumerate(arrays):

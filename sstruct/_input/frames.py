@@ -100,6 +100,14 @@ def cut(table, offsets, items):
     return out
 
 
+def records(table):
+    """Return the rows of a data frame as dicts, and anything else as it is."""
+    library = library_of(table)
+    if library is None:
+        return table
+    return table.to_dict("records") if library == "pandas" else table.to_dicts()
+
+
 def frame_like(values, library, names, source=None):
     """Return a 2-D array as a data frame.
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
@@ -53,7 +54,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
     Notes
     -----
-    An item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
+    A sequence may also be a data frame of pandas or polars, whose rows are dicts of its columns. An
+    item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
 
     ============================  ==========================================================
     ``"name": "value"``           the attribute ``name:value`` of weight 1
@@ -258,6 +260,8 @@ class _Encoded:
     """All attributes of X as codes, one row of codes an item."""
 
     def __init__(self, X, names):
+        if library_of(X):
+            raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
         if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         if len(X) == 0:
@@ -268,7 +272,7 @@ class _Encoded:
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
-            sequence_codes, item_sizes = self._sequence(sequence, i)
+            sequence_codes, item_sizes = self._sequence(records(sequence), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
             self.lengths[i] = len(sequence)

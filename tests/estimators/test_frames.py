@@ -21,6 +21,7 @@ from sstruct import (
     StructuredSVM,
     TreeSSVM,
 )
+from sstruct.metrics import flat_accuracy_score
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -105,6 +106,23 @@ def test_columns_of_arrays_are_lists_of_arrays(library):
     # One of numbers is none.
     with pytest.raises(ValueError, match=r"Expected (2D|a 2-dim)"):
         ChainSSVM().fit(library.module.Series([1.0, 2.0]), ["a", "b"])
+
+
+def test_columns_are_split_and_scored(library):
+    X, y = library.column(CHAINS * 3), library.module.Series(TAGS * 3)
+    grid = {"lam": [0.1, 1.0]}
+    estimator = ChainSSVM(random_state=0)
+    search = GridSearchCV(estimator, grid, cv=3, error_score="raise").fit(X, y)
+    expected = GridSearchCV(estimator, grid, cv=3).fit(CHAINS * 3, TAGS * 3)
+    np.testing.assert_array_equal(
+        search.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
+    )
+    assert_same(
+        cross_val_predict(estimator, X, y, cv=3),
+        cross_val_predict(estimator, CHAINS * 3, TAGS * 3, cv=3),
+    )
+    score = flat_accuracy_score(y, search.predict(X))
+    assert score == flat_accuracy_score(TAGS * 3, expected.predict(CHAINS * 3))
 
 
 def test_tables_of_rows_keep_their_names(library):

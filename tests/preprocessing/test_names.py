@@ -181,6 +181,24 @@ def test_selected_columns_keep_their_names(module, arrays, y):
     assert features_of(pipeline[-1]) == names == pipeline[-1].feature_names_in_.tolist()
 
 
+def test_a_vectorizer_reads_rows_of_frames_as_dicts(module):
+    dicts = [[{"w": "the", "size": 3.0, "up": True}, {"w": "dog", "size": 0.0, "up": False}]]
+    dicts.append([{"w": "a", "size": 2.0, "up": False}])
+    expected = SequenceVectorizer().fit_transform(dicts)
+    column = module.Series(dicts)
+    for X in ([module.DataFrame(items) for items in dicts], column):
+        vectorizer = SequenceVectorizer()
+        for found in (vectorizer.fit_transform(X), vectorizer.transform(X)):
+            np.testing.assert_array_equal(found.flat.toarray(), expected.flat.toarray())
+            assert found.lengths.tolist() == [2, 1]
+            assert found.feature_names.tolist() == expected.feature_names.tolist()
+    with pytest.raises(TypeError, match=r"X is one data frame, .* one is \[X\]"):
+        SequenceVectorizer().fit(module.DataFrame(dicts[0]))
+    missing = module.DataFrame({"w": ["the", None]})
+    with pytest.raises((TypeError, ValueError), match=r"X\[0\]\[1\]: attribute 'w' is"):
+        SequenceVectorizer().fit([missing])
+
+
 def test_series_of_frames_and_arrays_come_out_as_lists(arrays):
     pd = pytest.importorskip("pandas")
     column = np.empty(len(arrays), dtype=object)
@@ -216,6 +234,10 @@ def test_sequences_have_the_names_of_frames(module, arrays):
         out = PerNode(MaxAbsScaler()).fit_transform(sequences)
         assert out.feature_names.tolist() == ["wide", "high", "deep"]
     assert Sequences.from_list(arrays).feature_names is None
+    nested = Sequences.from_list(module.Series([item.tolist() for item in arrays]))
+    np.testing.assert_array_equal(nested.flat, np.vstack(arrays))
+    labels = Sequences.from_list(module.Series([["a", "b"], ["c"]]))
+    assert (labels.flat.tolist(), labels.lengths.tolist()) == (["a", "b", "c"], [2, 1])
     other = [X[0], frames(module, arrays, ["long", "high", "deep"])[1]]
     with pytest.raises(ValueError, match=r"columns of items\[1\] are \['long', 'high', 'deep'\]"):
         Sequences.from_list(other)
