@@ -160,7 +160,6 @@ class ChainSSVM(LabelingSSVM):
 
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
-    _frame_columns = ("label", "next_label")
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -239,6 +238,8 @@ class ChainSSVM(LabelingSSVM):
                 "_masks": data.masks,
             },
         )
+
+    _frame_columns = ("label", "next_label")
 
     def _weight_axes(self, features):
         label, after = {"label": self.classes_}, {"next_label": self.classes_}

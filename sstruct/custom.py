@@ -159,8 +159,6 @@ class StructuredSVM(BaseSSVM):
     [1, -1]
     """
 
-    _frame_columns = ()
-
     oracle: Any = field(kw_only=False)
     rescaling: str = "margin"
     search: str = "auto"
@@ -265,6 +263,8 @@ class StructuredSVM(BaseSSVM):
 
     def _views(self):
         return {"w": self._w}
+
+    _frame_columns = ()
 
     def _weight_axes(self, features):
         return {"w": ({"feature": features},)}

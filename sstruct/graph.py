@@ -149,8 +149,6 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
-    _frame_columns = ("label", "other_label")
-
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights(
@@ -300,6 +298,8 @@ class GraphCRFSSVM(LabelingSSVM):
         return graph_weight_views(
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
+
+    _frame_columns = ("label", "other_label")
 
     def _weight_axes(self, features):
         pair = {"label": self.classes_}, {"other_label": self.classes_}

@@ -147,7 +147,6 @@ class TreeSSVM(BaseSSVM):
     """
 
     _searches = ("auto", "bisecting", "binary")
-    _frame_columns = ("part", "type", "parent_type")
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights(
@@ -260,6 +259,8 @@ class TreeSSVM(BaseSSVM):
 
     def _views(self):
         return self._model().views(self._w)
+
+    _frame_columns = ("part", "type", "parent_type")
 
     def _weight_axes(self, features):
         types = range(self.n_types_)

@@ -88,8 +88,6 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
-    # What a weight may belong to, beside a feature: columns of ``to_frame``.
-    _frame_columns: ClassVar[tuple] = ("label",)
 
     def _training(self, X, y, sample_weight):
         """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
@@ -101,6 +99,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
         raise NotImplementedError
+
+    # What a weight may belong to, beside a feature: columns of ``to_frame``.
+    _frame_columns: ClassVar[tuple] = ("label",)
 
     def _weight_axes(self, features):
         """Return what the weights belong to, for ``to_frame``; `features`: the features' names.
