@@ -234,7 +234,9 @@ class ChainSSVM(LabelingSSVM):
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
+                "_form": data.nodes.form,
             },
+            features=(data.nodes.flat,),
         )
 
     def _auto_solver(self, problem):

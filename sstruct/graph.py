@@ -243,7 +243,9 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_terms": (self.fit_intercept, False, False),
                 "_edge_shape": problem.pairwise.shape,
                 "_model": model,
+                "_form": graphs.nodes.form,
             },
+            features=_scalable(graphs, model["pairwise"]),
         )
 
     def _is_attractive(self, pairwise):
@@ -322,6 +324,12 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
+
+
+def _scalable(graphs, pairwise):
+    """The rows of nodes, and those of edges that users give and the model reads."""
+    given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
+    return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
 
 
 def _method(model, graphs, n_labels):

@@ -80,6 +80,16 @@ class Sweep:
         return join_views(self.problem.weight_views(w))
 
 
+def _remedy(estimator, status):
+    """Say which limit a status stands for and what to do about it."""
+    if status is Status.TIME_LIMIT:
+        return f": max_time={estimator.max_time:g} seconds were over. Increase max_time, or eps"
+    if status is Status.MAX_ITER:
+        passes = f"max_iter={estimator.max_iter} passes at one lambda were made"
+        return f": {passes}. Increase max_iter, or eps"
+    return ": no progress is possible. Increase eps"
+
+
 class AlongLambda:
     """Weights at falling values of lambda, with certificates; the base of a path and of a grid.
 
@@ -126,8 +136,7 @@ class AlongLambda:
         self.gaps_ = self.history_.get("gap", np.empty(0))
         if status is not Status.CONVERGED:
             warnings.warn(
-                f"{what} ended early ({status.value}). Increase max_iter or max_time of the "
-                "estimator, or eps.",
+                f"{what} ended early ({status.value}){_remedy(self._template, status)}.",
                 ConvergenceWarning,
                 stacklevel=4,
             )
