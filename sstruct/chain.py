@@ -159,6 +159,7 @@ class ChainSSVM(LabelingSSVM):
 
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
+    _one_sample = "sequences: one sequence is a list of one array, [X]"
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)

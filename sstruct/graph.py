@@ -18,6 +18,7 @@ from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
+from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
@@ -149,6 +150,8 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
+
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights(
@@ -211,6 +214,7 @@ class GraphCRFSSVM(LabelingSSVM):
         }
         graphs = self._pack(X, model, fitted=False)
         labels = self._labels(y, graphs.nodes)
+        refuse_padding(self, y)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
         data = LabeledGraphs(self, graphs, labels, sample_weight)

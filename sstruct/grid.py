@@ -122,6 +122,8 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
+    _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
+
     connectivity: int = 4
 
     def _check_parameters(self):
