@@ -53,13 +53,13 @@ def _column_scales(X):
             if (X.data == 1).all():
                 count += np.bincount(X.indices, minlength=n_features)
                 return (count > 0).astype(np.float64)
-            values = X.data.astype(np.float64)
+            values = X.data.astype(np.float64, copy=False)
             square += np.bincount(X.indices, weights=values * values, minlength=n_features)
             count += np.bincount(X.indices[values != 0], minlength=n_features)
         else:
             step = max(AT_ONCE // n_features, 1)
             for first in range(0, len(X), step):
-                part = X[first : first + step].astype(np.float64)
+                part = X[first : first + step].astype(np.float64, copy=False)
                 square += np.einsum("ij,ij->j", part, part)
                 count += (part != 0).sum(axis=0)
         return np.sqrt(square / np.maximum(count, 1))
