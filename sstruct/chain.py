@@ -84,7 +84,8 @@ class ChainSSVM(LabelingSSVM):
     <classes>
     ignore_label : object, default=None
         Nodes with this label are left out of training (the chain is cut there), the loss and
-        ``score``; they are still predicted. None: there is none.
+        ``score``; they are still predicted. None: there is none. For label arrays padded with -1 it
+        is -1.
     <tol>
     <certificate_every>
     <max_iter>
@@ -279,7 +280,7 @@ class ChainSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one sequence is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

@@ -319,7 +319,7 @@ class GraphCRFSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Node sizes are not looked at.
+            2-D only if X was in the fit. Node sizes are not looked at.
 
         Returns
         -------

@@ -168,7 +168,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one image is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.datasets import load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import sstruct
 from sstruct import (
@@ -112,6 +112,8 @@ def test_edge_features_are_looked_at_where_the_model_reads_them(rng):
     assert "scale the features: edge feature 1 has values" in text
     assert "PerNode(StandardScaler(), MaxAbsScaler())" in text
     assert "scale" not in short(GraphCRFSSVM(lam=1e-3), graphs, labels)
+    scaled = PerNode(StandardScaler(), MaxAbsScaler()).fit_transform(graphs)
+    assert "scale" not in short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), scaled, labels)
 
 
 def test_features_that_are_all_large_are_named_where_a_fit_has_not_converged(chains):
