@@ -214,7 +214,7 @@ class GraphCRFSSVM(LabelingSSVM):
         }
         graphs = self._pack(X, model, fitted=False)
         labels = self._labels(y, graphs.nodes)
-        refuse_padding(self, y)
+        refuse_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
         data = LabeledGraphs(self, graphs, labels, sample_weight)

@@ -5,20 +5,26 @@ import numpy as np
 PADDING = -1
 
 
-def refuse_padding(estimator, y):
+def refuse_padding(estimator, y, labels, nodes):
     """Raise where y is an array padded with -1 and `ignore_label` is None.
 
     -1 is taken for padding where it only fills the ends of rows (of images: of rows and columns),
-    after other labels, and neither are the labels -1 and 1 nor does `classes` name it.
+    after other labels, and neither are the labels -1 and 1 nor does `classes` name it. Lists of
+    labels are no padded array, unless X is one array of samples of the same size.
 
     Parameters
     ----------
     estimator : LabelingSSVM
         With `ignore_label`; it is not changed.
     y : as given to ``fit``
+    labels : ndarray of shape (n_nodes,)
+        All labels.
+    nodes : Nodes
     """
     if estimator.ignore_label is not None or estimator.classes is not None:
         return
+    if nodes.form == "stacked":
+        y = nodes.like_input(labels)
     if not isinstance(y, np.ndarray) or y.ndim not in (2, 3) or y.dtype.kind not in "if":
         return
     padded = y == PADDING

@@ -105,9 +105,9 @@ def test_padding_of_labels_is_refused_by_name(dtype):
     model = ChainSSVM(lam=0.1, random_state=0)
     before = dict(vars(model))
     message = r"y\[1\] ends in -1 from node 2 on.*Set ignore_label=-1.*classes=\["
-    for data in (X, list(X)):
+    for data, labels in ((X, y), (list(X), y), (X, y.tolist())):
         with pytest.raises(ValueError, match=message):
-            model.fit(data, y)
+            model.fit(data, labels)
     assert vars(model) == before
     assert model.set_params(ignore_label=-1).fit(X, y).classes_.tolist() == [0, 1, 2]
     # Who means it says so.
@@ -120,6 +120,8 @@ def test_padding_of_images_is_refused_by_name(rng):
     y[1, 2:], y[1, :, 3:] = -1, -1
     with pytest.raises(ValueError, match=r"y\[1\] ends in -1 from pixel \(0, 3\) on"):
         GridCRFSSVM(ignore_label=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[1\] ends in -1 from pixel \(0, 3\) on"):
+        GridCRFSSVM(ignore_label=None).fit(X, y.tolist())
     assert GridCRFSSVM(lam=10, random_state=0).fit(X, y).classes_.tolist() == [0, 1]
 
 
@@ -140,7 +142,7 @@ def test_a_label_that_is_minus_one_is_one(y):
 
 def test_lists_of_labels_are_no_padding():
     X, y = padded()
-    assert ChainSSVM(lam=0.1, random_state=0).fit(X, y.tolist()).classes_[0] == -1
+    assert ChainSSVM(lam=0.1, random_state=0).fit(list(X), y.tolist()).classes_[0] == -1
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ class LabeledChains:
     def __init__(self, estimator, X, y, sample_weight):
         self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
         labels = flat_labels(y, nodes, type(estimator).__name__)
-        refuse_padding(estimator, y)
+        refuse_padding(estimator, y, labels, nodes)
         weights, sample, used, self.classes, self.codes = labeled_nodes(
             estimator, nodes, labels, sample_weight
         )

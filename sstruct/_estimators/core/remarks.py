@@ -28,8 +28,7 @@ def remarks(estimator, solution, training):
     stopped = f"{name} stopped at relative duality gap {gap:.2e}"
     # A solver without a dual has no other end.
     limited = solution.limit is not None and solution.gap == solution.gap
-    scales = _scales(training, limited)
-    unscaled = None if scales is None else _unscaled(estimator, scales, training, limited)
+    unscaled = scale_remark(estimator, training, limited)
     if limited:
         # A certificate is as good as the decoder that it rests on.
         approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
@@ -66,16 +65,17 @@ def _limit(estimator, limit, n_blocks):
     return f"max_iter={passes} passes were made", advice
 
 
-def _scales(training, limited):
-    """Return the Scales of a fit's features, or None where they are not to be looked at."""
+def scale_remark(estimator, training, limited):
+    """Say what is wrong with the scales of a Training's features; None: nothing is.
+
+    limited : whether a limit ended the fit.
+    """
     rows = training.features
     if not rows or (not limited and any(is_mapped(getattr(X, "data", X)) for X in rows)):
         return None
-    return Scales.of(*rows)
-
-
-def _unscaled(estimator, scales, training, limited):
-    """Say what is wrong with the features' scales; None: nothing is."""
+    scales = Scales.of(*rows)
+    if scales is None:
+        return None
     far = scales.ratio >= (FAR_APART_UNCONVERGED if limited else FAR_APART)
     if not far and not (limited and scales.median >= LARGE):
         return None
