@@ -85,7 +85,8 @@ class ChainSSVM(LabelingSSVM):
     <classes>
     ignore_label : object, default=None
         Nodes with this label are left out of training (the chain is cut there), the loss and
-        ``score``; they are still predicted. None: there is none.
+        ``score``; they are still predicted. None: there is none. For label arrays padded with -1 it
+        is -1.
     <tol>
     <certificate_every>
     <max_iter>
@@ -160,6 +161,7 @@ class ChainSSVM(LabelingSSVM):
 
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
+    _one_sample = "sequences: one sequence is a list of one array, [X]"
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -236,7 +238,9 @@ class ChainSSVM(LabelingSSVM):
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
+                "_form": data.nodes.form,
             },
+            features=(data.nodes.flat,),
         )
 
     _frame_columns = ("label", "next_label")
@@ -285,7 +289,7 @@ class ChainSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one sequence is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

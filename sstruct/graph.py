@@ -18,6 +18,7 @@ from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
+from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
@@ -149,6 +150,8 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
+
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights(
@@ -212,6 +215,7 @@ class GraphCRFSSVM(LabelingSSVM):
         }
         graphs = self._pack(X, model, fitted=False)
         labels = self._labels(y, graphs.nodes)
+        refuse_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
         data = LabeledGraphs(self, graphs, labels, sample_weight)
@@ -245,7 +249,9 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_terms": (self.fit_intercept, False, False),
                 "_edge_shape": problem.pairwise.shape,
                 "_model": model,
+                "_form": graphs.nodes.form,
             },
+            features=_scalable(graphs, model["pairwise"]),
         )
 
     def _is_attractive(self, pairwise):
@@ -330,7 +336,7 @@ class GraphCRFSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Node sizes are not looked at.
+            2-D only if X was in the fit. Node sizes are not looked at.
 
         Returns
         -------
@@ -339,6 +345,12 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
+
+
+def _scalable(graphs, pairwise):
+    """The rows of nodes, and those of edges that users give and the model reads."""
+    given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
+    return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
 
 
 def _method(model, graphs, n_labels):

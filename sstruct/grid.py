@@ -128,6 +128,8 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
+    _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
+
     connectivity: int = 4
 
     def _check_parameters(self):
@@ -176,7 +178,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one image is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

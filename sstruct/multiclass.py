@@ -127,6 +127,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
 
+    _scaling = "{}"
+
     rescaling: str = "margin"
     search: str = "auto"
     class_weight: Any = None

@@ -214,6 +214,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     """
 
     _solvers = LABEL_SET_SOLVERS
+    _scaling = "{}"
 
     coef_ = named_weights("coef", "Weights of each label.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)

@@ -147,6 +147,7 @@ class TreeSSVM(BaseSSVM):
     """
 
     _searches = ("auto", "bisecting", "binary")
+    _scaling = None
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights(
@@ -244,6 +245,7 @@ class TreeSSVM(BaseSSVM):
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (model.fit_intercept, model.pair_scores),
             },
+            features=(trees.rows,),
         )
 
     def _bounds(self, problem):

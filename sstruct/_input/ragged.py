@@ -89,6 +89,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
         _refuse_unreadable(X, numeric)
+        if fitted:
+            _refuse_one_sample(estimator, X)
         return pack_rows(estimator, X, fitted) if numeric else None
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
@@ -151,6 +153,22 @@ def _refuse_unreadable(X, numeric):
             f"X[0] is 1-D with {len(X[0])} entries, expected 2-D (nodes, features); a sequence "
             "with one feature a node has shape (L_i, 1)"
         )
+
+
+def _refuse_one_sample(estimator, X):
+    """Raise where one 2-D array is given to a model of structures: it is one of them, most likely.
+
+    Models of older versions do not know what they were fitted on.
+    """
+    shape = getattr(X, "shape", ())
+    rows = isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray)
+    if getattr(estimator, "_form", "rows") == "rows" or not (len(shape) == 2 or rows):
+        return
+    found = f"X is 2-D, of shape {tuple(shape)}" if shape else f"X is a 2-D {type(X).__name__}"
+    raise ValueError(
+        f"{found}, but this {type(estimator).__name__} was fitted on {estimator._one_sample}. A "
+        "model that is fitted on 2-D X reads each row as a sample of one node"
+    )
 
 
 def _concatenated(X, expected, numeric):

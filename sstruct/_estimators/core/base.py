@@ -11,16 +11,15 @@ import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Quality
 from sstruct._estimators.core.weight_frame import weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
@@ -28,7 +27,7 @@ from sstruct._problems.core.node_arguments import join_views, padded_bounds, wei
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
-from sstruct._solvers.core.solver import Options, Setup, relative
+from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import rescaled
 from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
@@ -88,6 +87,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
+    # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
+    _scaling: ClassVar[str | None] = "PerNode({})"
 
     def _training(self, X, y, sample_weight):
         """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
@@ -286,9 +287,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None
         solution, training.inference = self._after_solve(problem, solution, training.inference)
         attributes = {**as_fitted(solution), "_warm_state": warm}
-        return self._finish(task, solution, training.inference, attributes)
+        return self._finish(task, solution, training, attributes)
 
-    def _finish(self, task, solution, inference, attributes):
+    def _finish(self, task, solution, training, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""
         # At once, so that an interruption leaves the attributes of one fit.
         self.__dict__.update(attributes)
@@ -299,24 +300,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
-        remarks = list(solution.remarks)
-        gap = relative(solution.gap, solution.primal)
-        stopped = f"{type(self).__name__} stopped at relative duality gap {gap:.2e}"
-        if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
-            remarks.append(
-                f"{stopped}, before tol={self.tol:g}: the search finds nothing that would reduce "
-                "it. The optimum lies between dual_objective_ and objective_."
-            )
-        # A solver without a dual has no other end.
-        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
-            # A certificate is as good as the decoder that it rests on.
-            approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
-            remarks.append(
-                f"{stopped}{approximate} after {solution.n_passes} passes, before "
-                f"tol={self.tol:g}. Increase max_iter or max_time, or tol."
-            )
-        for remark in remarks:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
+        for remark, category in remarks(self, solution, training):
+            warnings.warn(remark, category, stacklevel=5)
         return self
 
     def _warm(self, training, fingerprint):

@@ -40,6 +40,7 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     """
     items = _graph_items(X)
     if items is None:
+        _refuse_one_graph(X)
         nodes = pack_nodes(estimator, X, fitted=fitted)
         if nodes.form != "rows":
             raise ValueError(
@@ -86,6 +87,19 @@ def _is_graph(item):
     if isinstance(first, tuple | list):
         return len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
     return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
+
+
+def _refuse_one_graph(X):
+    """Raise where the parts of a graph are given in place of a list of graphs."""
+    if not isinstance(X, list | tuple) or not 2 <= len(X) <= len(PARTS):
+        return
+    shapes = [getattr(part, "shape", ()) for part in X[:2]]
+    kind = getattr(getattr(X[1], "dtype", None), "kind", "")
+    if len(shapes[0]) == 2 and len(shapes[1]) == 2 and shapes[1][1] == 2 and kind in ("i", "u"):
+        raise ValueError(
+            f"X is one graph, node features {shapes[0]} and edges {shapes[1]}, expected a list of "
+            "graphs: one graph is a list of one tuple, [(node features, edges)]"
+        )
 
 
 def _edgeless(nodes, pairwise, n_edge_features):

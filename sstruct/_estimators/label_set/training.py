@@ -103,6 +103,7 @@ class MultilabelTraining:
                 "_edge_shape": problem.edge_shape,
                 "_model": model | {"parents": self.parents},
             },
+            features=(self.flat,),
         )
 
 
