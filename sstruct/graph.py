@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -33,6 +34,7 @@ TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
 
 
+@explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(LabelingSSVM):

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -37,6 +38,7 @@ from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights
@@ -24,6 +25,7 @@ from sstruct._problems.tree._problem import max_marginals
 from sstruct._problems.tree.arguments import TreeModel
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
