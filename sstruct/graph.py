@@ -183,9 +183,10 @@ class GraphCRFSSVM(LabelingSSVM):
         ----------
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
             Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0
-            to V - 1, no pair twice; edge features: (E, G) or None; node sizes: (V,) positive
-            weights of the nodes in the loss, or None. A 2-D array or sparse matrix is read as
-            graphs of one node, one a row.
+            to V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
+            edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
+            sizes: (V,) positive weights of the nodes in the loss, or None. A 2-D array or sparse
+            matrix is read as graphs of one node, one a row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional
