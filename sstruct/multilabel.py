@@ -31,7 +31,7 @@ from sstruct._estimators.label_set.training import (
     one_label_cost,
     prediction_problem,
 )
-from sstruct._input.indicator import as_output, is_indicator, label_matrix
+from sstruct._input.indicator import as_output, is_indicator, label_matrix, refuse_label_lists
 from sstruct._input.ragged import check_choice, check_weights, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
@@ -285,6 +285,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
+        refuse_label_lists(y)
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
             return MultilabelTraining(self, rows, y, sample_weight).training()
