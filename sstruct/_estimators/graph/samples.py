@@ -318,6 +318,12 @@ def _image_nodes(estimator, X, fitted):
     return ImageNodes(**vars(nodes), shapes=np.ones((len(nodes), 2), dtype=np.int64))
 
 
+def contrast(square):
+    """exp(-s / (2 mean)) of the squared distances s of an image's edges; 1 where all are 0."""
+    mean = square.mean() if len(square) else 0.0
+    return np.exp(-square / (2 * mean)) if mean > 0 else np.ones(len(square))
+
+
 def _contrasts(nodes, edges, edge_start, n_edges):
     """1 and exp(-|x_u - x_v|^2 / (2 mean)) of every edge, the mean over its image's edges."""
     out = np.ones((n_edges.sum(), 2))
@@ -328,9 +334,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
         square = np.zeros(count)
         for channel in image.T.astype(np.float64):
             square += (channel[own[:, 0]] - channel[own[:, 1]]) ** 2
-        mean = square.mean() if count else 0.0
-        if mean > 0:
-            out[at : at + count, 1] = np.exp(-square / (2 * mean))
+        out[at : at + count, 1] = contrast(square)
         at += count
     return out
 
