@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -34,6 +35,7 @@ TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
 
 
+@explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(LabelingSSVM):
@@ -184,10 +186,11 @@ class GraphCRFSSVM(LabelingSSVM):
         ----------
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
             Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0
-            to V - 1, no pair twice; edge features: (E, G) or None; node sizes: (V,) positive
-            weights of the nodes in the loss, or None. Features may be data frames, whose names
-            ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs of one node, one a
-            row.
+            to V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
+            edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
+            sizes: (V,) positive weights of the nodes in the loss, or None. Features may be data
+            frames, whose names ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs
+            of one node, one a row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional

@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs
 from sstruct._estimators.graph.samples import image_labels, pack_grids
@@ -18,6 +19,7 @@ GRID_FEATURES = {
 }
 
 
+@explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GridCRFSSVM(GraphCRFSSVM):

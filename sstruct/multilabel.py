@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -35,6 +36,7 @@ from sstruct._input.indicator import (
     check_label_names,
     is_indicator,
     label_matrix,
+    refuse_label_lists,
 )
 from sstruct._input.ragged import check_choice, check_weights, pack_rows
 from sstruct._problems.core._decode import decode
@@ -42,6 +44,7 @@ from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
@@ -291,6 +294,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
+        refuse_label_lists(y)
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
             return MultilabelTraining(self, rows, y, sample_weight).training()

@@ -225,7 +225,11 @@ class Sequences:
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
-            raise TypeError(f"ragged sequences have dtype object only, found {np.dtype(dtype)}")
+            raise TypeError(
+                f"sequences are no array of {np.dtype(dtype)}, but a 1-D array of arrays; to apply "
+                "a transformer of rows to their nodes write PerNode(transformer), from "
+                "sstruct.preprocessing; their rows as one array are in .flat"
+            )
         if copy is False:
             raise ValueError("an array of items cannot be made without a copy")
         return object_array(self)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights
@@ -16,6 +17,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.training import pack_states, pack_trees
 from sstruct._input.labels import object_array
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
@@ -27,6 +29,7 @@ from sstruct._problems.tree.arguments import TreeModel
 EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
@@ -303,7 +306,7 @@ class TreeSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample an int array (P,).
         """
-        return object_array(self._predict_states(X)[1].astype(np.intp))
+        return PerSample.of(self._predict_states(X)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.

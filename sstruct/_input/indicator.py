@@ -1,10 +1,14 @@
 """Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
 from scipy import sparse
 
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
+
+BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 
 def is_indicator(y):
@@ -18,6 +22,29 @@ def is_indicator(y):
     if array.ndim != 2 or array.shape[1] == 0:
         return False
     return array.shape[1] > 1 or (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all())
+
+
+def refuse_label_lists(y):
+    """Say how sets of labels are given where y holds lists or sets of them."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if sparse.issparse(y) or not hasattr(y, "__len__") or kind != "O":
+        return
+    of_length = {}
+    for i, item in enumerate(y):
+        if isinstance(item, AbstractSet):
+            _refuse_labels(i, item)
+        if isinstance(item, list | tuple | np.ndarray):
+            of_length.setdefault(len(item), (i, item))
+    # All of one length may be a matrix, or a column of labels.
+    if len(of_length) > 1:
+        _refuse_labels(*of_length[max(of_length)])
+
+
+def _refuse_labels(i, labels):
+    raise ValueError(
+        f"y[{i}] is {labels!r}, a {type(labels).__name__} of labels; expected an (n, K) matrix of "
+        f"0 and 1, {BINARIZER}"
+    )
 
 
 def output_kind(y):
@@ -86,5 +113,5 @@ def label_matrix(y, n_rows, n_labels=None):
 def _refuse(row, label, value):
     raise ValueError(
         f"Unknown label type: y[{row}, {label}] is {plain(value)!r}, expected 0 or 1, whether the "
-        "row has the label"
+        f"row has the label, {BINARIZER}"
     )

@@ -20,10 +20,10 @@ from sstruct._input.labels import (
     encode,
     is_label,
     join_labels,
-    object_array,
     plain,
     training_classes,
 )
+from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences
 
 
@@ -59,7 +59,7 @@ class Nodes:
             return values
         if self.form == "stacked":
             return values.reshape(len(self), -1, *values.shape[1:])
-        return object_array(values[a:b] for a, b in pairwise(self.offsets.tolist()))
+        return PerSample.of(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def pack_nodes(estimator, X, *, fitted, numeric=True):
@@ -342,7 +342,8 @@ def _labels_of_rows(y, nodes):
         if isinstance(y, list | tuple) and any(np.size(labels) != 1 for labels in y):
             raise ValueError(
                 "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
-                "for sequences X is a list of 2-D arrays"
+                "for sequences X is a list of 2-D arrays, such as Sequences.from_lengths(X, "
+                "lengths); in a pipeline PerNode(transformer) transforms their nodes"
             )
         labels = as_labels(column_or_1d(np.asarray(y), warn=True))
     if len(labels) != len(nodes):
@@ -368,6 +369,7 @@ def check_weights(sample_weight, n_samples):
         raise ValueError("sample_weight must be one number a sample, found sequences") from None
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
+    _refuse_lengths(weights, n_samples)
     weights = weights.astype(np.float64)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
@@ -382,6 +384,18 @@ def check_weights(sample_weight, n_samples):
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     return weights
+
+
+def _refuse_lengths(weights, n_rows):
+    """Say how to give lengths: in other packages they are the third argument of ``fit``."""
+    if weights.ndim != 1 or weights.dtype.kind not in "iu" or len(weights) == n_rows:
+        return
+    if (weights > 0).all() and weights.sum() == n_rows:
+        raise ValueError(
+            f"sample_weight has {len(weights)} integers that sum to the {n_rows} rows of X, like "
+            "lengths of sequences; expected one weight a row. Write fit(Sequences.from_lengths(X, "
+            "lengths), Sequences.from_lengths(y, lengths))"
+        )
 
 
 def labeled_nodes(estimator, nodes, labels, sample_weight):

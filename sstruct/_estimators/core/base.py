@@ -5,7 +5,7 @@ import os
 import warnings
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
@@ -15,6 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import with_callbacks
+from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
@@ -249,6 +250,24 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     def _parameters(self):
         """Return all parameters by name, also where a user's subclass does not show them."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn's estimators do.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        if "C" in params and "C" not in self.get_params(deep=False):
+            name = type(self).__name__
+            raise ValueError(f"{name} has no parameter C, it has lam: {lam_of(params['C'])}")
+        return super().set_params(**params)
 
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""

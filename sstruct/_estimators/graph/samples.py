@@ -3,17 +3,22 @@
 Everything here runs before any work and leaves the estimator as it was.
 """
 
+import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
+from sstruct._input.labels import plain
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
 PARTS = ("node features", "edges", "edge features", "node sizes")
+GRAPH = "(node features, edges[, edge features[, node sizes]])"
 
 
 @dataclass
@@ -44,12 +49,15 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
         nodes = pack_nodes(estimator, X, fitted=fitted)
         if nodes.form != "rows":
             raise ValueError(
-                "X must be a list of graphs (node features, edges[, edge features[, node sizes]]), "
-                f"or one 2-D array of single nodes, found {type(X).__name__} of arrays"
+                f"X must be a list of graphs {GRAPH}, or one 2-D array of single nodes, found "
+                f"{type(X).__name__} of arrays"
             )
         return _edgeless(nodes, pairwise, n_edge_features)
     nodes = pack_nodes(estimator, [item[0] for item in items], fitted=fitted)
-    edges = [_edges_of(item[1], i) for i, item in enumerate(items)]
+    edges = [
+        _edges_of(item[1], n_nodes, i)
+        for i, (item, n_nodes) in enumerate(zip(items, nodes.lengths.tolist()))
+    ]
     n_edges = np.array([len(own) for own in edges], dtype=np.int64)
     flat = np.concatenate(edges)
     _check_edges(flat, n_edges, nodes)
@@ -70,13 +78,30 @@ def _graph_items(X):
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
-    if not isinstance(X, list | tuple) or not any(_is_graph(item) for item in X):
+    if isinstance(X, Mapping):
+        raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
+    if not isinstance(X, list | tuple):
+        return None
+    for i, item in enumerate(X):
+        _refuse_other_objects(item, i)
+    if not any(_is_graph(item) for item in X):
         return None
     for i, item in enumerate(X):
         if not _is_graph(item) or not 2 <= len(item) <= len(PARTS):
             found = f"{len(item)} parts" if _is_graph(item) else type(item).__name__
             raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 to 4 parts: {PARTS}")
     return X
+
+
+def _refuse_other_objects(item, i):
+    """Say how a graph is given where it is a dict, or an object of another package."""
+    keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
+    known = isinstance(item, Sequence | numbers.Number) or hasattr(item, "ndim")
+    if keys or not known:
+        raise TypeError(
+            f"X[{i}] is a {type(item).__name__}{keys}, expected a tuple {GRAPH}: arrays (V, F), "
+            "(E, 2), (E, G) and (V,)"
+        )
 
 
 def _is_graph(item):
@@ -112,16 +137,61 @@ def _edgeless(nodes, pairwise, n_edge_features):
     return Graphs.of(nodes, edges, nothing, nothing, nothing, edge_features=features)
 
 
-def _edges_of(edges, i):
+def _edges_of(edges, n_nodes, i):
     """Edges of one graph as integers (E, 2)."""
-    edges = np.asarray(edges)
+    if sparse.issparse(edges):
+        return _adjacent_pairs(edges, n_nodes, i)
+    try:
+        edges = np.asarray(edges)
+    except ValueError:
+        raise ValueError(f"the edges of X[{i}] are no (E, 2) array: their lengths differ") from None
     if edges.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2)")
+        hint = ""
+        if edges.shape == (n_nodes, n_nodes):
+            hint = "; for an adjacency matrix write scipy.sparse.csr_array(edges)"
+        elif edges.shape[:1] == (2,):
+            hint = "; write edges.T"
+        raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
     if edges.dtype.kind not in "iu":
         raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers")
     return edges
+
+
+def _adjacent_pairs(matrix, n_nodes, i):
+    """Edges of an adjacency matrix: those of its upper triangle, row by row."""
+    name = f"the adjacency matrix of X[{i}]"
+    if matrix.shape != (n_nodes, n_nodes):
+        raise ValueError(f"{name} has shape {matrix.shape}, expected {(n_nodes, n_nodes)}")
+    matrix = sparse.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    rows, columns = matrix.nonzero()
+    wrong = np.flatnonzero(matrix.data != 1)
+    if len(wrong):
+        e = wrong[0]
+        raise ValueError(
+            f"{name} has the weight {plain(matrix.data[e])} at {(int(rows[e]), int(columns[e]))}, "
+            "expected ones alone: weights are not read. Give edge features, or write "
+            "matrix.astype(bool)"
+        )
+    loops = np.flatnonzero(rows == columns)
+    if len(loops):
+        raise ValueError(
+            f"{name} has an entry on its diagonal, at node {rows[loops[0]]}, a self-loop; write "
+            "matrix.setdiag(0)"
+        )
+    one_way = (matrix.astype(np.int8) - matrix.T.astype(np.int8)).tocoo()
+    one_way.eliminate_zeros()
+    if one_way.nnz:
+        u, v = sorted((int(one_way.row[0]), int(one_way.col[0])))
+        raise ValueError(
+            f"{name} is not symmetric: it has an edge between {u} and {v} in one direction alone; "
+            "write matrix.maximum(matrix.T)"
+        )
+    upper = rows < columns
+    return np.column_stack([rows[upper], columns[upper]])
 
 
 def _check_edges(edges, n_edges, nodes):
@@ -281,6 +351,12 @@ def _image_nodes(estimator, X, fitted):
     return ImageNodes(**vars(nodes), shapes=np.ones((len(nodes), 2), dtype=np.int64))
 
 
+def contrast(square):
+    """exp(-s / (2 mean)) of the squared distances s of an image's edges; 1 where all are 0."""
+    mean = square.mean() if len(square) else 0.0
+    return np.exp(-square / (2 * mean)) if mean > 0 else np.ones(len(square))
+
+
 def _contrasts(nodes, edges, edge_start, n_edges):
     """1 and exp(-|x_u - x_v|^2 / (2 mean)) of every edge, the mean over its image's edges."""
     out = np.ones((n_edges.sum(), 2))
@@ -291,9 +367,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
         square = np.zeros(count)
         for channel in image.T.astype(np.float64):
             square += (channel[own[:, 0]] - channel[own[:, 1]]) ** 2
-        mean = square.mean() if count else 0.0
-        if mean > 0:
-            out[at : at + count, 1] = np.exp(-square / (2 * mean))
+        out[at : at + count, 1] = contrast(square)
         at += count
     return out
 
