@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, Sequences
+from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 DICTS = [
@@ -197,6 +197,23 @@ def test_a_vectorizer_reads_rows_of_frames_as_dicts(module):
     missing = module.DataFrame({"w": ["the", None]})
     with pytest.raises((TypeError, ValueError), match=r"X\[0\]\[1\]: attribute 'w' is"):
         SequenceVectorizer().fit([missing])
+
+
+def test_names_of_nodes_of_graphs_reach_the_model(module, arrays, y):
+    pytest.importorskip("pandas")
+    edges = [np.array([[t, t + 1] for t in range(length - 1)]).reshape(-1, 2) for length in LENGTHS]
+    X = list(zip(frames(module, arrays), edges))
+    scaler = PerNode(StandardScaler())
+    pipeline = make_pipeline(scaler, GraphCRFSSVM(lam=0.1, random_state=0)).fit(X, y)
+    assert features_of(pipeline[-1]) == ["wide", "high", "deep"]
+    assert pipeline[:-1].get_feature_names_out().tolist() == ["wide", "high", "deep"]
+    out = scaler.fit_transform(X)
+    assert all(isinstance(graph[0], module.DataFrame) for graph in out)
+    column = np.empty(len(X), dtype=object)
+    column[:] = X
+    if module.__name__ == "pandas":
+        for graph, expected in zip(scaler.transform(module.Series(column)), out, strict=True):
+            np.testing.assert_array_equal(graph[0].to_numpy(), expected[0].to_numpy())
 
 
 def test_series_of_frames_and_arrays_come_out_as_lists(arrays):
