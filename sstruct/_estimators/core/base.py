@@ -47,8 +47,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
-    under "Hooks" below: ``_training`` and ``_views`` in any case, ``_predict_codes`` where the
-    labels of nodes are scored, the others where it differs.
+    under "Hooks" below: ``_training``, ``_views`` and, for ``to_frame``, ``_weight_axes`` in any
+    case, ``_predict_codes`` where the labels of nodes are scored, the others where it differs.
     """
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
