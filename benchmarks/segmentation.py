@@ -27,6 +27,7 @@ from segmentation_features import expanded, expansion, snake_graph, superpixel_g
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct.datasets import fetch_snakes, fetch_weizmann_horses
+from sstruct.preprocessing import superpixel_labels
 
 LAMS = {
     "horses-superpixels": (0.01, 0.03, 0.1, 0.3, 1.0),
@@ -70,8 +71,8 @@ class Pictures:
                     for image, region in zip(bunch.data, regions)
                 ]
                 self.y[part] = [
-                    (np.bincount(region.ravel(), labels.ravel()) / x[3] > 0.5).astype(int)
-                    for region, labels, x in zip(regions, bunch.target, self.X[part])
+                    superpixel_labels(region, labels)
+                    for region, labels in zip(regions, bunch.target)
                 ]
 
     def model(self, lam, pairwise):

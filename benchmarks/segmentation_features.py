@@ -12,6 +12,7 @@ from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from sstruct import preprocessing
 from sstruct._problems.graph.grid_edges import grid_edges
 
 WINDOWS = (5, 15)
@@ -65,32 +66,8 @@ def superpixels(image, side=8):
 
 
 def superpixel_graph(image, regions, features):
-    """Return nodes, edges, edge features and sizes of a graph of superpixels.
-
-    Node features are means over pixels; edges join regions that touch; edge features are 1 and
-    the likeness of mean colours, both times the length of the common border over its mean.
-    """
-    n = regions.max() + 1
-    sizes = np.bincount(regions.ravel(), minlength=n).astype(float)
-
-    def means(values):
-        flat = values.reshape(-1, values.shape[-1])
-        sums = [np.bincount(regions.ravel(), column, n) for column in flat.T]
-        return np.stack(sums, axis=1) / sizes[:, None]
-
-    pairs = np.vstack(
-        [
-            np.stack([regions[:, :-1].ravel(), regions[:, 1:].ravel()], axis=1),
-            np.stack([regions[:-1].ravel(), regions[1:].ravel()], axis=1),
-        ]
-    )
-    pairs = np.sort(pairs[pairs[:, 0] != pairs[:, 1]], axis=1)
-    edges, borders = np.unique(pairs, axis=0, return_counts=True)
-    colours = means(image / 255.0)
-    distance = ((colours[edges[:, 0]] - colours[edges[:, 1]]) ** 2).sum(axis=1)
-    likeness = np.exp(-distance / (2 * distance.mean()))
-    weight = borders / borders.mean()
-    return means(features), edges, np.stack([weight, weight * likeness], axis=1), sizes
+    """Return the graph of superpixels described by means of `features`, (height, width, F)."""
+    return preprocessing.superpixel_graph(image, regions, features=features)
 
 
 def snake_graph(image):

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.chain.training import LabeledChains
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -27,6 +28,7 @@ from sstruct._problems.core.node_arguments import weight_views
 LEAST_GDMM_LABELS = 1000
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainSSVM(LabelingSSVM):
@@ -80,11 +82,13 @@ class ChainSSVM(LabelingSSVM):
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
         Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
         two labels, where None stands for the boundary, such as
-        :func:`sstruct.masks.bio_transitions`. Honoured in training and prediction.
+        :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`, which also
+        refuse labels that are not of their scheme. Honoured in training and prediction.
     <classes>
     ignore_label : object, default=None
         Nodes with this label are left out of training (the chain is cut there), the loss and
-        ``score``; they are still predicted. None: there is none.
+        ``score``; they are still predicted. None: there is none. For label arrays padded with -1 it
+        is -1.
     <tol>
     <certificate_every>
     <max_iter>
@@ -159,6 +163,7 @@ class ChainSSVM(LabelingSSVM):
 
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
+    _one_sample = "sequences: one sequence is a list of one array, [X]"
 
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -199,8 +204,9 @@ class ChainSSVM(LabelingSSVM):
         Parameters
         ----------
         X : list of arrays of shape (L_i, n_features)
-            Dense or sparse; also an object array, :class:`sstruct.Sequences`, one array of shape
-            (n, L, n_features), or a 2-D array or sparse matrix whose rows are chains of one node.
+            Dense, sparse or data frames; also an object array or a series of such,
+            :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
+            sparse matrix or data frame whose rows are chains of one node.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional
@@ -234,8 +240,17 @@ class ChainSSVM(LabelingSSVM):
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
+                "_form": data.nodes.form,
             },
+            features=(data.nodes.flat,),
         )
+
+    _frame_columns = ("label", "next_label")
+
+    def _weight_axes(self, features):
+        label, after = {"label": self.classes_}, {"next_label": self.classes_}
+        chain = {"start": (label,), "end": (label,), "edge": (label, after)}
+        return super()._weight_axes(features) | chain
 
     def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
@@ -276,7 +291,7 @@ class ChainSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one sequence is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._cluster.parts import is_partitioned
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common
@@ -19,6 +20,7 @@ from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct._problems.custom.oracle_calls import decoded, frozen
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
@@ -263,6 +265,14 @@ class StructuredSVM(BaseSSVM):
 
     def _views(self):
         return {"w": self._w}
+
+    _frame_columns = ()
+
+    def _weight_axes(self, features):
+        return {"w": ({"feature": features},)}
+
+    def _default_feature_names(self):
+        return np.arange(len(self._w))
 
     @property
     def w_(self) -> np.ndarray:

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -18,6 +19,7 @@ from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
+from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
@@ -33,6 +35,7 @@ TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
 
 
+@explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(LabelingSSVM):
@@ -149,6 +152,8 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
+
     coef_ = named_weights("coef", "Node weights.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights(
@@ -181,9 +186,11 @@ class GraphCRFSSVM(LabelingSSVM):
         ----------
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
             Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0
-            to V - 1, no pair twice; edge features: (E, G) or None; node sizes: (V,) positive
-            weights of the nodes in the loss, or None. A 2-D array or sparse matrix is read as
-            graphs of one node, one a row.
+            to V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
+            edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
+            sizes: (V,) positive weights of the nodes in the loss, or None. Features may be data
+            frames, whose names ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs
+            of one node, one a row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), optional
@@ -211,6 +218,7 @@ class GraphCRFSSVM(LabelingSSVM):
         }
         graphs = self._pack(X, model, fitted=False)
         labels = self._labels(y, graphs.nodes)
+        refuse_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
         data = LabeledGraphs(self, graphs, labels, sample_weight)
@@ -219,6 +227,7 @@ class GraphCRFSSVM(LabelingSSVM):
         arrays = [*data.arrays(), np.array(repr(model))]
         model["attractive"] = self._is_attractive(model["pairwise"])
         model["inference"] = self.inference
+        model["edge_names"] = graphs.edge_names
         model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
         method = _method(model, data.graphs, K)
@@ -243,7 +252,9 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_terms": (self.fit_intercept, False, False),
                 "_edge_shape": problem.pairwise.shape,
                 "_model": model,
+                "_form": graphs.nodes.form,
             },
+            features=_scalable(graphs, model["pairwise"]),
         )
 
     def _is_attractive(self, pairwise):
@@ -297,6 +308,21 @@ class GraphCRFSSVM(LabelingSSVM):
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
 
+    _frame_columns = ("label", "other_label")
+
+    def _weight_axes(self, features):
+        pair = {"label": self.classes_}, {"other_label": self.classes_}
+        pairwise, edges = self._model["pairwise"], ({},)
+        if pairwise in WITH_FEATURES:
+            edges = ({"feature": self._edge_feature_names()},)
+        if pairwise in ("full", "directed"):
+            edges = pair if pairwise == "full" else (*edges, *pair)
+        return super()._weight_axes(features) | {"edge": edges}
+
+    def _edge_feature_names(self):
+        default = [f"edge{g}" for g in range(self._edge_shape[0])]
+        return self._model.get("edge_names") or default
+
     def _predict_codes(self, X):
         check_is_fitted(self)
         graphs = self._pack(X, self._model, fitted=True)
@@ -313,7 +339,7 @@ class GraphCRFSSVM(LabelingSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Node sizes are not looked at.
+            2-D only if X was in the fit. Node sizes are not looked at.
 
         Returns
         -------
@@ -322,6 +348,12 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         nodes, codes = self._predict_codes(X)
         return nodes.like_input(self.classes_[codes])
+
+
+def _scalable(graphs, pairwise):
+    """The rows of nodes, and those of edges that users give and the model reads."""
+    given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
+    return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
 
 
 def _method(model, graphs, n_labels):

@@ -6,12 +6,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs
 from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
+# Names of the features that grids make for their edges, for `to_frame`.
+GRID_FEATURES = {
+    "contrast": ["constant", "contrast"],
+    "directed": ["right", "down", "down-right", "down-left"],
+}
 
+
+@explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GridCRFSSVM(GraphCRFSSVM):
@@ -122,6 +130,8 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
+    _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
+
     connectivity: int = 4
 
     def _check_parameters(self):
@@ -131,6 +141,10 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     def _pack(self, X, model, *, fitted):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)
+
+    def _edge_feature_names(self):
+        names = GRID_FEATURES[self._model["pairwise"]]
+        return names[: self._edge_shape[0]]
 
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)
@@ -166,7 +180,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : as in :meth:`fit`
-            Samples.
+            Samples; one image is a list of one array. 2-D only if X was in the fit.
 
         Returns
         -------

@@ -6,11 +6,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["bio_transitions"]
+from sstruct._input.labels import plain
+
+__all__ = ["bio_transitions", "bioes_transitions"]
 
 
 def bio_transitions(before: Any, after: Any) -> bool:
     """Allow what the BIO (IOB2) encoding of chunks allows.
+
+    Labels are ``"O"`` (outside of chunks), ``"B-X"`` (begins a chunk of type X) and ``"I-X"``
+    (continues it), or ``"B"`` and ``"I"`` where chunks have no types.
 
     Parameters
     ----------
@@ -22,15 +27,83 @@ def bio_transitions(before: Any, after: Any) -> bool:
     bool
         False where `after` continues (``I-X``) what `before` (``B-X`` or ``I-X``) has not begun.
 
+    Raises
+    ------
+    ValueError
+        If a label is none of the encoding.
+
+    See Also
+    --------
+    bioes_transitions : The encoding that marks ends too.
+
     Examples
     --------
     >>> from sstruct.masks import bio_transitions
     >>> bio_transitions("B-NP", "I-NP"), bio_transitions("O", "I-NP"), bio_transitions(None, "O")
     (True, False, True)
     """
-    if after is None or not str(after).startswith("I-"):
-        return True
-    return before is not None and str(before) in (f"B-{after[2:]}", f"I-{after[2:]}")
+    place, kind = _tag(before, "BIO")
+    next_place, next_kind = _tag(after, "BIO")
+    return next_place != "I" or (place in ("B", "I") and kind == next_kind)
+
+
+def bioes_transitions(before: Any, after: Any) -> bool:
+    """Allow what the BIOES encoding of chunks allows.
+
+    As BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``. It
+    forbids more than BIO, chunks without an end for example, so that it says more of neighbours.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Neighbouring labels; None: the boundary of the sequence.
+
+    Returns
+    -------
+    bool
+        True if either `after` continues the chunk (``I-X``, ``E-X``) that `before` (``B-X``,
+        ``I-X``) leaves open, or there is none open and `after` continues none.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of the encoding.
+
+    See Also
+    --------
+    bio_transitions : The encoding without ends.
+
+    Examples
+    --------
+    >>> from sstruct.masks import bioes_transitions
+    >>> bioes_transitions("B-NP", "E-NP"), bioes_transitions("S-NP", "S-NP")
+    (True, True)
+    >>> bioes_transitions("B-NP", "O"), bioes_transitions("B-NP", None)
+    (False, False)
+    """
+    place, kind = _tag(before, "BIOES")
+    next_place, next_kind = _tag(after, "BIOES")
+    is_open, continues = place in ("B", "I"), next_place in ("I", "E")
+    return is_open == continues and (not is_open or kind == next_kind)
+
+
+def _tag(label, scheme):
+    """Return the letter of a label and the type of its chunk; ("", "") for a boundary."""
+    if label is None:
+        return "", ""
+    if isinstance(label, str):
+        letter, dash, kind = label.partition("-")
+        if label == "O" or (letter in set(scheme) - {"O"} and bool(dash) == bool(kind)):
+            return letter, kind
+    letters = [letter for letter in scheme if letter != "O"]
+    typed = ", ".join(f"'{letter}-type'" for letter in letters)
+    bare = ", ".join(map(repr, letters))
+    other = "BIOES" if scheme == "BIO" else "BIO"
+    raise ValueError(
+        f"label {plain(label)!r} does not follow the {scheme} scheme: expected 'O', {typed} (or "
+        f"{bare} where chunks have no types); for {other} labels there is "
+        f"sstruct.masks.{other.lower()}_transitions"
+    )
 
 
 def allowed_transitions(mask, classes):

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -20,6 +21,7 @@ from sstruct._input.ragged import pack_rows
 from sstruct.losses import node_costs
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
@@ -126,6 +128,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
 
     coef_ = named_weights("coef", "Weights of each class.")
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
+
+    _scaling = "{}"
 
     rescaling: str = "margin"
     search: str = "auto"

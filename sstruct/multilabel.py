@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
@@ -30,13 +31,20 @@ from sstruct._estimators.label_set.training import (
     one_label_cost,
     prediction_problem,
 )
-from sstruct._input.indicator import as_output, is_indicator, label_matrix
+from sstruct._input.indicator import (
+    as_output,
+    check_label_names,
+    is_indicator,
+    label_matrix,
+    refuse_label_lists,
+)
 from sstruct._input.ragged import check_choice, check_weights, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
 
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
@@ -116,7 +124,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <gdmm_rho>
     <gdmm_parts>
     classes : array-like or None, default=None
-        Names of the K columns of y, or, for one label a sample, all labels in order.
+        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
+        names that y has as a data frame; the labels that occur.
     <tol>
     <certificate_every>
     <max_iter>
@@ -142,7 +151,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Interacting labels u < v, in order; empty for a hierarchy and where each sample has one
         label.
     classes_ : ndarray of shape (K,)
-        0 ... K - 1 or `classes`; where each sample has one label the labels.
+        `classes`, the names of the columns of y where it is a data frame, or 0 ... K - 1; where
+        each sample has one label the labels.
     <n_features_in_>
     <feature_names_in_>
     <lam_>
@@ -207,6 +217,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     """
 
     _solvers = LABEL_SET_SOLVERS
+    _scaling = "{}"
 
     coef_ = named_weights("coef", "Weights of each label.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -264,7 +275,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Features.
-        y : array-like or sparse matrix of shape (n, K), or array-like of shape (n,)
+        y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 0 is absence, weight k is k copies.
@@ -283,6 +294,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
+        refuse_label_lists(y)
         rows = pack_rows(self, X, fitted=False)
         if is_indicator(y):
             return MultilabelTraining(self, rows, y, sample_weight).training()
@@ -305,6 +317,17 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return graph_weight_views(
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
+
+    @property
+    def _frame_columns(self):
+        values = ("value", "other_value") if len(self._edge_shape) > 1 else ()
+        return ("label", "other_label", *values)
+
+    def _weight_axes(self, features):
+        first, second = self.classes_[self.edges_.T]
+        values = ({"value": [0, 1]}, {"other_value": [0, 1]})
+        edges = ({"label": first, "other_label": second}, *values)
+        return super()._weight_axes(features) | {"edge": edges[: len(self._edge_shape)]}
 
     def _one_label_cost(self, codes, weights, n_labels):
         return one_label_cost(self.loss, codes, weights, n_labels)
@@ -339,13 +362,14 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
         Returns
         -------
-        ndarray or CSR matrix of shape (n, K), or ndarray of shape (n,)
-            Zeros and ones, of the kind that y had in the fit; or one label a row.
+        ndarray, CSR matrix or data frame of shape (n, K), or ndarray of shape (n,)
+            Zeros and ones, of the kind that y had in the fit (for data frames of pandas and polars
+            with its columns; of pandas with the index of X); or one label a row.
         """
         check_is_fitted(self)
         if self._model["method"] == "one label":
             return self.classes_[self._predict_codes(X)[1]]
-        return as_output(self._label_sets(X), self._model["output"])
+        return as_output(self._label_sets(X), self._model["output"], self.classes_, X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
@@ -386,6 +410,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         check_is_fitted(self)
         if self._model["method"] == "one label":
             return BaseSSVM.score(self, X, y, sample_weight)
+        check_label_names(y, self.classes_)
         found = self._label_sets(X)
         right = (label_matrix(y, *found.shape).toarray() == found).all(axis=1)
         return float(np.average(right, weights=check_weights(sample_weight, len(found))))

@@ -95,7 +95,7 @@ class RegularizationPath(AlongLambda):
         self.guarantee_ = "certified" if self._exact else "approximate"
         if heuristic:
             self.guarantee_ = "heuristic"
-        self._finish(solver.status, f"the path, at lam={solver.end:g},")
+        self._finish(solver.status, f"the path, at lam={solver.end:g},", sweep)
 
     @property
     def certified_(self) -> bool:

@@ -4,12 +4,13 @@ import time
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
-from sklearn.metrics import check_scoring
+from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
@@ -21,6 +22,12 @@ from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct.path import KAPPA, ssvm_path
+from sstruct.sequences import Sequences
+
+SCORERS = (
+    "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
+    "chunk_f1_scorer or make_flat_scorer(flat_f1_score), or a function of estimator, X and y"
+)
 
 
 def _has(name):
@@ -61,7 +68,8 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches.
     scoring : str, callable or None, default=None
-        As there; None: the estimator's ``score``.
+        As there; None: the estimator's ``score``. Scores of sequences are in
+        :mod:`sstruct.metrics`; names are those of scikit-learn, for one label a sample.
     rule : {"best", "one-se"}, default="best"
         ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
         within one standard error (over folds) of it. Of equal scores, the largest lambda.
@@ -187,6 +195,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._check()
+        self._check_scoring(y)
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
@@ -222,6 +231,26 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
                 raise ValueError(f"lams must be a list of positive numbers, found {self.lams!r}")
             for lam in lams.tolist():
                 check_number("lams", lam, above=0)
+
+    def _check_scoring(self, y):
+        """Refuse what is no scorer, and scikit-learn's where labels are sequences."""
+        if self.scoring is None or callable(self.scoring):
+            return
+        if not isinstance(self.scoring, str):
+            kind = type(self.scoring).__name__
+            raise TypeError(f"scoring must be one scorer, found a {kind}; expected {SCORERS}")
+        if self.scoring not in get_scorer_names():
+            near = get_close_matches(self.scoring, get_scorer_names(), n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise ValueError(
+                f"scoring={self.scoring!r} is no scorer of scikit-learn; expected {SCORERS}, or a "
+                f"name of sklearn.metrics.get_scorer_names(){hint}"
+            )
+        if not is_classifier(self.estimator) and _are_sequences(y):
+            raise ValueError(
+                f"scoring={self.scoring!r} reads one label a sample, but y holds sequences; "
+                f"expected {SCORERS}"
+            )
 
     def _collect(self):
         """Set ``cv_results_`` and what is best."""
@@ -366,6 +395,13 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         if "best_estimator_" not in self.__dict__:
             raise AttributeError(f"this PathCV has no {name} before it is fitted")
         return getattr(self.best_estimator_, name)
+
+
+def _are_sequences(y):
+    """Whether y has labels of structures and not one label a row."""
+    if isinstance(y, list | tuple | np.ndarray):
+        return any(isinstance(labels, list | np.ndarray) for labels in y)
+    return isinstance(y, Sequences)
 
 
 def _segment(fold, lam):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights
@@ -16,6 +17,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.training import pack_states, pack_trees
 from sstruct._input.labels import object_array
+from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
@@ -23,7 +25,11 @@ from sstruct._problems.core.node_arguments import padded_bounds
 from sstruct._problems.tree._problem import max_marginals
 from sstruct._problems.tree.arguments import TreeModel
 
+# Names of what the weights of an edge are of, for `to_frame`.
+EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 
+
+@explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
@@ -144,6 +150,7 @@ class TreeSSVM(BaseSSVM):
     """
 
     _searches = ("auto", "bisecting", "binary")
+    _scaling = None
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights(
@@ -241,6 +248,7 @@ class TreeSSVM(BaseSSVM):
                 # What w_ means must not change when a parameter is set after the fit.
                 "_terms": (model.fit_intercept, model.pair_scores),
             },
+            features=(trees.rows,),
         )
 
     def _bounds(self, problem):
@@ -256,6 +264,21 @@ class TreeSSVM(BaseSSVM):
 
     def _views(self):
         return self._model().views(self._w)
+
+    _frame_columns = ("part", "type", "parent_type")
+
+    def _weight_axes(self, features):
+        types = range(self.n_types_)
+        state = ({"part": range(len(self.parents_))},)
+        pairs = (*state, {"parent_type": types}, {"type": types})
+        if self.n_types_ > 1:
+            state += ({"type": types},)
+        return {
+            "coef": (*state, {"feature": features}),
+            "intercept": state,
+            "edge": (*state, {"feature": EDGE_FEATURES[: self.edge_coef_.shape[-1]]}),
+            "type": pairs,
+        }
 
     def _decoder(self, X):
         """Return the packed samples and the problem of decoding them."""
@@ -283,7 +306,7 @@ class TreeSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample an int array (P,).
         """
-        return object_array(self._predict_states(X)[1].astype(np.intp))
+        return PerSample.of(self._predict_states(X)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.

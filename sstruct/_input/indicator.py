@@ -1,9 +1,14 @@
 """Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
 
+from collections.abc import Set as AbstractSet
+
 import numpy as np
 from scipy import sparse
 
+from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
+
+BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 
 def is_indicator(y):
@@ -19,17 +24,54 @@ def is_indicator(y):
     return array.shape[1] > 1 or (array.dtype.kind in "biuf" and np.isin(array, (0, 1)).all())
 
 
+def refuse_label_lists(y):
+    """Say how sets of labels are given where y holds lists or sets of them."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "O")
+    if sparse.issparse(y) or not hasattr(y, "__len__") or kind != "O":
+        return
+    of_length = {}
+    for i, item in enumerate(y):
+        if isinstance(item, AbstractSet):
+            _refuse_labels(i, item)
+        if isinstance(item, list | tuple | np.ndarray):
+            of_length.setdefault(len(item), (i, item))
+    # All of one length may be a matrix, or a column of labels.
+    if len(of_length) > 1:
+        _refuse_labels(*of_length[max(of_length)])
+
+
+def _refuse_labels(i, labels):
+    raise ValueError(
+        f"y[{i}] is {labels!r}, a {type(labels).__name__} of labels; expected an (n, K) matrix of "
+        f"0 and 1, {BINARIZER}"
+    )
+
+
 def output_kind(y):
     """Name the kind of matrix that predictions are to be."""
-    return type(y).__name__ if isinstance(y, sparse.sparray | sparse.spmatrix) else "dense"
+    if isinstance(y, sparse.sparray | sparse.spmatrix):
+        return type(y).__name__
+    return library_of(y) or "dense"
 
 
-def as_output(codes, kind):
-    """Return zeros and ones, int64, as an array, CSR matrix or CSR array."""
+def as_output(codes, kind, names, X):
+    """Return zeros and ones, int64, as an array, CSR matrix, CSR array or data frame.
+
+    names : ndarray of shape (K,), of the columns; X : the samples, which may have an index.
+    """
     codes = codes.astype(np.int64)
     if kind == "dense":
         return codes
+    if kind in LIBRARIES:
+        return frame_like(codes, kind, names.tolist(), X)
     return sparse.csr_array(codes) if kind.endswith("array") else sparse.csr_matrix(codes)
+
+
+def check_label_names(y, classes):
+    """Raise where the columns of a data frame are other labels, or in another order."""
+    names, known = label_names(y), classes.tolist()
+    if names is not None and names != known and known != list(range(len(known))):
+        raise ValueError(f"the columns of y are {names}, expected {known}, as classes_")
 
 
 def label_matrix(y, n_rows, n_labels=None):
@@ -71,5 +113,5 @@ def label_matrix(y, n_rows, n_labels=None):
 def _refuse(row, label, value):
     raise ValueError(
         f"Unknown label type: y[{row}, {label}] is {plain(value)!r}, expected 0 or 1, whether the "
-        "row has the label"
+        f"row has the label, {BINARIZER}"
     )

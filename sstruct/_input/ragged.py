@@ -14,15 +14,16 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite, column_or_1d
 
 from sstruct._compat import validate_data
+from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
     as_labels,
     encode,
     is_label,
     join_labels,
-    object_array,
     plain,
     training_classes,
 )
+from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences
 
 
@@ -58,7 +59,7 @@ class Nodes:
             return values
         if self.form == "stacked":
             return values.reshape(len(self), -1, *values.shape[1:])
-        return object_array(values[a:b] for a, b in pairwise(self.offsets.tolist()))
+        return PerSample.of(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def pack_nodes(estimator, X, *, fitted, numeric=True):
@@ -68,10 +69,11 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
     is left to the caller: the answer is then None.
     """
+    X = items_of(X)
     convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
-        nodes = Nodes(X.flat, X.offsets, "ragged", 0)
+        nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(X.flat, "X.flat")
@@ -87,6 +89,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
     else:
         _refuse_unreadable(X, numeric)
+        if fitted:
+            _refuse_one_sample(estimator, X)
         return pack_rows(estimator, X, fitted) if numeric else None
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
@@ -96,11 +100,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         _check_finite(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
     if known is not None and nodes.feature_names is not None:
-        if not np.array_equal(known, nodes.feature_names):
-            raise ValueError(
-                f"the columns of X[0] are {list(nodes.feature_names)}, expected those of the fit: "
-                f"{list(known)}"
-            )
+        what = "X" if isinstance(X, Sequences) else "X[0]"
+        check_names(nodes.feature_names, known, what, "those of the fit")
     return nodes
 
 
@@ -118,7 +119,7 @@ def _is_item(item):
         return True
     if isinstance(item, list | tuple):
         return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
-    return getattr(item, "ndim", 0) == 2
+    return len(getattr(item, "shape", ())) == 2  # frames of polars have no ndim
 
 
 def _refuse_unreadable(X, numeric):
@@ -154,21 +155,34 @@ def _refuse_unreadable(X, numeric):
         )
 
 
+def _refuse_one_sample(estimator, X):
+    """Raise where one 2-D array is given to a model of structures: it is one of them, most likely.
+
+    Models of older versions do not know what they were fitted on.
+    """
+    shape = getattr(X, "shape", ())
+    rows = isinstance(X, list | tuple) and len(X) and isinstance(X[0], list | tuple | np.ndarray)
+    if getattr(estimator, "_form", "rows") == "rows" or not (len(shape) == 2 or rows):
+        return
+    found = f"X is 2-D, of shape {tuple(shape)}" if shape else f"X is a 2-D {type(X).__name__}"
+    raise ValueError(
+        f"{found}, but this {type(estimator).__name__} was fitted on {estimator._one_sample}. A "
+        "model that is fitted on 2-D X reads each row as a sample of one node"
+    )
+
+
 def _concatenated(X, expected, numeric):
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], _column_names(X[0])
+    items, names = [], column_names(X[0])
     n_sparse = 0
     for i, item in enumerate(X):
         if sparse.issparse(item):
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
-            found = _column_names(item)
-            if names is not None and found is not None and not np.array_equal(found, names):
-                raise ValueError(
-                    f"the columns of X[{i}] are {list(found)}, expected those of X[0]: "
-                    f"{list(names)}"
-                )
+            found = column_names(item)
+            if names is not None and found is not None:
+                check_names(found, names, f"X[{i}]", "those of X[0]")
             item = _item_array(item, i, numeric)
         shape = item.shape
         if shape[:1] == (0,):
@@ -185,12 +199,6 @@ def _concatenated(X, expected, numeric):
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
     return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
-
-
-def _column_names(item):
-    """Names of a data frame's columns if all are strings, else None."""
-    names = np.asarray(getattr(item, "columns", ()), dtype=object)
-    return names if len(names) and all(isinstance(name, str) for name in names) else None
 
 
 def _item_array(item, i, numeric):
@@ -241,7 +249,7 @@ def pack_rows(estimator, X, fitted):
     target = estimator if fitted else type(estimator)()
     flat = validate_data(
         target,
-        X,
+        items_of(X),
         reset=not fitted,
         accept_sparse="csr",
         dtype=[np.float64, np.float32],
@@ -334,7 +342,8 @@ def _labels_of_rows(y, nodes):
         if isinstance(y, list | tuple) and any(np.size(labels) != 1 for labels in y):
             raise ValueError(
                 "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
-                "for sequences X is a list of 2-D arrays"
+                "for sequences X is a list of 2-D arrays, such as Sequences.from_lengths(X, "
+                "lengths); in a pipeline PerNode(transformer) transforms their nodes"
             )
         labels = as_labels(column_or_1d(np.asarray(y), warn=True))
     if len(labels) != len(nodes):
@@ -360,6 +369,7 @@ def check_weights(sample_weight, n_samples):
         raise ValueError("sample_weight must be one number a sample, found sequences") from None
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight has dtype {weights.dtype}, expected real numbers")
+    _refuse_lengths(weights, n_samples)
     weights = weights.astype(np.float64)
     if weights.ndim == 0:
         weights = np.full(n_samples, float(weights))
@@ -374,6 +384,18 @@ def check_weights(sample_weight, n_samples):
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
     return weights
+
+
+def _refuse_lengths(weights, n_rows):
+    """Say how to give lengths: in other packages they are the third argument of ``fit``."""
+    if weights.ndim != 1 or weights.dtype.kind not in "iu" or len(weights) == n_rows:
+        return
+    if (weights > 0).all() and weights.sum() == n_rows:
+        raise ValueError(
+            f"sample_weight has {len(weights)} integers that sum to the {n_rows} rows of X, like "
+            "lengths of sequences; expected one weight a row. Write fit(Sequences.from_lengths(X, "
+            "lengths), Sequences.from_lengths(y, lengths))"
+        )
 
 
 def labeled_nodes(estimator, nodes, labels, sample_weight):

@@ -1,7 +1,15 @@
-"""Transformers of ragged data for pipelines, and label sets of hierarchies."""
+"""Transformers of ragged data for pipelines, graphs of superpixels, label sets of hierarchies."""
 
 from sstruct.preprocessing._hierarchical_labels import hierarchical_labels
 from sstruct.preprocessing._per_node import PerNode
 from sstruct.preprocessing._sequence_vectorizer import SequenceVectorizer
+from sstruct.preprocessing._superpixels import pixel_labels, superpixel_graph, superpixel_labels
 
-__all__ = ["PerNode", "SequenceVectorizer", "hierarchical_labels"]
+__all__ = [
+    "PerNode",
+    "SequenceVectorizer",
+    "hierarchical_labels",
+    "pixel_labels",
+    "superpixel_graph",
+    "superpixel_labels",
+]

@@ -1,4 +1,4 @@
-"""Any transformer of rows, applied to the nodes of sequences."""
+"""Any transformer of rows, applied to the nodes of sequences, images and graphs."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_weights, flat_labels, pack_nodes
+from sstruct.preprocessing._structures import structures_of
 from sstruct.sequences import Sequences
 
 __all__ = ["PerNode"]
@@ -26,25 +29,42 @@ def _transformer_has(name):
     return lambda self: hasattr(getattr(self, "transformer_", self.transformer), name)
 
 
+def _transformers_have(name):
+    """Whether both transformers have a method; that of edges only where there is one."""
+
+    def check(self):
+        of_edges = getattr(self, "edge_transformer_", self.edge_transformer)
+        return _transformer_has(name)(self) and (of_edges is None or hasattr(of_edges, name))
+
+    return check
+
+
 # Without output wrapping: set_output would try to make one data frame of ragged data.
 class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
-    """Apply a scikit-learn transformer to the nodes of sequences.
+    """Apply a scikit-learn transformer to the nodes of sequences, images or graphs.
 
-    The transformer is fitted once, on the nodes of all sequences as the rows of one array.
+    The transformer is fitted once, on the nodes (pixels) of all samples as the rows of one array.
 
     Parameters
     ----------
     transformer : estimator
         Any transformer that keeps the number of rows: ``StandardScaler()``, ``PCA(10)``,
         ``OneHotEncoder()``, ``SelectKBest()``, a pipeline of such. It is cloned.
+    edge_transformer : estimator or None, default=None
+        Another one for the edge features of graphs, fitted on those of all edges. None leaves them
+        as they are. For ``pairwise="contrast"`` it must keep them nonnegative, as
+        ``MaxAbsScaler()`` does.
 
     Attributes
     ----------
     transformer_ : estimator
         The fitted transformer.
+    edge_transformer_ : estimator
+        The fitted transformer of edge features, where there is one.
     n_features_in_ : int
+        Number of features of a node.
     feature_names_in_ : ndarray of shape (n_features,)
-        Where the sequences are data frames with named columns.
+        Where the sequences are data frames with named columns, or ``Sequences`` that have names.
 
     See Also
     --------
@@ -55,12 +75,14 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
     -----
     The output is of the same kind as the input: a list, an object array, ``Sequences``, or an array
     of shape (n, L, n_features_out); for the last, ``Sequences`` if the transformer returns sparse
-    rows. Items are arrays or sparse rows. If the transformer returns data frames, by its own
-    ``set_output`` or by scikit-learn's configuration, items are their values. ``PerNode`` itself
-    has no ``set_output``, since ragged data does not fit into a data frame.
+    rows. Items are sparse rows if the transformer makes such; otherwise data frames where they were
+    data frames with named columns and the transformer has names for its own; otherwise arrays.
+    ``Sequences`` with names get those of the transformer. So names reach the estimator after it.
+    Images are dense arrays (H, W, n_features_out); graphs keep their edges and node sizes.
+    ``PerNode`` itself has no ``set_output``, since ragged data does not fit into a data frame.
 
-    Values may be strings or missing if the transformer accepts that. If the items are pandas data
-    frames with named columns, the transformer gets a data frame.
+    Values may be strings or missing if the transformer accepts that. If the items are data frames
+    of pandas or polars with named columns, the transformer gets a data frame.
 
     2-D input, for chains of one node, is passed on unchanged.
 
@@ -80,12 +102,17 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
     __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
 
+    edge_transformer: Any = None  # of pickles from before there was one
     transformer_: Any
+    edge_transformer_: Any
     n_features_in_: int
     feature_names_in_: np.ndarray
 
-    def __init__(self, transformer: BaseEstimator) -> None:
+    def __init__(
+        self, transformer: BaseEstimator, edge_transformer: BaseEstimator | None = None
+    ) -> None:
         self.transformer = transformer
+        self.edge_transformer = edge_transformer
 
     def fit(self, X: Iterable[Any], y: Any = None, **params: Any) -> PerNode:
         """Fit the transformer to all nodes.
@@ -94,13 +121,17 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         ----------
         X : list of arrays of shape (L_i, n_features)
             Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
-            array of shape (n, L, n_features). 2-D X is passed on unchanged.
-        y : list of label sequences, optional
-            Passed on as one flat array, for transformers that learn from labels.
+            array of shape (n, L, n_features). For images a list of arrays of shape
+            (H, W, n_features), or one of shape (n, H, W, n_features); for graphs a list of tuples
+            (node features, edges[, edge features[, node sizes]]). 2-D X is passed on unchanged.
+        y : list of label sequences, label images or arrays of node labels, optional
+            Passed on as one flat array, for transformers that learn from labels; not to that of
+            edges.
         **params : dict
-            Passed on. Arrays with an entry for each of the n sequences, such as `sample_weight`,
-            are repeated for the nodes of each sequence. With metadata routing enabled, only what
-            the transformer has requested.
+            Passed on. Arrays with an entry for each of the n samples, such as `sample_weight`,
+            are repeated for the nodes of each sample, or its edges. With metadata routing enabled,
+            only what each transformer has requested; otherwise that of edges is given what its
+            ``fit`` takes.
 
         Returns
         -------
@@ -147,11 +178,9 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         X_out : of the kind of X
             The transformed nodes.
         """
-        check_is_fitted(self, "transformer_")
-        nodes = pack_nodes(self, X, fitted=True, numeric=False)
-        return _like(X, nodes, self.transformer_.transform(_rows(X, nodes)))
+        return self._apply("transform", X, fitted=True)
 
-    @available_if(_transformer_has("inverse_transform"))
+    @available_if(_transformers_have("inverse_transform"))
     def inverse_transform(self, X: Iterable[Any]) -> Any:
         """Undo the transformation, where the transformer can.
 
@@ -165,9 +194,24 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         X_original : of the kind of X
             The nodes as they were, as far as the transformer can tell.
         """
+        return self._apply("inverse_transform", X, fitted=False)
+
+    def _apply(self, method, X, fitted):
+        """Call a method of the fitted transformers; fitted: X has the features of the fit."""
         check_is_fitted(self, "transformer_")
-        nodes = pack_nodes(self, X, fitted=False, numeric=False)
-        return _like(X, nodes, self.transformer_.inverse_transform(_rows(X, nodes)))
+        given = structures_of(items_of(X))
+        items = given.items
+        nodes = pack_nodes(self, items, fitted=fitted, numeric=False)
+        of_edges, edge_rows = getattr(self, "edge_transformer_", None), None
+        edges = None if of_edges is None else given.edges
+        names = getattr(self, "feature_names_in_", None)
+        if method == "transform":
+            names = _names_out(self.transformer_, nodes)
+        out = getattr(self.transformer_, method)(_rows(items, nodes))
+        out = _like(items, nodes, out, names)
+        if edges is not None:
+            edge_rows = edges.cut(getattr(of_edges, method)(edges.flat))
+        return given.restored(out, edge_rows)
 
     @available_if(_transformer_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -184,53 +228,104 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             A name for each column.
         """
         check_is_fitted(self, "transformer_")
-        return self.transformer_.get_feature_names_out(input_features)
+        known = getattr(self, "feature_names_in_", None)
+        names = known if input_features is None else input_features
+        return self.transformer_.get_feature_names_out(names)
 
     def _fit(self, X, y, params, transform):
-        if isinstance(self.transformer, type) or not hasattr(self.transformer, "transform"):
-            raise TypeError(f"transformer must be a transformer, found {self.transformer!r}")
-        nodes = pack_nodes(self, X, fitted=False, numeric=False)
+        for name in ("transformer", "edge_transformer"):
+            self._check_transformer(name)
+        given = structures_of(items_of(X))
+        items = given.items
+        nodes = pack_nodes(self, items, fitted=False, numeric=False)
+        edges = self._edges(given, nodes)
         labels = y
+        if y is not None and nodes is not None:
+            labels = flat_labels(given.labels(y), nodes, type(self).__name__)
+        of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
-            params = {name: _of_nodes(name, value, nodes) for name, value in params.items()}
-            if y is not None:
-                labels = flat_labels(y, nodes, type(self).__name__)
-        inner = clone(self.transformer)
-        at_once = transform and hasattr(inner, "fit_transform")
-        if params and get_config()["enable_metadata_routing"]:
-            caller = "fit_transform" if transform else "fit"
-            routed = process_routing(self, caller, **params).transformer
-            params = routed.fit_transform if at_once else routed.fit
-        rows, out = _rows(X, nodes), None
-        if at_once:
-            out = _like(X, nodes, inner.fit_transform(rows, labels, **params))
-        else:
-            inner.fit(rows, labels, **params)
-            if transform:
-                out = _like(X, nodes, inner.transform(rows))
+            of_nodes = {name: _of_nodes(name, value, nodes) for name, value in of_nodes.items()}
+        rows = _rows(items, nodes)
+        inner, out = _fitted(self.transformer, rows, labels, of_nodes, transform)
+        if transform:
+            out = _like(items, nodes, out, _names_out(inner, nodes))
+        edge_inner, edge_rows = None, None
+        if edges is not None:
+            n = len(nodes)
+            of_edges = {name: _of_edges(name, v, edges, n) for name, v in of_edges.items()}
+            edge_inner, edge_rows = _fitted(
+                self.edge_transformer, edges.flat, None, of_edges, transform
+            )
+        if transform:
+            out = given.restored(out, None if edge_rows is None else edges.cut(edge_rows))
         self.transformer_ = inner
+        self.__dict__.pop("edge_transformer_", None)
+        if edge_inner is not None:
+            self.edge_transformer_ = edge_inner
         self.n_features_in_ = (
             inner.n_features_in_ if hasattr(inner, "n_features_in_") else np.shape(rows)[1]
         )
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
+        elif nodes is not None and nodes.feature_names is not None:
+            self.feature_names_in_ = nodes.feature_names
         return out
 
+    def _check_transformer(self, name):
+        """Raise where a parameter is no transformer."""
+        given = getattr(self, name)
+        if given is None and name == "edge_transformer":
+            return
+        if isinstance(given, type) or not hasattr(given, "transform"):
+            raise TypeError(f"{name} must be a transformer, found {given!r}")
+
+    def _edges(self, given, nodes):
+        """Return the EdgeRows that `edge_transformer` is to be fitted on, or None without one."""
+        if self.edge_transformer is None:
+            return None
+        edges = given.edges
+        if edges is None:
+            found = "one 2-D array" if nodes is None else given.kind
+            raise ValueError(
+                "edge_transformer is for graphs with edge features, (node features, edges, edge "
+                f"features), but X is {found}{' without them' * (given.kind == 'graphs')}"
+            )
+        return edges
+
+    def _routed(self, params, transform):
+        """Return what each transformer is given of `params`."""
+        inner, of_edges = self.transformer, self.edge_transformer
+        if params and get_config()["enable_metadata_routing"]:
+            caller = "fit_transform" if transform else "fit"
+            routed = process_routing(self, caller, **params)
+            return (
+                routed.transformer[_fit_method(inner, transform)],
+                {}
+                if of_edges is None
+                else routed.edge_transformer[_fit_method(of_edges, transform)],
+            )
+        taken = [] if of_edges is None else params
+        taken = [name for name in taken if has_fit_parameter(of_edges, name)]
+        return params, {name: params[name] for name in taken}
+
     def get_metadata_routing(self) -> MetadataRouter:
-        """Return the router of what methods are given besides X and y: all to the transformer.
+        """Return the router of what methods are given besides X and y: all to the transformers.
 
         Returns
         -------
         routing : MetadataRouter
             What goes where.
         """
-        mapping = MethodMapping().add(caller="fit", callee="fit")
-        one = "fit_transform" if hasattr(self.transformer, "fit_transform") else "fit"
-        mapping.add(caller="fit_transform", callee=one)
-        return MetadataRouter(owner=type(self).__name__).add(
-            transformer=self.transformer, method_mapping=mapping
-        )
+        router = MetadataRouter(owner=type(self).__name__)
+        for name in ("transformer", "edge_transformer"):
+            inner = getattr(self, name)
+            if inner is None:
+                continue
+            mapping = MethodMapping().add(caller="fit", callee="fit")
+            mapping.add(caller="fit_transform", callee=_fit_method(inner, True))
+            router.add(method_mapping=mapping, **{name: inner})
+        return router
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -241,16 +336,39 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         return tags
 
 
+def _fit_method(transformer, transform):
+    """Name the method that fits a transformer; with `transform` one that does both, if it can."""
+    return "fit_transform" if transform and hasattr(transformer, "fit_transform") else "fit"
+
+
+def _fitted(transformer, rows, labels, params, transform):
+    """Return a fitted clone and, with `transform`, the rows that it makes."""
+    inner = clone(transformer)
+    if _fit_method(inner, transform) == "fit_transform":
+        return inner, inner.fit_transform(rows, labels, **params)
+    inner.fit(rows, labels, **params)
+    return inner, inner.transform(rows) if transform else None
+
+
 def _rows(X, nodes):
     """What the transformer is given: all nodes as one array, or one data frame."""
     if nodes is None:
         return X
+    if nodes.feature_names is None or isinstance(X, Sequences):
+        return nodes.flat
     # A frame, since transformers may treat columns by name and kind.
-    if nodes.feature_names is not None and all(hasattr(item, "iloc") for item in X):
-        import pandas as pd
+    frame = joined(list(items_of(X)))
+    return nodes.flat if frame is None else frame
 
-        return pd.concat(list(X), ignore_index=True)
-    return nodes.flat
+
+def _names_out(transformer, nodes):
+    """Return the names of a fitted transformer's columns where those of its input have names."""
+    if nodes is None or nodes.feature_names is None:
+        return None
+    try:
+        return transformer.get_feature_names_out(nodes.feature_names)
+    except (AttributeError, ValueError):  # it has none, or they are not unique
+        return None
 
 
 def _of_nodes(name, value, nodes):
@@ -262,10 +380,20 @@ def _of_nodes(name, value, nodes):
     return value
 
 
-def _like(X, nodes, out):
-    """Cut transformed rows into the kind of thing that X is."""
+def _of_edges(name, value, edges, n_samples):
+    """Repeat what has an entry a graph for each of its edges."""
+    if name == "sample_weight" and value is not None:
+        return edges.of_edges(check_weights(value, n_samples))
+    if getattr(value, "ndim", 0) == 1 and len(value) == n_samples:
+        return edges.of_edges(np.asarray(value))
+    return value
+
+
+def _like(X, nodes, out, names=None):
+    """Cut transformed rows into the kind of thing that X is; names: of the columns, if known."""
     if nodes is None:
         return out
+    frame = out if library_of(out) else None
     if hasattr(out, "to_numpy"):  # a data frame, of any library
         out = out.to_numpy()
     if len(np.shape(out)) != 2 or np.shape(out)[0] != nodes.flat.shape[0]:
@@ -276,6 +404,14 @@ def _like(X, nodes, out):
     if nodes.form == "stacked" and not sparse.issparse(out):
         return out.reshape(len(nodes), -1, out.shape[1])
     sequences = Sequences(out, nodes.offsets)
+    if isinstance(X, Sequences):
+        sequences.feature_names = names
     if nodes.form == "stacked" or isinstance(X, Sequences):
         return sequences
-    return np.asarray(sequences) if isinstance(X, np.ndarray) else list(sequences)
+    items = list(items_of(X))
+    if names is not None and library_of(items[0]) and not sparse.issparse(out):
+        frame = frame_like(out, library_of(items[0]), list(names)) if frame is None else frame
+        items = cut(frame, nodes.offsets, items)
+    else:
+        items = list(sequences)
+    return object_array(items) if isinstance(X, np.ndarray) else items

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
@@ -53,7 +54,8 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
 
     Notes
     -----
-    An item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
+    A sequence may also be a data frame of pandas or polars, whose rows are dicts of its columns. An
+    item is a list of strings, each an attribute of weight 1, or a dict whose entries mean:
 
     ============================  ==========================================================
     ``"name": "value"``           the attribute ``name:value`` of weight 1
@@ -119,10 +121,10 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         -------
         rows : Sequences
             Its flat array is CSR, of shape (number of items, number of attributes), with sorted
-            indices.
+            indices. Its columns are named, so that estimators have ``feature_names_in_``.
         """
         encoded, new_columns, dtype = self._fit(X)
-        return encoded.rows(new_columns, len(self.vocabulary_), dtype)
+        return self._named(encoded.rows(new_columns, len(self.vocabulary_), dtype))
 
     def transform(self, X: Iterable[Any]) -> Sequences:
         """Return the rows of sequences.
@@ -136,11 +138,11 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         -------
         rows : Sequences
             Its flat array is CSR, of shape (number of items, number of attributes), with sorted
-            indices.
+            indices. Its columns are named, so that estimators have ``feature_names_in_``.
         """
         check_is_fitted(self, "vocabulary_")
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
-        return encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype))
+        return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the names of the columns.
@@ -158,6 +160,11 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         check_is_fitted(self, "vocabulary_")
         return object_array(self.vocabulary_)
 
+    def _named(self, rows):
+        """Give rows the names of their columns: the same array each time, quickly compared."""
+        rows.feature_names = self._column_names
+        return rows
+
     def _fit(self, X):
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
             raise ValueError(
@@ -169,12 +176,14 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         kept = encoded.counts(len(names)) >= self.min_count
         if kept.all():
             self.vocabulary_ = dict(names)
+            self._column_names = object_array(self.vocabulary_)
             return encoded, None, dtype
         # The spare last entry is where ABSENT, index -1, finds itself.
         new_columns = np.full(len(names) + 1, ABSENT, dtype=np.int32)
         new_columns[:-1][kept] = np.arange(np.count_nonzero(kept))
         kept_names = (name for name, keep in zip(names, kept.tolist()) if keep)
         self.vocabulary_ = {name: column for column, name in enumerate(kept_names)}
+        self._column_names = object_array(self.vocabulary_)
         return encoded, new_columns, dtype
 
     def __sklearn_tags__(self):
@@ -251,6 +260,8 @@ class _Encoded:
     """All attributes of X as codes, one row of codes an item."""
 
     def __init__(self, X, names):
+        if library_of(X):
+            raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
         if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         if len(X) == 0:
@@ -261,7 +272,7 @@ class _Encoded:
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
-            sequence_codes, item_sizes = self._sequence(sequence, i)
+            sequence_codes, item_sizes = self._sequence(records(sequence), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
             self.lengths[i] = len(sequence)

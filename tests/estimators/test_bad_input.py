@@ -286,7 +286,7 @@ PREDICTIONS = {
         r"X\[2\] has 3 features, expected 2",
     ),
     "3-D too wide": (np.ones((4, 2, 3)), ValueError, r"X\[0\] has 3 features, expected 2"),
-    "2-D too wide": (np.ones((4, 3)), ValueError, "X has 3 features, but ChainSSVM is expecting 2"),
+    "2-D": (np.ones((4, 2)), ValueError, "one sequence is a list of one array"),
     "csr too wide": ([sparse.csr_matrix((2, 9))], ValueError, r"X\[0\] has 9 features"),
     "mixed storage": (put(X, 1, CSR[1]), TypeError, "X mixes sparse and dense"),
     "complex": (put(X, 1, X[1] * 1j), TypeError, r"X\[1\] .*complex128"),

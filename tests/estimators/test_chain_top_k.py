@@ -67,6 +67,7 @@ def test_every_form_of_input(tiny_chains):
     assert {rows.shape for rows in labels} == {(4, 3)}
     np.testing.assert_array_equal(np.stack([rows[0] for rows in labels]), model.predict(stacked))
     rows = np.concatenate(X)
+    model.fit(rows, np.concatenate(y))
     labels, scores = model.predict_top_k(rows, 5)
     assert {row.shape for row in labels} == {row.shape for row in scores} == {(3,)}
     np.testing.assert_array_equal([row[0] for row in labels], model.predict(rows))

@@ -471,3 +471,103 @@ def test_the_repr_says_that_a_certificate_is_approximate(rng):
     assert repr(model) == "GraphCRFSSVM(lam=0.1, random_state=0)  # certificate: approximate"
     assert eval(repr(model)).get_params() == model.get_params()
     assert "#" not in repr(model.set_params(inference="cut").fit(X[:1], [np.array([0, 1, 1])]))
+
+
+# Edges as adjacency matrices
+
+
+def with_matrices(X, storage):
+    """The same graphs, and their edges in the order of an adjacency matrix."""
+    ordered, matrices = [], []
+    for x, edges, features, sizes in X:
+        edges = np.sort(edges, axis=1).reshape(-1, 2)
+        order = np.lexsort(edges.T[::-1])
+        ordered.append((x, edges[order], features[order], sizes))
+        matrix = np.zeros((len(x), len(x)), dtype=bool)
+        matrix[edges[:, 0], edges[:, 1]] = matrix[edges[:, 1], edges[:, 0]] = True
+        matrices.append((x, storage(matrix), features[order], sizes))
+    return ordered, matrices
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "directed"])
+@pytest.mark.parametrize(
+    "storage",
+    [sparse.csr_matrix, sparse.coo_array, lambda matrix: sparse.lil_array(matrix * 1.0)],
+    ids=["csr", "coo", "lil"],
+)
+def test_adjacency_matrices_are_taken(rng, storage, pairwise):
+    X, y = make(rng, pairwise=pairwise, sizes=True)
+    ordered, matrices = with_matrices(X, storage)
+    model = GraphCRFSSVM(lam=LAM, pairwise=pairwise, random_state=0)
+    expected = clone(model).fit(ordered, y)
+    found = clone(model).fit(matrices, y)
+    np.testing.assert_array_equal(found.w_, expected.w_)
+    for a, b in zip(found.predict(matrices), expected.predict(ordered)):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_an_adjacency_matrix_is_not_changed():
+    matrix = sparse.coo_matrix(([1, 1, 0], ([0, 1, 2], [1, 0, 2])), (3, 3))
+    before = matrix.copy()
+    GraphCRFSSVM(lam=1.0).fit([(np.eye(3), matrix)], [[0, 1, 1]])
+    for name in ("data", "row", "col"):
+        np.testing.assert_array_equal(getattr(matrix, name), getattr(before, name))
+
+
+PATH = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    "edges, message, repair",
+    [
+        (PATH * 0.5, r"has the weight 0.5 at \(0, 1\).*edge features", lambda A: A.astype(bool)),
+        (PATH + sparse.eye_array(3, dtype=int), "diagonal, at node 0", lambda A: A.setdiag(0)),
+        (sparse.triu(PATH), "not symmetric.*between 0 and 1", lambda A: A.maximum(A.T)),
+        (PATH[:, :2], r"has shape \(3, 2\), expected \(3, 3\)", None),
+        (PATH.toarray(), r"shape \(3, 3\), expected \(E, 2\).*csr_array", sparse.csr_array),
+        (np.array([[0, 1, 0, 1], [1, 2, 2, 3]])[:, :3], r"shape \(2, 3\).*write edges.T$",
+         np.transpose),
+        ([[0, 1], [2]], "are no .* their lengths differ", None),
+    ],
+    ids=["weights", "diagonal", "directed", "shape", "dense", "transposed", "ragged"],
+)  # fmt: skip
+def test_other_matrices_are_named_and_what_is_to_be_written_works(edges, message, repair):
+    good = np.eye(3), PATH
+    model = GraphCRFSSVM(lam=1.0)
+    with pytest.raises(ValueError, match=rf"of X\[1\] .*{message}"):
+        model.fit([good, (np.eye(3), edges)], [[0, 1, 1]] * 2)
+    if repair is not None:
+        changed = repair(edges)
+        model.fit([good, (np.eye(3), edges if changed is None else changed)], [[0, 1, 1]] * 2)
+
+
+class Drawing:
+    """A graph of another package: nodes can be counted and looped over."""
+
+    def __len__(self):
+        return 2
+
+    def __iter__(self):
+        return iter("ab")
+
+
+@pytest.mark.parametrize(
+    "graph, message",
+    [
+        ({"x": np.eye(2), "edges": EDGE}, r"X\[1\] is a dict of 'x', 'edges', expected a tuple"),
+        (Drawing(), r"X\[1\] is a Drawing, expected a tuple \(node features, edges"),
+        (None, r"X\[1\] is a NoneType, expected a tuple"),
+    ],
+    ids=["dict", "object", "None"],
+)
+def test_other_graphs_are_told_the_tuple(graph, message):
+    good = np.eye(2), EDGE
+    model = GraphCRFSSVM(lam=1.0)
+    with pytest.raises(TypeError, match=message):
+        model.fit([good, graph], [[0, 1]] * 2)
+    with pytest.raises(TypeError, match=message.replace("1", "0", 1)):
+        model.fit([graph, good], [[0, 1]] * 2)
+    with pytest.raises(TypeError, match=message):
+        model.fit([good, good], [[0, 1]] * 2).predict([good, graph])
+    with pytest.raises(TypeError, match=r"X must be a list of graphs, tuples .*, found dict"):
+        model.fit({0: good}, [[0, 1]])

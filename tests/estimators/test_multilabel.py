@@ -5,6 +5,7 @@ import pickle
 from itertools import product
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone, is_classifier
@@ -413,7 +414,11 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"y": None}, "requires y to be passed"),
         ({"y": np.linspace(0, 1, 24)}, "Unknown label type: continuous"),
         ({"y": [1] * 24}, "y has one class"),
-        ({"y": [[0], [0, 1]] * 12}, "y should be a 1d array"),
+        ({"y": [[0], [0, 1]] * 12}, r"y\[1\] is \[0, 1\], a list of labels.*MultiLabelBinarizer"),
+        ({"y": [(), ("a", "b")] * 12}, r"y\[1\] is \('a', 'b'\), a tuple of labels"),
+        ({"y": [{"a"}, {"b"}] * 12}, r"y\[0\] is {'a'}, a set of labels; expected an \(n, K\)"),
+        ({"y": pd.Series([["a"], []] * 12, index=range(24, 48))}, r"y\[0\] is \['a'\], a list of"),
+        ({"y": [["a", "b"], ["b", "c"]] * 12}, r"y\[0, 0\] is 'a'.*MultiLabelBinarizer\(\)"),
         ({"y": np.arange(24) % 3, "edges": PARENTS}, "a hierarchy needs sets of labels"),
         ({"edges": "all"}, "edges must be"),
         ({"edges": [[0, 4]]}, "out of range: 4 nodes"),

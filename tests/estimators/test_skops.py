@@ -112,8 +112,14 @@ def test_pipelines(tiny_chains, rng):
         PerNode(StandardScaler()), PerNode(PCA(2)), ChainSSVM(random_state=0)
     ).fit(X, y)
     again = round_trip(scaled)
-    for data in (X, Sequences.from_list(X), np.vstack(X)):
+    for data in (X, Sequences.from_list(X)):
         assert equal(again.predict(data), scaled.predict(data))
+    for model in (scaled, again):
+        with pytest.raises(ValueError, match="one sequence is a list of one array"):
+            model.predict(X[0])
+    rows = np.vstack(X)
+    scaled.fit(rows, np.concatenate(y))
+    assert equal(round_trip(scaled).predict(rows), scaled.predict(rows))
     words = [[{"w": f"w{rng.integers(5)}", "cap": True, "n": 2.5} for _ in labels] for labels in y]
     text = make_pipeline(SequenceVectorizer(min_count=2), ChainSSVM(random_state=0)).fit(words, y)
     again = round_trip(text)

@@ -22,7 +22,7 @@ from sstruct import (
 )
 from sstruct.datasets import fetch_scene, load_digit_dates, make_sequences
 from sstruct.inference import MRF, MapResult, map_mrf, projection_rays, read_uai
-from sstruct.masks import bio_transitions
+from sstruct.masks import bio_transitions, bioes_transitions
 from sstruct.metrics import chunk_precision_recall_f1, flat_accuracy_score, flat_f1_score
 from sstruct.plotting import ConvergenceDisplay, TransitionDisplay
 from sstruct.preprocessing import PerNode, SequenceVectorizer
@@ -36,6 +36,7 @@ scene_X, scene_Y = fetch_scene(subset="all", return_indicator="dense", return_X_
 words = Sequences.from_list(X)
 assert_type(words, Sequences)
 assert_type(len(words), int)
+named = Sequences.from_lengths(words.flat, words.lengths, feature_names=["wide", "high"])
 vectorizer = SequenceVectorizer(min_count=2).fit([["a", "b"], ["c"]])
 assert_type(vectorizer.vocabulary_, dict[str, int])
 assert_type(vectorizer.transform([["a"]]), Sequences)
@@ -53,8 +54,10 @@ assert_type(model.status_, str)
 assert_type(model.inference_, str)
 assert_type(model.score(X, y), float)
 weights: np.ndarray = model.w_
+frame = model.to_frame(feature_names=["wide", "high"])
 predicted = model.predict(X)
 best: dict[str, Any] = model.get_params()
+ends = ChainSSVM(transition_mask=bioes_transitions)
 graphs: GraphCRFSSVM = GraphCRFSSVM(pairwise="contrast").fit([], [])
 grids: GridCRFSSVM = GridCRFSSVM(connectivity=8).fit([], [])
 rows: MulticlassSSVM = MulticlassSSVM(n_jobs=2).fit(np.zeros((2, 3)), [0, 1])

@@ -405,18 +405,26 @@ def test_other_objects_are_refused(rng):
 
 def test_early_ends_keep_the_guarantee(rng):
     case = chains(rng, max_iter=1, solver="bcfw")
-    with pytest.warns(ConvergenceWarning, match=r"the path, at lam=.*ended early \(MAX_ITER\)"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"the path, at lam=.*max_iter=1 passes at one"
+    ) as caught:
         path = case.path(eps=0.001)
     assert path.status_ == "MAX_ITER"
+    assert "max_time" not in str(caught[0].message)
     assert path.certified_
     for lam in np.geomspace(path.lam_end_, 100 * path.lams_[0], 20):
         assert case.suboptimality(path.w(lam), lam) <= 0.001
     with pytest.raises(ValueError, match="below the end of the path"):
         path.w(0.99 * path.lam_end_)
     case.estimator.set_params(max_iter=1000, max_time=1e-9)
-    with pytest.warns(ConvergenceWarning, match=r"ended early \(TIME_LIMIT\)"):
+    with pytest.warns(ConvergenceWarning, match=r"\(TIME_LIMIT\): max_time=1e-09 seconds"):
         path = case.path(eps=0.001)
     assert case.suboptimality(path.w(path.lam_end_), path.lam_end_) <= 0.001
+    case.X = [x * [1e4, *np.ones(x.shape[1] - 1)] for x in case.X]
+    with pytest.warns(
+        ConvergenceWarning, match=r"seconds were over; scale the features: feature 0 has"
+    ):
+        case.path(eps=0.001)
 
 
 @pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True}])

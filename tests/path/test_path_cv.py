@@ -262,6 +262,36 @@ def test_parameters_are_checked(chains, parameters):
         PathCV(ChainSSVM(), **parameters).fit(*chains)
 
 
+@pytest.mark.parametrize(
+    "scoring, message",
+    [
+        ("acuracy", r"scoring='acuracy' is no scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$"),
+        ("chunks", r"scoring='chunks' is no scorer of scikit-learn; expected None"),
+        ("accuracy", r"'accuracy' reads one label a sample, but y holds sequences; expected None"),
+        (["accuracy", "f1"], r"scoring must be one scorer, found a list; expected None"),
+        (3, r"scoring must be one scorer, found a int; expected None"),
+    ],
+)
+@pytest.mark.parametrize("form", [list, np.asarray, Sequences.from_list])
+def test_scorers_are_checked_before_any_work(chains, monkeypatch, scoring, message, form):
+    monkeypatch.setattr("sstruct.path_cv._fold", None)
+    X, y = chains
+    y = form([labels[:2] for labels in y])
+    search = PathCV(ChainSSVM(), scoring=scoring)
+    with pytest.raises((ValueError, TypeError), match=message):
+        search.fit([x[:2] for x in X], y)
+    assert not hasattr(search, "scorer_")
+
+
+@pytest.mark.parametrize("model", [MulticlassSSVM(random_state=0), ChainSSVM(random_state=0)])
+def test_rows_may_have_scikit_learn_s_scores(rng, model):
+    X = rng.standard_normal((40, 3))
+    y = np.where(X[:, 0] > 0, "a", "b")
+    search = PathCV(model, scoring="accuracy", cv=2).fit(X, y)
+    own = PathCV(model, cv=2).fit(X, y)
+    np.testing.assert_array_equal(search.split_scores(1.0), own.split_scores(1.0))
+
+
 def test_below_the_end(chains):
     search = PathCV(ChainSSVM(random_state=0), eps=0.01, lam_min=0.1, cv=2, refit=False)
     search.fit(*chains)

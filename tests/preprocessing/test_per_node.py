@@ -122,7 +122,7 @@ def test_data_frames_are_transformed_by_column(rng):
     per_node = PerNode(inner)
     out = per_node.fit_transform(X)
     check(out, clone(inner).fit_transform(pd.concat(X)), X)
-    assert out[1].tolist() == [[1, 0, 0, 0.25]]
+    assert out[1].to_numpy().tolist() == [[1, 0, 0, 0.25]]
     assert per_node.feature_names_in_.tolist() == ["word", "size"]
     assert per_node.get_feature_names_out().tolist() == [
         "words__word_a", "words__word_b", "words__word_c", "sizes__size"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import feature_arrays, flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
@@ -38,6 +39,7 @@ class LabeledChains:
     def __init__(self, estimator, X, y, sample_weight):
         self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
         labels = flat_labels(y, nodes, type(estimator).__name__)
+        refuse_padding(estimator, y, labels, nodes)
         weights, sample, used, self.classes, self.codes = labeled_nodes(
             estimator, nodes, labels, sample_weight
         )

@@ -5,29 +5,30 @@ import os
 import warnings
 from dataclasses import asdict, dataclass, field, fields
 from hashlib import blake2b
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import with_callbacks
+from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Quality
+from sstruct._estimators.core.weight_frame import weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
 from sstruct._solvers.core.progress import progress
-from sstruct._solvers.core.solver import Options, Setup, relative
+from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import rescaled
 from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
@@ -46,8 +47,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
-    under "Hooks" below: ``_training`` and ``_views`` in any case, ``_predict_codes`` where the
-    labels of nodes are scored, the others where it differs.
+    under "Hooks" below: ``_training``, ``_views`` and, for ``to_frame``, ``_weight_axes`` in any
+    case, ``_predict_codes`` where the labels of nodes are scored, the others where it differs.
     """
 
     # Parameters of all estimators, and attributes of fitted ones. An estimator is a dataclass, so
@@ -87,6 +88,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
+    # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
+    _scaling: ClassVar[str | None] = "PerNode({})"
 
     def _training(self, X, y, sample_weight):
         """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
@@ -98,6 +101,22 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
         raise NotImplementedError
+
+    # What a weight may belong to, beside a feature: columns of ``to_frame``.
+    _frame_columns: ClassVar[tuple] = ("label",)
+
+    def _weight_axes(self, features):
+        """Return what the weights belong to, for ``to_frame``; `features`: the features' names.
+
+        For each part of ``_views()`` a tuple with a dict an axis: columns and the values along it.
+        """
+        raise NotImplementedError
+
+    def _default_feature_names(self):
+        """Return the names of the features that the weights are of."""
+        if hasattr(self, "feature_names_in_"):
+            return self.feature_names_in_
+        return [f"x{k}" for k in range(self.n_features_in_)]
 
     def _check_parameters(self):
         """Refuse parameters out of range; the data are not looked at. Extend it."""
@@ -232,6 +251,24 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """Return all parameters by name, also where a user's subclass does not show them."""
         return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
 
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters, as scikit-learn's estimators do.
+
+        Parameters
+        ----------
+        **params : dict
+            Values by name.
+
+        Returns
+        -------
+        self
+            The estimator itself.
+        """
+        if "C" in params and "C" not in self.get_params(deep=False):
+            name = type(self).__name__
+            raise ValueError(f"{name} has no parameter C, it has lam: {lam_of(params['C'])}")
+        return super().set_params(**params)
+
     def _lam(self, total_weight):
         """Return lambda, for samples of a total weight."""
         return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
@@ -269,9 +306,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None
         solution, training.inference = self._after_solve(problem, solution, training.inference)
         attributes = {**as_fitted(solution), "_warm_state": warm}
-        return self._finish(task, solution, training.inference, attributes)
+        return self._finish(task, solution, training, attributes)
 
-    def _finish(self, task, solution, inference, attributes):
+    def _finish(self, task, solution, training, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""
         # At once, so that an interruption leaves the attributes of one fit.
         self.__dict__.update(attributes)
@@ -282,24 +319,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if error is not None:
             raise error
         task.end(solution)
-        remarks = list(solution.remarks)
-        gap = relative(solution.gap, solution.primal)
-        stopped = f"{type(self).__name__} stopped at relative duality gap {gap:.2e}"
-        if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
-            remarks.append(
-                f"{stopped}, before tol={self.tol:g}: the search finds nothing that would reduce "
-                "it. The optimum lies between dual_objective_ and objective_."
-            )
-        # A solver without a dual has no other end.
-        if solution.status in (Status.MAX_ITER, Status.TIME_LIMIT) and not np.isnan(solution.gap):
-            # A certificate is as good as the decoder that it rests on.
-            approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
-            remarks.append(
-                f"{stopped}{approximate} after {solution.n_passes} passes, before "
-                f"tol={self.tol:g}. Increase max_iter or max_time, or tol."
-            )
-        for remark in remarks:
-            warnings.warn(remark, ConvergenceWarning, stacklevel=5)
+        for remark, category in remarks(self, solution, training):
+            warnings.warn(remark, category, stacklevel=5)
         return self
 
     def _warm(self, training, fingerprint):
@@ -342,6 +363,66 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """All weights one after another, assembled when asked for."""
         check_is_fitted(self)
         return join_views(self._views())
+
+    def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
+        """List all weights, and what each belongs to, in a pandas data frame.
+
+        Parameters
+        ----------
+        feature_names : array-like of str of shape (n_features,), optional
+            Names of the features, such as ``pipeline[:-1].get_feature_names_out()``. Default:
+            ``feature_names_in_`` or, where X had no names, x0, x1, ... The weights of
+            :class:`StructuredSVM` are named by their indices, or by so many names.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+            A row for each weight, in the order of ``w_``, with the columns
+
+            kind
+                The part of the weights, an attribute without its ending: coef, intercept, start,
+                end, edge, type (``type_coef_``), w.
+            label, next_label or other_label
+                The label, or the pair of neighbouring or interacting labels. ``edge_coef_`` of
+                chains goes from label to next_label; with ``pairwise="directed"`` label is that of
+                an edge's first node. For :class:`TreeSSVM` part, type and parent_type instead; for
+                :class:`MultilabelSSVM` with ``pairwise="full"`` also the value of each label.
+            feature
+                Name of the feature of the node or edge.
+            weight
+                The weight, a float.
+
+            All but weight are categorical, and missing where a weight belongs to no such thing.
+
+        Raises
+        ------
+        ImportError
+            If pandas is not installed.
+        ValueError
+            If there are more or fewer names than features.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> X, y = [[[2.0, 0.0], [0.0, 1.0]], [[0.0, 2.0]]], [["a", "b"], ["b"]]
+        >>> frame = ChainSSVM(lam=0.1, random_state=0).fit(X, y).to_frame(["warm", "wet"])
+        >>> frame.columns.tolist()
+        ['kind', 'label', 'next_label', 'feature', 'weight']
+        >>> wet = frame.query("kind == 'coef' and feature == 'wet'")
+        >>> wet.label[wet.weight.idxmax()]
+        'b'
+        """
+        check_is_fitted(self)
+        names = self._default_feature_names()
+        if feature_names is not None:
+            given = feature_names
+            shape = (len(names),)
+            if isinstance(given, str) or np.shape(given) != shape:
+                found = repr(given) if isinstance(given, str) else f"shape {np.shape(given)}"
+                raise ValueError(f"feature_names must have shape {shape}, one each, found {found}")
+            names = given
+        axes = self._weight_axes(np.asarray(names).tolist())
+        return weight_frame(self._views(), axes, self._frame_columns)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
@@ -401,6 +482,10 @@ class LabelingSSVM(BaseSSVM):
 
     def _views(self):
         return weight_views(self._w, len(self.classes_), self.n_features_in_, self._terms)
+
+    def _weight_axes(self, features):
+        label = {"label": self.classes_}
+        return {"coef": (label, {"feature": features}), "intercept": (label,)}
 
 
 def tokenized(estimator):

@@ -56,6 +56,8 @@ class Training:
     inference : Inference
     attributes : dict
         Fitted attributes that come from the data and not from the solver; None: not there.
+    features : tuple of arrays
+        Rows of nodes and, where the model reads them, of edges, whose scales a warning may name.
     """
 
     problem: object
@@ -64,6 +66,7 @@ class Training:
     data: list
     inference: Inference
     attributes: dict
+    features: tuple = ()
 
     @property
     def known(self):

@@ -3,16 +3,22 @@
 Everything here runs before any work and leaves the estimator as it was.
 """
 
+import numbers
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._estimators.graph.training import Graphs
+from sstruct._input.frames import check_names, column_names, items_of
+from sstruct._input.labels import plain
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
 PARTS = ("node features", "edges", "edge features", "node sizes")
+GRAPH = "(node features, edges[, edge features[, node sizes]])"
 
 
 @dataclass
@@ -39,38 +45,63 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
     """
     items = _graph_items(X)
     if items is None:
+        _refuse_one_graph(X)
         nodes = pack_nodes(estimator, X, fitted=fitted)
         if nodes.form != "rows":
             raise ValueError(
-                "X must be a list of graphs (node features, edges[, edge features[, node sizes]]), "
-                f"or one 2-D array of single nodes, found {type(X).__name__} of arrays"
+                f"X must be a list of graphs {GRAPH}, or one 2-D array of single nodes, found "
+                f"{type(X).__name__} of arrays"
             )
         return _edgeless(nodes, pairwise, n_edge_features)
     nodes = pack_nodes(estimator, [item[0] for item in items], fitted=fitted)
-    edges = [_edges_of(item[1], i) for i, item in enumerate(items)]
+    edges = [
+        _edges_of(item[1], n_nodes, i)
+        for i, (item, n_nodes) in enumerate(zip(items, nodes.lengths.tolist()))
+    ]
     n_edges = np.array([len(own) for own in edges], dtype=np.int64)
     flat = np.concatenate(edges)
     _check_edges(flat, n_edges, nodes)
     start = np.cumsum(n_edges) - n_edges
     features = _edge_features(items, n_edges, pairwise, n_edge_features)
     edges, sizes = (flat.astype(np.int32), start, n_edges, start), _node_sizes(items, nodes)
-    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes)
+    names = None
+    if pairwise in WITH_FEATURES:
+        names = _edge_names(items, estimator._model.get("edge_names") if fitted else None)
+    return Graphs.of(nodes, *edges, edge_features=features, sizes=sizes, edge_names=names)
 
 
 def _graph_items(X):
     """Return the graphs as tuples; None: X is something else."""
+    X = items_of(X)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.size:
         if np.ndim(X[0, 0]) == 2:  # what NumPy makes of a list of tuples
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
-    if not isinstance(X, list | tuple) or not any(_is_graph(item) for item in X):
+    if isinstance(X, Mapping):
+        raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
+    if not isinstance(X, list | tuple):
+        return None
+    for i, item in enumerate(X):
+        _refuse_other_objects(item, i)
+    if not any(_is_graph(item) for item in X):
         return None
     for i, item in enumerate(X):
         if not _is_graph(item) or not 2 <= len(item) <= len(PARTS):
             found = f"{len(item)} parts" if _is_graph(item) else type(item).__name__
             raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 to 4 parts: {PARTS}")
     return X
+
+
+def _refuse_other_objects(item, i):
+    """Say how a graph is given where it is a dict, or an object of another package."""
+    keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
+    known = isinstance(item, Sequence | numbers.Number) or hasattr(item, "ndim")
+    if keys or not known:
+        raise TypeError(
+            f"X[{i}] is a {type(item).__name__}{keys}, expected a tuple {GRAPH}: arrays (V, F), "
+            "(E, 2), (E, G) and (V,)"
+        )
 
 
 def _is_graph(item):
@@ -80,7 +111,20 @@ def _is_graph(item):
     first = item[0]
     if isinstance(first, tuple | list):
         return len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
-    return getattr(first, "ndim", 0) > (0 if isinstance(item, tuple) else 1)
+    return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
+
+
+def _refuse_one_graph(X):
+    """Raise where the parts of a graph are given in place of a list of graphs."""
+    if not isinstance(X, list | tuple) or not 2 <= len(X) <= len(PARTS):
+        return
+    shapes = [getattr(part, "shape", ()) for part in X[:2]]
+    kind = getattr(getattr(X[1], "dtype", None), "kind", "")
+    if len(shapes[0]) == 2 and len(shapes[1]) == 2 and shapes[1][1] == 2 and kind in ("i", "u"):
+        raise ValueError(
+            f"X is one graph, node features {shapes[0]} and edges {shapes[1]}, expected a list of "
+            "graphs: one graph is a list of one tuple, [(node features, edges)]"
+        )
 
 
 def _edgeless(nodes, pairwise, n_edge_features):
@@ -93,16 +137,61 @@ def _edgeless(nodes, pairwise, n_edge_features):
     return Graphs.of(nodes, edges, nothing, nothing, nothing, edge_features=features)
 
 
-def _edges_of(edges, i):
+def _edges_of(edges, n_nodes, i):
     """Edges of one graph as integers (E, 2)."""
-    edges = np.asarray(edges)
+    if sparse.issparse(edges):
+        return _adjacent_pairs(edges, n_nodes, i)
+    try:
+        edges = np.asarray(edges)
+    except ValueError:
+        raise ValueError(f"the edges of X[{i}] are no (E, 2) array: their lengths differ") from None
     if edges.size == 0:
         return np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2)")
+        hint = ""
+        if edges.shape == (n_nodes, n_nodes):
+            hint = "; for an adjacency matrix write scipy.sparse.csr_array(edges)"
+        elif edges.shape[:1] == (2,):
+            hint = "; write edges.T"
+        raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
     if edges.dtype.kind not in "iu":
         raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers")
     return edges
+
+
+def _adjacent_pairs(matrix, n_nodes, i):
+    """Edges of an adjacency matrix: those of its upper triangle, row by row."""
+    name = f"the adjacency matrix of X[{i}]"
+    if matrix.shape != (n_nodes, n_nodes):
+        raise ValueError(f"{name} has shape {matrix.shape}, expected {(n_nodes, n_nodes)}")
+    matrix = sparse.csr_array(matrix, copy=True)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    rows, columns = matrix.nonzero()
+    wrong = np.flatnonzero(matrix.data != 1)
+    if len(wrong):
+        e = wrong[0]
+        raise ValueError(
+            f"{name} has the weight {plain(matrix.data[e])} at {(int(rows[e]), int(columns[e]))}, "
+            "expected ones alone: weights are not read. Give edge features, or write "
+            "matrix.astype(bool)"
+        )
+    loops = np.flatnonzero(rows == columns)
+    if len(loops):
+        raise ValueError(
+            f"{name} has an entry on its diagonal, at node {rows[loops[0]]}, a self-loop; write "
+            "matrix.setdiag(0)"
+        )
+    one_way = (matrix.astype(np.int8) - matrix.T.astype(np.int8)).tocoo()
+    one_way.eliminate_zeros()
+    if one_way.nnz:
+        u, v = sorted((int(one_way.row[0]), int(one_way.col[0])))
+        raise ValueError(
+            f"{name} is not symmetric: it has an edge between {u} and {v} in one direction alone; "
+            "write matrix.maximum(matrix.T)"
+        )
+    upper = rows < columns
+    return np.column_stack([rows[upper], columns[upper]])
 
 
 def _check_edges(edges, n_edges, nodes):
@@ -171,6 +260,19 @@ def _edge_features(items, n_edges, pairwise, expected):
     return np.concatenate(parts)
 
 
+def _edge_names(items, names):
+    """Return the column names of edge features that are data frames: `names`, if there are some."""
+    expected = "those of the fit"
+    for i, item in enumerate(items):
+        found = column_names(item[2]) if len(item) > 2 else None
+        if found is None:
+            continue
+        if names is None:
+            names, expected = found, f"those of X[{i}]"
+        check_names(found, np.array(names, dtype=object), f"the edge features of X[{i}]", expected)
+    return None if names is None else list(names)
+
+
 def _node_sizes(items, nodes):
     """Return all node sizes, 1 where a graph has none; None where no graph has."""
     if not any(len(item) > 3 and item[3] is not None for item in items):
@@ -219,6 +321,7 @@ def _n_grid_features(pairwise, connectivity):
 
 
 def _image_nodes(estimator, X, fitted):
+    X = items_of(X)
     stacked = isinstance(X, np.ndarray) and X.dtype != object
     if stacked and X.ndim == 4:
         if 0 in X.shape[:3]:
@@ -248,6 +351,12 @@ def _image_nodes(estimator, X, fitted):
     return ImageNodes(**vars(nodes), shapes=np.ones((len(nodes), 2), dtype=np.int64))
 
 
+def contrast(square):
+    """exp(-s / (2 mean)) of the squared distances s of an image's edges; 1 where all are 0."""
+    mean = square.mean() if len(square) else 0.0
+    return np.exp(-square / (2 * mean)) if mean > 0 else np.ones(len(square))
+
+
 def _contrasts(nodes, edges, edge_start, n_edges):
     """1 and exp(-|x_u - x_v|^2 / (2 mean)) of every edge, the mean over its image's edges."""
     out = np.ones((n_edges.sum(), 2))
@@ -258,9 +367,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
         square = np.zeros(count)
         for channel in image.T.astype(np.float64):
             square += (channel[own[:, 0]] - channel[own[:, 1]]) ** 2
-        mean = square.mean() if count else 0.0
-        if mean > 0:
-            out[at : at + count, 1] = np.exp(-square / (2 * mean))
+        out[at : at + count, 1] = contrast(square)
         at += count
     return out
 

@@ -24,11 +24,14 @@ class Graphs(GraphRanges):
     edge_features : ndarray of shape (rows, G) or None
     sizes : ndarray of shape (n_nodes,) or None
         Weight of each node in the loss.
+    edge_names : list of str or None
+        Of the columns of `edge_features`.
     """
 
     nodes: Nodes
     edge_features: np.ndarray | None = None
     sizes: np.ndarray | None = None
+    edge_names: list | None = None
 
     @classmethod
     def of(cls, nodes, *edges, **more):

@@ -64,6 +64,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
             # What w_ means must not change when a parameter is set after the fit.
             "_terms": (bias, False, False),
         },
+        features=(flat,),
     )
 
 

@@ -10,7 +10,8 @@ from sstruct._estimators.label_set.interactions import (
     interactions,
     label_decoder,
 )
-from sstruct._input.indicator import label_matrix, output_kind
+from sstruct._input.frames import label_names
+from sstruct._input.indicator import check_label_names, label_matrix, output_kind
 from sstruct._input.labels import training_classes
 from sstruct._input.ragged import check_weights, feature_arrays
 from sstruct._problems.core._rows import compressed
@@ -33,7 +34,7 @@ class MultilabelTraining:
         self.estimator, self.rows, self.output = estimator, rows, output_kind(y)
         Y = label_matrix(y, len(rows))
         K = Y.shape[1]
-        self.classes = _column_names(estimator.classes, K)
+        self.classes = _column_names(estimator.classes, y, K)
         weights = check_weights(sample_weight, len(rows))
         used = weights > 0
         Y, weights = Y[used], weights[used]
@@ -102,6 +103,7 @@ class MultilabelTraining:
                 "_edge_shape": problem.edge_shape,
                 "_model": model | {"parents": self.parents},
             },
+            features=(self.flat,),
         )
 
 
@@ -116,13 +118,19 @@ def blocks_of_weight(class_weight, block_weight, rows, used):
     return kept, rows.flat if used.all() else rows.flat[used]
 
 
-def _column_names(classes, n_labels):
-    if classes is None:
+def _column_names(classes, y, n_labels):
+    given = label_names(y) if classes is None else classes
+    if given is None:
         return np.arange(n_labels)
+    if classes is None:
+        twice = [name for name in given if given.count(name) > 1]
+        if twice:
+            raise ValueError(f"y has more than one column {twice[0]!r}: names of labels differ")
     # Duplicates, and what is no list, are refused there.
-    names = training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
+    names = training_classes(given, np.arange(0), np.zeros(0, dtype=bool), int)
     if len(names) != n_labels:
         raise ValueError(f"classes names {len(names)} labels, but y has {n_labels} columns")
+    check_label_names(y, names)
     return names
 
 

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._input.ragged import check_number
@@ -48,7 +49,7 @@ class Sweep:
         # Of a clone of its own, for a random_state that drawing changes.
         training = clone(estimator)._prepare(X, y, sample_weight)
         self.problem, self.block_weight = training.problem, training.block_weight
-        self.attributes = training.known
+        self.attributes, self.training = training.known, training
         # Passes that certify and step at once go by what oracles found, not by bounds.
         self.exact = training.inference.quality is Quality.EXACT
         self.solver_name = "mp-bcfw" if estimator.solver == "auto" else estimator.solver
@@ -78,6 +79,16 @@ class Sweep:
     def public(self, w):
         """Return weights in the order of ``w_``."""
         return join_views(self.problem.weight_views(w))
+
+
+def _limit(estimator, status):
+    """Name the limit that a status stands for, and say what to do about it."""
+    if status is Status.TIME_LIMIT:
+        return f"max_time={estimator.max_time:g} seconds were over", "Increase max_time, or eps."
+    if status is Status.MAX_ITER:
+        passes = f"max_iter={estimator.max_iter} passes at one lambda were made"
+        return passes, "Increase max_iter, or eps."
+    return "no further progress is possible", "Increase eps."
 
 
 class AlongLambda:
@@ -116,7 +127,7 @@ class AlongLambda:
             }
             self._rows.append({name: known[name] for name in COLUMNS})
 
-    def _finish(self, status, what):
+    def _finish(self, status, what, sweep):
         """Turn rows into arrays; warn of what ended the sweep."""
         self.status_ = status.value
         names = self._rows[0] if self._rows else ()
@@ -125,9 +136,13 @@ class AlongLambda:
         self.lams_ = self.history_.get("lam", np.empty(0))
         self.gaps_ = self.history_.get("gap", np.empty(0))
         if status is not Status.CONVERGED:
+            limit, advice = _limit(self._template, status)
+            ended = f"{what} ended early ({status.value}): {limit}"
+            unscaled = None
+            if status is not Status.STALLED:
+                unscaled = scale_remark(self._template, sweep.training, limited=True)
             warnings.warn(
-                f"{what} ended early ({status.value}). Increase max_iter or max_time of the "
-                "estimator, or eps.",
+                f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}",
                 ConvergenceWarning,
                 stacklevel=4,
             )
@@ -249,7 +264,7 @@ class LambdaGrid(AlongLambda):
             self._continue(solver, sweep, lams, eps, warm_start)
             status = solver.status
         self.certified_ = self._exact
-        self._finish(status, "the grid")
+        self._finish(status, "the grid", sweep)
 
     def _continue(self, solver, sweep, lams, eps, keep):
         before = self._rows[-1] if self._rows else None

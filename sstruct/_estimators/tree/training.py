@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._input.frames import items_of
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
 from sstruct._problems.tree.arguments import TreeStates
@@ -92,6 +93,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         None: P is that of the first sample, and there are no edges.
     n_features, n_types, pairs : what the fit had, for samples that must be like its
     """
+    X = items_of(X)
     if not isinstance(X, list | tuple | np.ndarray):
         raise TypeError(f"X must be a list of dicts, one a sample, found {type(X).__name__}")
     if len(X) == 0:
@@ -265,6 +267,7 @@ def pack_states(y, trees, ignore_label):
     """Return true states (n, P) as int32, -1 where a part is not annotated."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    y = items_of(y)
     if not isinstance(y, list | tuple | np.ndarray):
         raise TypeError(f"y must be a list of state arrays, found {type(y).__name__}")
     if len(y) != len(trees):

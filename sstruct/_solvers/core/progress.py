@@ -8,10 +8,13 @@ logger = logging.getLogger("sstruct")
 
 
 class Bar:
-    """A bar that fills as the logarithm of the relative gap falls to `tol`.
+    """A bar that fills as the logarithm of the relative gap falls to `tol`, and never goes back.
 
+    It is full once the fit has converged, and not before: gaps between certificates are estimates.
     Where there is no gap (NaN) it fills as passes are made.
     """
+
+    ALMOST = 0.99  # the most that an estimate fills
 
     def __init__(self, solver, tol, max_iter):
         self.solver, self.tol, self.max_iter = solver, tol, max_iter
@@ -35,11 +38,19 @@ class Bar:
         if 0 < gap < math.inf and self.first is None:
             self.first = max(gap, self.tol * (1 + 1e-12))
         if math.isnan(gap):
-            self.bar.n = min(n_passes / self.max_iter, 1.0)
+            self.bar.n = max(self.bar.n, min(n_passes / self.max_iter, 1.0))
         elif self.first is not None:
             floor = max(self.tol, 1e-16)
             share = math.log(self.first / max(gap, floor)) / math.log(self.first / floor)
-            self.bar.n = min(max(share, 0.0), 1.0)
+            self.bar.n = max(self.bar.n, min(share, self.ALMOST))
+        self._show(n_passes, gap)
+
+    def finish(self, n_passes, gap):
+        """Fill the bar: the fit has converged; `gap` is the certified relative gap."""
+        self.bar.n = 1.0
+        self._show(n_passes, gap)
+
+    def _show(self, n_passes, gap):
         text = "no gap" if math.isnan(gap) else f"gap {gap:.2e}"
         self.bar.set_postfix_str(f"pass {n_passes}, {text}, ", refresh=False)
         self.bar.refresh()
@@ -72,6 +83,9 @@ class Lines:
             return
         text = "%s, pass %d: estimated relative gap %.3e (wanted %.3e)"
         logger.info(text, self.solver, n_passes, gap, self.tol)
+
+    def finish(self, n_passes, gap):
+        """Log nothing more: the line of the last pass is there."""
 
 
 def progress(verbose, solver, tol, max_iter):

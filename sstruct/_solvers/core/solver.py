@@ -13,7 +13,7 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.history import History
-from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.status import Limit, Status
 
 # Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
 # find has gaps of this share of it.
@@ -65,7 +65,8 @@ class Setup:
     options : Options
     bounds : ndarray of shape (2, n_weights) or None
         Least and greatest value of each weight, in the problem's layout.
-    progress : context manager yielding an object with ``update(passes, gap)``, or None
+    progress : context manager or None
+        Yields an object with ``update(passes, gap)`` and, for fits that converge, ``finish``.
     callback : function or None
         ``callback(info, solution) -> bool`` after each pass; True stops the fit. info: dict, the
         pass's row of the history, relative_gap_estimate, and status, None where the fit goes on;
@@ -93,6 +94,7 @@ class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
     ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
+    ``limit`` is the one that ended the fit, if one did.
     """
 
     w: np.ndarray
@@ -105,6 +107,7 @@ class Solution:
     history: dict
     interruption: BaseException | None = None
     remarks: tuple = ()
+    limit: Limit | None = None
 
     @property
     def gap(self):
@@ -198,6 +201,8 @@ class Solver:
                         bar.update(self.n_passes, self._estimate())
                     if self.callback is not None:
                         status = self._call_back(status)
+                if bar is not None and status is Status.CONVERGED:
+                    bar.finish(self.n_passes, relative(self._gap(), self.primal))
             except KeyboardInterrupt as error:
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
@@ -220,7 +225,14 @@ class Solver:
             n_oracle_calls=self.n_oracle_calls,
             history=self.history.as_arrays(),
             interruption=interruption,
+            limit=self._limit(status),
         )
+
+    def _limit(self, status):
+        """Return the limit that a status stands for, or None."""
+        if status is Status.TIME_LIMIT:
+            return Limit.TIME
+        return Limit.PASSES if status is Status.MAX_ITER else None
 
     def _call_back(self, status):
         """Tell the callback of a pass; return the status, certified where it ends the fit."""

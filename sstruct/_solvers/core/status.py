@@ -13,3 +13,12 @@ class Status(StrEnum):
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
     INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed
+
+
+class Limit(StrEnum):
+    """What was used up when a fit ended as MAX_ITER or TIME_LIMIT."""
+
+    PASSES = "passes"
+    CALLS = "calls"  # of the oracle: as many as max_iter passes would make
+    ROUNDS = "rounds"  # passes most of whose visits find a cached labeling
+    TIME = "time"

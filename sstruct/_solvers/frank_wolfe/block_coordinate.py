@@ -11,7 +11,7 @@ from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
-from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
@@ -172,9 +172,17 @@ class FrankWolfe(Solver):
 
     def _spent(self):
         """Whether max_iter passes of n oracle calls are over."""
-        calls = self.options.max_iter * self.problem.n_blocks
         rounds = self.options.max_iter * (MOST_ROUNDS if self.options.cache else 1)
-        return self.state.n_oracle_calls >= calls or self.n_passes >= rounds
+        return self._calls_spent() or self.n_passes >= rounds
+
+    def _calls_spent(self):
+        """Whether the oracle was called as often as in max_iter passes without a cache."""
+        return self.state.n_oracle_calls >= self.options.max_iter * self.problem.n_blocks
+
+    def _limit(self, status):
+        if status is Status.MAX_ITER and self.options.cache:
+            return Limit.CALLS if self._calls_spent() else Limit.ROUNDS
+        return super()._limit(status)
 
     def _passes(self):
         """Return False when the deadline came first."""

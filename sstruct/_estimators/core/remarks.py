@@ -1,0 +1,115 @@
+"""What a fit warns of: which limit ended it, and features that should be scaled."""
+
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct._estimators.core.scales import Scales
+from sstruct._estimators.core.training import Quality
+from sstruct._problems.core._rows import is_mapped
+from sstruct._solvers.core.solver import relative
+from sstruct._solvers.core.status import Limit, Status
+from sstruct._solvers.frank_wolfe.block_coordinate import MOST_ROUNDS
+
+# A feature so many times the median one is regularised so much less that the others hardly count:
+# of wine's 13 raw features one is 313 times the median, and cross-validated accuracy is 0.54 at a
+# lam under which fits converge, 0.98 when scaled. Of 20 other data sets none has a ratio above 7.
+FAR_APART = 100.0
+# A fit that has not converged is looked at more closely: for the ratio, and for features that are
+# all large, such as colours up to 255, whose squares the number of passes grows with.
+FAR_APART_UNCONVERGED = 30.0
+LARGE = 100.0
+
+
+def remarks(estimator, solution, training):
+    """Return what to warn of after a fit, as a list of (message, category)."""
+    found = [(remark, ConvergenceWarning) for remark in solution.remarks]
+    name, inference = type(estimator).__name__, training.inference
+    gap = relative(solution.gap, solution.primal)
+    stopped = f"{name} stopped at relative duality gap {gap:.2e}"
+    # A solver without a dual has no other end.
+    limited = solution.limit is not None and solution.gap == solution.gap
+    unscaled = scale_remark(estimator, training, limited)
+    if limited:
+        # A certificate is as good as the decoder that it rests on.
+        approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
+        limit, advice = _limit(estimator, solution.limit, training.problem.n_blocks)
+        ended = (
+            f"{stopped}{approximate} after {solution.n_passes} passes, before "
+            f"tol={estimator.tol:g}: {limit}"
+        )
+        text = f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}"
+        found.append((text, ConvergenceWarning))
+    elif unscaled is not None:
+        found.append((f"{name}: {unscaled}", UserWarning))
+    if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
+        text = (
+            f"{stopped}, before tol={estimator.tol:g}: the search finds nothing that would reduce "
+            "it. The optimum lies between dual_objective_ and objective_."
+        )
+        found.append((text, ConvergenceWarning))
+    return found
+
+
+def _limit(estimator, limit, n_blocks):
+    """Name the limit that ended a fit, and say what to do about it."""
+    passes = estimator.max_iter
+    if limit is Limit.TIME:
+        return f"max_time={estimator.max_time:g} seconds were over", "Increase max_time, or tol."
+    advice = "Increase max_iter, or tol."
+    if limit is Limit.CALLS:
+        calls = f"{passes * n_blocks} oracle calls"
+        return f"{calls} were made, those of max_iter={passes} passes", advice
+    if limit is Limit.ROUNDS:
+        rounds = f"{passes * MOST_ROUNDS} rounds, {MOST_ROUNDS} times max_iter={passes}, were made"
+        return f"{rounds}, most visits of which took a cached labeling", advice
+    return f"max_iter={passes} passes were made", advice
+
+
+def scale_remark(estimator, training, limited):
+    """Say what is wrong with the scales of a Training's features; None: nothing is.
+
+    limited : whether a limit ended the fit.
+    """
+    rows = training.features
+    if not rows or (not limited and any(is_mapped(getattr(X, "data", X)) for X in rows)):
+        return None
+    scales = Scales.of(*rows)
+    if scales is None:
+        return None
+    far = scales.ratio >= (FAR_APART_UNCONVERGED if limited else FAR_APART)
+    if not far and not (limited and scales.median >= LARGE):
+        return None
+    largest = scales.scale[scales.largest]
+    which = _feature(scales.largest, training)
+    if far:
+        numbers = (
+            f"{which} has values of about {largest:.3g}, {scales.ratio:.3g} times those of the "
+            f"median feature, {scales.median:.3g}, so that others hardly count"
+        )
+    else:
+        numbers = (
+            f"the median feature has values of about {scales.median:.3g}, the largest, {which}, of "
+            f"{largest:.3g}; expected about 1"
+        )
+    return f"scale the features: {numbers}. {_way(estimator, training.features)}"
+
+
+def _feature(index, training):
+    """Name a feature by its index in the rows of nodes, then of edges."""
+    n_features = training.features[0].shape[1]
+    if index >= n_features:
+        return f"edge feature {index - n_features}"
+    names = training.attributes.get("feature_names_in_")
+    return f"feature {index}" if names is None else f"feature {index} ({names[index]!r})"
+
+
+def _way(estimator, rows):
+    """Say how to scale."""
+    name, place = type(estimator).__name__, estimator._scaling
+    if place is None:
+        return "Divide each feature by its standard deviation over all samples."
+    # Rows that are sparse must stay so, and features of edges may have to stay nonnegative.
+    scalers = ["MaxAbsScaler()" if sparse.issparse(rows[0]) else "StandardScaler()"]
+    scalers += ["MaxAbsScaler()"] * (len(rows) - 1)
+    pipeline = f"make_pipeline({place.format(', '.join(scalers))}, {name}(...))"
+    return f"Put a scaler before the model: {pipeline}."

@@ -1,0 +1,139 @@
+"""Tables and columns of pandas and of polars, by what they have in common.
+
+Neither is imported unless it is there: NumPy reads both, and their names are attributes. That is
+all that is needed, so that no library between (narwhals) has to be installed.
+"""
+
+import sys
+from importlib import import_module
+
+import numpy as np
+
+from sstruct._input.labels import plain
+
+LIBRARIES = ("pandas", "polars")
+FEW = 20  # names that an error may list
+
+
+def library_of(table):
+    """Return the library that a table is of, by name, or None: it is no data frame."""
+    for name in LIBRARIES:
+        module = sys.modules.get(name)
+        if module is not None and isinstance(table, module.DataFrame):
+            return name
+    return None
+
+
+def items_of(values):
+    """Return a column (series) of arrays, lists or other items with parts as a list of them.
+
+    Anything else, columns of numbers and strings too, is returned as it is.
+    """
+    if not hasattr(values, "to_list") or hasattr(values, "columns") or len(values) == 0:
+        return values
+    first = next(iter(values))
+    return values.to_list() if hasattr(first, "__len__") and not isinstance(first, str) else values
+
+
+def column_names(item):
+    """Return the names of a data frame's columns if all are strings, else None."""
+    names = np.asarray(getattr(item, "columns", ()), dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
+
+
+def common_names(items, name):
+    """Return the column names of the first item, or None; those of others must not differ.
+
+    Raises
+    ------
+    ValueError
+        That calls the items by `name`.
+    """
+    names = None
+    for i, item in enumerate(items):
+        found = column_names(item)
+        names = found if i == 0 else names
+        if names is not None and found is not None:
+            check_names(found, names, f"{name}[{i}]", f"those of {name}[0]")
+    return names
+
+
+def check_names(found, known, what, expected):
+    """Raise where names of columns differ: with all of them, or the first that does."""
+    if found is known or np.array_equal(found, known):
+        return
+    if len(known) != len(found) or len(known) <= FEW:
+        raise ValueError(
+            f"the columns of {what} are {list(found)}, expected {expected}: {list(known)}"
+        )
+    k = int(np.flatnonzero(found != known)[0])
+    raise ValueError(
+        f"the columns of {what} are not {expected}: number {k} is {found[k]!r}, not {known[k]!r}"
+    )
+
+
+def label_names(table):
+    """Return the names of a table's columns as a list, of any kind; None where it has none."""
+    if library_of(table) is None:
+        return None
+    names = [plain(name) for name in table.columns]
+    return None if names == list(range(len(names))) else names
+
+
+def joined(items):
+    """Put data frames of one library one below the other; None where they are not all such."""
+    library = library_of(items[0])
+    if library is None or any(library_of(item) != library for item in items):
+        return None
+    module = import_module(library)
+    return module.concat(items, ignore_index=True) if library == "pandas" else module.concat(items)
+
+
+def cut(table, offsets, items):
+    """Cut a data frame into one for each of `items`, with its index where they are of pandas."""
+    out = []
+    for item, start, stop in zip(items, offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        part = table[start:stop]
+        if library_of(part) == library_of(item) == "pandas":
+            part.index = item.index
+        out.append(part)
+    return out
+
+
+def records(table):
+    """Return the rows of a data frame as dicts, and anything else as it is."""
+    library = library_of(table)
+    if library is None:
+        return table
+    return table.to_dict("records") if library == "pandas" else table.to_dicts()
+
+
+def frame_like(values, library, names, source=None):
+    """Return a 2-D array as a data frame.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n, n_columns)
+    library : str
+        One of LIBRARIES.
+    names : list
+        Of the columns.
+    source : object, optional
+        If it is a data frame of pandas, its index is taken.
+
+    Raises
+    ------
+    ImportError
+        Without the library: a model may have been fitted elsewhere.
+    """
+    try:
+        module = import_module(library)
+    except ImportError as error:
+        raise ImportError(
+            f"this model was fitted on data frames of {library} and returns such, but {library} is "
+            f"not installed: pip install {library}"
+        ) from error
+    if library == "polars":
+        return module.DataFrame(values, schema=[str(name) for name in names])
+    index = source.index if library_of(source) == "pandas" else None
+    return module.DataFrame(values, columns=names, index=index)

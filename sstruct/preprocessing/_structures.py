@@ -1,0 +1,219 @@
+"""Images and graphs as sequences of their nodes, and back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._input.labels import object_array
+from sstruct.sequences import Sequences
+
+
+@dataclass(frozen=True)
+class Plain:
+    """Sequences, or rows of single nodes: as they come. The base of the others.
+
+    Attributes
+    ----------
+    given : object
+        X as it came.
+    """
+
+    given: object
+    kind = "sequences"
+
+    @property
+    def items(self):
+        """Sequences of nodes: what ``pack_nodes`` reads."""
+        return self.given
+
+    @property
+    def edges(self):
+        """The EdgeRows of graphs, or None where there are none."""
+        return None
+
+    def labels(self, y):
+        """Return label sequences."""
+        return y
+
+    def restored(self, items, edge_rows=None):
+        """Return transformed sequences of nodes, and rows of edges, as what was given."""
+        return items
+
+
+class Images(Plain):
+    """Arrays (H, W, F): a list or an object array of such, or one array (n, H, W, F)."""
+
+    kind = "images"
+
+    @property
+    def items(self):
+        """The pixels of each image, row by row."""
+        if not _is_list(self.given):
+            X = self.given
+            if 0 in X.shape[:3]:
+                raise ValueError(f"X has shape {X.shape}: no samples, or images without pixels")
+            return X.reshape(len(X), -1, X.shape[3])
+        return [self._pixels(i, item) for i, item in enumerate(self.given)]
+
+    def _pixels(self, i, item):
+        image = np.asarray(item)
+        if image.ndim != 3:
+            raise ValueError(f"X[{i}] has shape {image.shape}, expected (height, width, channels)")
+        return image.reshape(-1, image.shape[2])
+
+    def labels(self, y):
+        """Return the labels of each image, row by row."""
+        if y is None or isinstance(y, str) or not hasattr(y, "__len__") or len(y) != len(self):
+            return y  # what is wrong with it is told where labels are joined
+        out = []
+        for i, (image, item) in enumerate(zip(self.given, y)):
+            labels, shape = np.asarray(item), np.shape(image)[:2]
+            if labels.shape != shape:
+                raise ValueError(
+                    f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"
+                )
+            out.append(labels.ravel())
+        return out
+
+    def __len__(self):
+        return len(self.given)
+
+    def restored(self, items, edge_rows=None):
+        """Return transformed pixels as images of the old shapes."""
+        if isinstance(items, Sequences) or any(sparse.issparse(item) for item in items):
+            raise ValueError(
+                "the transformer made sparse rows, and images are dense arrays: let it make dense "
+                "ones, with sparse_output=False for example"
+            )
+        out = [
+            item.reshape(*np.shape(image)[:2], item.shape[1])
+            for image, item in zip(self.given, items)
+        ]
+        if not _is_list(self.given):
+            return np.reshape(out, (*self.given.shape[:3], -1))
+        return object_array(out) if isinstance(self.given, np.ndarray) else out
+
+
+class Graphs(Plain):
+    """Tuples (node features, edges[, edge features[, node sizes]])."""
+
+    kind = "graphs"
+
+    @property
+    def items(self):
+        """The features of each graph's nodes."""
+        for i, graph in enumerate(self.given):
+            if not isinstance(graph, tuple | list | np.ndarray) or len(graph) < 2:
+                raise ValueError(
+                    f"X[{i}] is no graph as X[0] is, expected a tuple (node features, edges[, edge "
+                    "features[, node sizes]])"
+                )
+        return [graph[0] for graph in self.given]
+
+    @property
+    def edges(self):
+        """The EdgeRows of the graphs that have edge features; None where none has."""
+        own = {i: _features_of_edges(i, graph) for i, graph in enumerate(self.given)}
+        own = {i: rows for i, rows in own.items() if rows is not None}
+        first = next((i for i, rows in own.items() if rows.size), None)
+        if first is None:
+            return None
+        n_features = own[first].shape[1]
+        for i, rows in own.items():
+            if rows.size == 0:  # a graph without edges may be careless about its features
+                own[i] = own[first][:0]
+            elif rows.shape[1] != n_features:
+                raise ValueError(
+                    f"X[{i}] has {rows.shape[1]} edge features, expected {n_features} as X[{first}]"
+                )
+        return EdgeRows(np.array(list(own)), list(own.values()))
+
+    def restored(self, items, edge_rows=None):
+        """Return graphs with transformed features of nodes and, where given, of edges."""
+        out = [(rows, *graph[1:]) for rows, graph in zip(items, self.given)]
+        for i, rows in edge_rows or ():
+            out[i] = (*out[i][:2], rows, *out[i][3:])
+        return object_array(out) if isinstance(self.given, np.ndarray) else out
+
+
+@dataclass(frozen=True)
+class EdgeRows:
+    """The features of the edges of those graphs that have some.
+
+    Attributes
+    ----------
+    graph : ndarray of int of shape (m,)
+        Index of each such graph.
+    rows : list of m arrays of shape (E_i, G)
+    """
+
+    graph: np.ndarray
+    rows: list
+
+    @property
+    def flat(self):
+        """All rows, one graph after another."""
+        return np.concatenate(self.rows)
+
+    def of_edges(self, values):
+        """Repeat an array with an entry for each of all graphs for each of their edges."""
+        return np.repeat(values[self.graph], [len(rows) for rows in self.rows])
+
+    def cut(self, out):
+        """Return transformed rows as pairs: index of the graph, and its rows."""
+        if hasattr(out, "to_numpy"):  # a data frame, of any library
+            out = out.to_numpy()
+        out = out.toarray() if sparse.issparse(out) else np.asarray(out)
+        ends = np.cumsum([len(rows) for rows in self.rows])
+        if out.ndim != 2 or len(out) != ends[-1]:
+            raise ValueError(
+                f"the edge_transformer made an array of shape {out.shape} of {ends[-1]} edges, "
+                "expected one row an edge"
+            )
+        return list(zip(self.graph.tolist(), np.split(out, ends[:-1])))
+
+
+def structures_of(X):
+    """Tell images and graphs from sequences and rows, by the first of them."""
+    if isinstance(X, np.ndarray) and X.dtype != object:
+        return Images(X) if X.ndim == 4 else Plain(X)
+    if not _is_list(X) or len(X) == 0:
+        return Plain(X)
+    first = X[0]
+    if isinstance(first, tuple) and len(first) and _depth(first[0]) == 2:
+        return Graphs(X)
+    # A list is one as well where it cannot be an image, given by lists of its rows.
+    if isinstance(first, list | np.ndarray) and _holds_arrays(first):
+        return Graphs(X)
+    return Images(X) if _depth(first) == 3 else Plain(X)
+
+
+def _is_list(X):
+    return isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object)
+
+
+def _holds_arrays(parts):
+    """Whether the first of some parts is a 2-D array of its own, dense or sparse."""
+    own = isinstance(parts, list) or (parts.dtype == object and parts.ndim == 1)
+    return own and len(parts) > 1 and len(getattr(parts[0], "shape", ())) == 2
+
+
+def _depth(item):
+    """Number of dimensions of an array, or of lists as far as their first items tell."""
+    if hasattr(item, "shape"):
+        return len(item.shape)
+    if not isinstance(item, list | tuple):
+        return 0
+    return 1 + (_depth(item[0]) if len(item) else 0)
+
+
+def _features_of_edges(i, graph):
+    """Return the features of a graph's edges, (E, G), or None where it has none."""
+    features = graph[2] if len(graph) > 2 else None
+    if features is None:
+        return None
+    rows = np.asarray(features)
+    if rows.ndim != 2 and rows.size:
+        raise ValueError(f"the edge features of X[{i}] have shape {rows.shape}, expected (E, G)")
+    return rows

@@ -1,0 +1,246 @@
+"""What users of other packages write: refused, and the message says what to write here."""
+
+import copy
+import inspect
+import pickle
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.metrics import accuracy_score
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import sstruct
+from sstruct import ChainSSVM, GraphCRFSSVM, Sequences, StructuredSVM, TreeSSVM
+from sstruct._input.per_sample import PerSample
+from sstruct.datasets import make_grids, make_sequences, make_stick_figures
+from sstruct.metrics import flat_accuracy_score, flat_accuracy_scorer
+from sstruct.preprocessing import PerNode
+
+ESTIMATORS = [
+    value
+    for value in map(vars(sstruct).__getitem__, sstruct.__all__)
+    if inspect.isclass(value) and hasattr(value, "_training")
+]
+
+
+# What constructors need, as it is written.
+NEEDED = {StructuredSVM: "oracle, ", TreeSSVM: "parents=..., "}
+
+
+def make(estimator, *more, **parameters):
+    if estimator is TreeSSVM:
+        parameters["parents"] = [-1, 0]
+    return estimator(*[object()] * (estimator is StructuredSVM), *more, **parameters)
+
+
+# Constructors
+
+
+def test_all_estimators_are_found():
+    assert {ChainSSVM, GraphCRFSSVM, StructuredSVM, TreeSSVM} < set(ESTIMATORS)
+    assert len(ESTIMATORS) == 7
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_have_names(estimator):
+    call = f"{estimator.__name__}\\({NEEDED.get(estimator, '')}lam=0.1\\)"
+    with pytest.raises(TypeError, match=f"by name, found 0.1 without one: write {call}$"):
+        make(estimator, 0.1)
+    with pytest.raises(TypeError, match=r"found a list without one.*X and y go to fit"):
+        make(estimator, [[1.0]], [0])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_c_is_called_lam(estimator):
+    name = estimator.__name__
+    message = rf"^{name} has no parameter C, it has lam: C=0.5 is lam=1 / \(0.5 \* n\)"
+    with pytest.raises(TypeError, match=message):
+        make(estimator, C=0.5)
+    model = make(estimator, lam=2.0)
+    before = model.get_params()
+    with pytest.raises(ValueError, match=message):
+        model.set_params(tol=0.5, C=0.5)
+    assert model.get_params() == before
+
+
+def test_a_search_over_c_says_so_too():
+    X, y = make_sequences(n_samples=6, random_state=0)
+    with pytest.raises(ValueError, match=r"C=10 is lam=1 / \(10 \* n\)"):
+        GridSearchCV(ChainSSVM(), {"C": [10, 1]}, cv=2).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    "name, message",
+    [
+        ("maxiter", r"no parameter maxiter; did you mean max_iter\?$"),
+        ("lambda_", r"did you mean lam"),
+        ("zzzz", "no parameter zzzz; it has average, .*, warm_start$"),
+    ],
+)
+def test_unknown_parameters(name, message):
+    with pytest.raises(TypeError, match=message):
+        ChainSSVM(**{name: 1})
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_the_constructor_is_still_known_by_its_signature(estimator):
+    parameters = inspect.signature(estimator).parameters
+    assert set(parameters) == set(estimator._get_param_names())
+    assert parameters.keys() == inspect.signature(estimator.__init__).parameters.keys() - {"self"}
+    kinds = {name: parameter.kind for name, parameter in parameters.items()}
+    assert kinds.pop("oracle", None) in (None, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    assert set(kinds.values()) == {inspect.Parameter.KEYWORD_ONLY}
+
+
+def test_subclasses_may_have_such_parameters():
+    class Plain(ChainSSVM):
+        pass
+
+    class Inverse(ChainSSVM):
+        def __init__(self, C=1.0):
+            super().__init__(lam=1 / C)
+            self.C = C
+
+    @dataclass(kw_only=True, eq=False, repr=False)
+    class Field(ChainSSVM):
+        C: float = 1.0
+
+    assert inspect.signature(Plain) == inspect.signature(ChainSSVM)
+    assert clone(Inverse(4.0)).set_params(C=2.0).C == 2
+    assert clone(Field(C=4.0)).set_params(C=2.0).get_params()["C"] == 2
+    assert isinstance(clone(Plain(lam=3.0)), Plain)
+
+
+# Scores of scikit-learn
+
+
+ADVICE = r"scoring=None.*flat_accuracy_scorer"
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_sequences(n_samples=24, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def model(chains):
+    return ChainSSVM(lam=0.1, random_state=0).fit(*chains)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "recall_micro"])
+@pytest.mark.parametrize("form", ["list", "equal lengths", "Sequences"])
+def test_scores_of_scikit_learn_say_what_to_take(chains, form, scoring):
+    X, y = chains
+    if form == "equal lengths":
+        X, y = [x[:2] for x in X], [labels[:2] for labels in y]
+    y = Sequences.from_list(y) if form == "Sequences" else [list(labels) for labels in y]
+    model = ChainSSVM(lam=0.1, random_state=0)
+    with pytest.raises(TypeError, match=ADVICE):
+        cross_val_score(model, X, y, scoring=scoring, cv=2, error_score="raise")
+
+
+@pytest.mark.filterwarnings("ignore:One or more of the test scores:UserWarning")
+def test_a_search_warns_with_the_advice(chains):
+    search = GridSearchCV(ChainSSVM(random_state=0), {"lam": [0.1]}, scoring="accuracy", cv=2)
+    with pytest.warns(UserWarning, match=ADVICE):
+        search.fit(chains[0], [list(labels) for labels in chains[1]])
+
+
+def test_what_the_advice_names_works(chains, model):
+    X, y = chains
+    own, flat = (
+        cross_val_score(model, X, y, scoring=scoring, cv=2)
+        for scoring in (None, flat_accuracy_scorer)
+    )
+    np.testing.assert_allclose(own, flat)
+    assert np.unique(np.concatenate(model.predict(X))).tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("structure", ["chain", "grid", "tree"])
+def test_predictions_are_otherwise_arrays(chains, structure):
+    if structure == "chain":
+        X, y, model = *chains, ChainSSVM(lam=0.1, random_state=0)
+    elif structure == "grid":
+        X, y = map(list, make_grids(n_samples=3, random_state=0))
+        model = sstruct.GridCRFSSVM(lam=1e3, random_state=0)
+    else:
+        figures = make_stick_figures(n_samples=4, random_state=0)
+        X, y, model = figures.data, figures.target, TreeSSVM(parents=figures.parents, lam=0.1)
+    found = model.fit(X, y).predict(X)
+    plain = np.asarray(found)
+    assert isinstance(found, np.ndarray)
+    assert (found.shape, found.dtype) == ((len(X),), object)
+    assert type(plain) is np.ndarray
+    assert repr(found) == repr(plain)
+    for again in (pickle.loads(pickle.dumps(found)), copy.deepcopy(found), found[::-1][::-1]):
+        assert all(map(np.array_equal, again, found))
+    assert type(pickle.loads(pickle.dumps(found))) is np.ndarray
+    with pytest.raises(TypeError, match=ADVICE):
+        accuracy_score([labels.tolist() for labels in y], found)
+
+
+def test_predictions_of_folds_are_joined(chains, model):
+    X, y = chains
+    found = cross_val_predict(model, X, y, cv=3)
+    assert [len(labels) for labels in found] == [len(labels) for labels in y]
+    assert 0.5 < flat_accuracy_score(y, found) <= 1
+    assert np.concatenate([found, found]).shape == (2 * len(X),)
+
+
+def test_what_is_made_of_predictions_is_not_refused():
+    found = PerSample.of([np.array([1, 2]), np.array([3])])
+    lengths = np.frompyfunc(len, 1, 1)(found).astype(int)
+    assert np.unique(lengths).tolist() == [1, 2]
+
+
+def test_rows_have_scores_of_scikit_learn(rng):
+    X = rng.standard_normal((30, 2))
+    y = (X[:, 0] > 0).astype(int)
+    by_name, own = (
+        cross_val_score(ChainSSVM(lam=0.1, random_state=0), X, y, scoring=scoring, cv=3)
+        for scoring in ("accuracy", None)
+    )
+    np.testing.assert_allclose(by_name, own)
+
+
+# Transformers of rows
+
+
+def test_a_scaler_of_rows_names_pernode(chains):
+    X, y = Sequences.from_list(chains[0]), chains[1]
+    model = ChainSSVM(lam=0.1, random_state=0)
+    with pytest.raises(TypeError, match=r"no array of float64.*write PerNode\(transformer\)"):
+        make_pipeline(StandardScaler(), model).fit(X, y)
+    assert make_pipeline(PerNode(StandardScaler()), model).fit(X, y).score(X, y) > 0.5
+
+
+def test_sequences_that_were_joined_to_be_scaled(chains):
+    X, y = np.concatenate(chains[0]), chains[1]
+    with pytest.raises(ValueError, match=r"y holds sequences.*Sequences.from_lengths.*PerNode"):
+        make_pipeline(StandardScaler(), ChainSSVM()).fit(X, y)
+
+
+# Lengths
+
+
+@pytest.mark.parametrize("kind", [list, np.array])
+def test_lengths_are_no_weights(chains, kind):
+    X, y = map(np.concatenate, chains)
+    lengths = kind([len(labels) for labels in chains[1]])
+    with pytest.raises(ValueError, match=r"24 integers that sum to the \d+ rows.*from_len"):
+        ChainSSVM().fit(X, y, lengths)
+    cut = [Sequences.from_lengths(flat, lengths) for flat in (X, y)]
+    expected = ChainSSVM(lam=0.1, random_state=0).fit(*chains)
+    np.testing.assert_array_equal(ChainSSVM(lam=0.1, random_state=0).fit(*cut).w_, expected.w_)
+
+
+def test_weights_that_add_up_are_weights(rng):
+    X, y = rng.standard_normal((4, 2)), [0, 1, 0, 1]
+    ChainSSVM(lam=0.1).fit(X, y, [1, 1, 1, 1])
+    for weights in ([1.5, 2.5], [5, -1], [4, 1]):
+        with pytest.raises(ValueError, match=r"sample_weight has shape \(2,\), expected \(4,\)"):
+            ChainSSVM(lam=0.1).fit(X, y, weights)

@@ -1,0 +1,178 @@
+"""Features of very different scales, or all large ones, are named with what to do about them."""
+
+import re
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.datasets import load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+import sstruct
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    TreeSSVM,
+)
+from sstruct._estimators.core.scales import Scales
+from sstruct.datasets import make_sequences
+from sstruct.preprocessing import PerNode
+
+FACTORS = np.array([1.0, 1.0, 2.0, 1e4])
+EDGES = np.array([[0, 1], [1, 2]])
+
+
+def warned(estimator, X, y, **more):
+    """The text and category of the one warning of a fit, or None."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.set_params(random_state=0, **more).fit(X, y)
+    assert len(caught) <= 1
+    assert all(w.filename == __file__ for w in caught)
+    return (str(caught[0].message), caught[0].category) if caught else None
+
+
+def short(estimator, X, y):
+    """The text of a fit that ends early."""
+    text, category = warned(estimator, X, y, max_iter=1, tol=0.0)
+    assert category is ConvergenceWarning
+    return text
+
+
+@pytest.fixture
+def chains(rng):
+    X = [rng.standard_normal((length, 4)) for length in (4, 2, 3, 3)]
+    return X, [(x[:, 0] > 0).astype(int) for x in X]
+
+
+def test_an_unconverged_fit_on_raw_features_is_told_to_scale_them():
+    X, y = load_wine(return_X_y=True)
+    text = short(MulticlassSSVM(lam=1 / len(X)), X, y)
+    assert "max_iter=1 passes were made; scale the features: feature 12 has values of" in text
+    assert re.search(r"about 810, 313 times those of the median feature, 2\.59", text)
+    assert "make_pipeline(StandardScaler(), MulticlassSSVM(...))" in text
+    assert "Increase" not in text
+    frame = load_wine(as_frame=True).data
+    assert "feature 12 ('proline') has" in short(MulticlassSSVM(lam=1 / len(X)), frame, y)
+    scaled = short(MulticlassSSVM(lam=1 / len(X)), StandardScaler().fit_transform(X), y)
+    assert "Increase max_iter" in scaled
+    assert "scale" not in scaled
+
+
+def test_a_converged_fit_on_raw_features_is_told_too():
+    X, y = load_wine(return_X_y=True)
+    lam = (X**2).sum(axis=1).mean() / len(X)
+    text, category = warned(MulticlassSSVM(lam=lam), X, y)
+    assert category is UserWarning
+    assert text.startswith("MulticlassSSVM: scale the features: feature 12")
+    assert warned(MulticlassSSVM(lam=1e-2), StandardScaler().fit_transform(X), y) is None
+
+
+def test_the_way_to_scale_is_that_of_the_structure(chains, rng):
+    X, y = chains
+    X = [x * FACTORS for x in X]
+    assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in short(ChainSSVM(), X, y)
+    rows = [sparse.csr_matrix(x * rng.integers(0, 2, x.shape)) for x in X]
+    assert "make_pipeline(PerNode(MaxAbsScaler()), Ch" in short(ChainSSVM(), rows, y)
+    graphs = [(rng.standard_normal((3, 4)) * FACTORS, EDGES) for _ in range(4)]
+    labels = [[0, 1, 0]] * 4
+    text = short(GraphCRFSSVM(lam=1e-3), graphs, labels)
+    assert "make_pipeline(PerNode(StandardScaler()), GraphCRFSSVM(...))" in text
+    images = [rng.standard_normal((3, 3, 4)) * FACTORS for _ in range(3)]
+    text = short(GridCRFSSVM(lam=1e-3), images, rng.integers(0, 2, (3, 3, 3)))
+    assert "make_pipeline(PerNode(StandardScaler()), GridCRFSSVM(...))" in text
+    rows = rng.standard_normal((20, 4))
+    Y = (rows[:, :3] + rng.standard_normal((20, 3)) > 0).astype(int)
+    text = short(MultilabelSSVM(lam=1e-3), rows * FACTORS, Y)
+    assert "make_pipeline(StandardScaler(), MultilabelSSVM(...))" in text
+    places = np.zeros((2, 2))
+    trees = [
+        {"features": [rng.standard_normal((2, 4)) * FACTORS] * 2, "positions": [places] * 2}
+        for _ in range(4)
+    ]
+    text = short(TreeSSVM(parents=[-1, 0], loss="hamming", lam=1e-3), trees, [[0, 1]] * 4)
+    assert "scale the features: feature 3" in text
+    assert "Divide each feature by its standard deviation" in text
+
+
+def test_edge_features_are_looked_at_where_the_model_reads_them(rng):
+    graphs = [
+        (rng.standard_normal((3, 2)), EDGES, np.c_[np.ones(2), rng.uniform(5e3, 1e4, 2)])
+        for _ in range(6)
+    ]
+    labels = [rng.integers(0, 2, 3) for _ in graphs]
+    text = short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), graphs, labels)
+    assert "scale the features: edge feature 1 has values" in text
+    assert "PerNode(StandardScaler(), MaxAbsScaler())" in text
+    assert "scale" not in short(GraphCRFSSVM(lam=1e-3), graphs, labels)
+    scaled = PerNode(StandardScaler(), MaxAbsScaler()).fit_transform(graphs)
+    assert "scale" not in short(GraphCRFSSVM(pairwise="contrast", lam=1e-3), scaled, labels)
+
+
+def test_features_that_are_all_large_are_named_where_a_fit_has_not_converged(chains):
+    X, y = chains
+    text = short(ChainSSVM(lam=0.1), [200 * np.abs(x) + 100 for x in X], y)
+    assert re.search(
+        r"the features: the median feature has values of about \d+, the largest,", text
+    )
+    assert warned(ChainSSVM(lam=1e5), [200 * np.abs(x) + 100 for x in X], y) is None
+
+
+def test_what_a_warning_advises_ends_it(chains):
+    X, y = chains
+    X = [x * FACTORS for x in X]
+    for estimator in (ChainSSVM(lam=0.1), make_pipeline(PerNode(StandardScaler()), ChainSSVM())):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit(X, y)
+        assert bool(caught) == isinstance(estimator, ChainSSVM)
+
+
+@pytest.mark.parametrize("kind", ["frequencies", "dense", "counts", "a column of ones"])
+def test_indicators_are_no_alarm(rng, kind):
+    # Rare words are a thousandth as frequent as common ones.
+    rows = (rng.random((3000, 30)) < np.geomspace(1e-3, 0.9, 30)).astype(float)
+    if kind == "counts":
+        rows *= rng.integers(1, 9, rows.shape)
+    if kind == "a column of ones":
+        rows = np.column_stack([rows, np.ones(len(rows)), rng.standard_normal((len(rows), 2))])
+    data = rows if kind == "dense" else sparse.csr_matrix(rows)
+    y = (rows[:, -5:].sum(axis=1) + rng.standard_normal(len(rows)) > 2).astype(int)
+    assert "scale" not in short(MulticlassSSVM(lam=1e-4), data, y)
+    assert warned(MulticlassSSVM(lam=1.0), data, y) is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_scales_are_root_mean_squares_of_what_is_not_zero(rng, monkeypatch, storage, dtype):
+    monkeypatch.setattr("sstruct._estimators.core.scales.AT_ONCE", 7)
+    X = rng.standard_normal((50, 5)) * rng.integers(0, 2, (50, 5)) * [1, 2, 5, 0, 300]
+    X = X.astype(dtype)
+    expected = [np.sqrt(np.mean(x[x != 0] ** 2)) if x.any() else 0 for x in X.T.astype(float)]
+    scales = Scales.of(storage(X))
+    np.testing.assert_allclose(scales.scale, expected, rtol=1e-12)
+    assert scales.median == sorted(scales.scale)[2]  # the lower one of four
+    assert scales.largest == 4
+    assert Scales.of(storage(np.zeros((3, 2)))) is None
+    ones = storage((X != 0).astype(dtype))
+    assert Scales.of(ones).scale.tolist() == [1, 1, 1, 0, 1]
+    both = Scales.of(ones, storage(X))
+    np.testing.assert_allclose(both.scale[5:], expected, rtol=1e-12)
+
+
+def test_features_beyond_squares_are_no_error():
+    X = np.array([[1e200, 1.0], [1e-200, 1.0]])
+    assert Scales.of(X).ratio == np.inf
+
+
+def test_sequences_of_the_package_are_no_alarm():
+    X, y = make_sequences(n_samples=40, random_state=0)
+    frames = [pd.DataFrame(x) for x in X]
+    assert warned(sstruct.ChainSSVM(lam=0.1), frames, y) is None

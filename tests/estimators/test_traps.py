@@ -1,0 +1,218 @@
+"""Mistakes that used to go unnoticed: each is an error, or a warning that names it."""
+
+import io
+import pickle
+import re
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences, ssvm_path
+from sstruct._solvers.core.status import Limit
+from sstruct.datasets import make_sequences
+
+PAIR = np.array([[0, 1]])
+
+
+@pytest.fixture
+def chains(rng):
+    X = [rng.standard_normal((length, 3)) for length in (4, 2, 3, 3)]
+    return X, [(x[:, 0] > 0).astype(int) for x in X]
+
+
+def two_dimensional(x):
+    """One sample in every way that reads as rows."""
+    return {
+        "array": x,
+        "lists": x.tolist(),
+        "rows": list(x),
+        "csr": sparse.csr_matrix(x),
+        "wide": np.ones((2, 7)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["array", "lists", "rows", "csr", "wide"])
+@pytest.mark.parametrize("method", ["predict", "decision_function", "predict_top_k", "score"])
+def test_one_sequence_is_no_list_of_sequences(chains, kind, method):
+    X, y = chains
+    model = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
+    more = {"predict_top_k": (2,), "score": (y[0],)}.get(method, ())
+    with pytest.raises(ValueError, match="one sequence is a list of one array") as caught:
+        getattr(model, method)(two_dimensional(X[0])[kind], *more)
+    assert "ChainSSVM was fitted on sequences" in str(caught.value)
+    assert len(model.predict([X[0]])[0]) == 4
+
+
+@pytest.mark.parametrize("pack", [Sequences.from_list, lambda X: np.stack([x[:2] for x in X])])
+def test_every_kind_of_sequences_is_remembered(chains, pack):
+    X, y = chains
+    data = pack(X)
+    labels = [own[: len(x)] for own, x in zip(y, data)]
+    model = ChainSSVM(lam=0.1, random_state=0).fit(data, labels)
+    restored = pickle.loads(pickle.dumps(model))
+    path = ssvm_path(ChainSSVM(random_state=0), data, labels, eps=0.1)
+    for known in (model, restored, path.estimator(0.5)):
+        with pytest.raises(ValueError, match="one sequence is a list of one array"):
+            known.predict(data[0])
+
+
+def test_rows_are_predicted_by_models_of_rows_and_of_older_versions(chains):
+    X, y = chains
+    rows, labels = np.concatenate(X), np.concatenate(y)
+    model = ChainSSVM(lam=0.1, random_state=0).fit(rows, labels)
+    assert model.predict(X[0]).shape == (4,)
+    assert len(model.predict([X[0]])) == 1
+    model.fit(X, y)  # a refit with lists is one
+    with pytest.raises(ValueError, match="one sequence"):
+        model.predict(X[0])
+    del model.__dict__["_form"]
+    old = pickle.loads(pickle.dumps(model))
+    assert old.predict(X[0]).shape == (4,)
+
+
+def test_one_image_and_one_graph_are_no_lists_of_them(rng):
+    images = [rng.standard_normal((3, 4, 4)) for _ in range(3)]
+    grid = GridCRFSSVM(lam=1, random_state=0).fit(images, [(x[..., 0] > 0) * 1 for x in images])
+    for wrong in (images[0][:, :, 0], np.ones((5, 2)), images[0][0].tolist()):
+        with pytest.raises(ValueError, match="one image is a list of one array"):
+            grid.predict(wrong)
+    with pytest.raises(ValueError, match=r"a single image x is \[x\]"):
+        grid.predict(images[0])
+    graphs = [(rng.standard_normal((2, 2)), PAIR) for _ in range(4)]
+    graph = GraphCRFSSVM(lam=1, random_state=0).fit(graphs, [[0, 1]] * 4)
+    one = "one graph is a list of one tuple"
+    for wrong in (graphs[0][0], graphs[0], list(graphs[0]), (np.ones((2, 5)), PAIR)):
+        with pytest.raises(ValueError, match=one):
+            graph.predict(wrong)
+    with pytest.raises(ValueError, match=one):
+        GraphCRFSSVM().fit(graphs[0], [0, 1])
+    assert len(graph.predict([graphs[0]])[0]) == 2
+    rows = GraphCRFSSVM(lam=1, random_state=0).fit(np.eye(2), [0, 1])
+    assert rows.predict(np.eye(2)).shape == (2,)
+
+
+def padded(dtype=int):
+    y = np.array([[0, 1, 2, 1], [1, 0, -1, -1], [2, -1, -1, -1]], dtype=dtype)
+    return np.random.default_rng(0).standard_normal((3, 4, 2)), y
+
+
+@pytest.mark.parametrize("dtype", [int, np.int8, float])
+def test_padding_of_labels_is_refused_by_name(dtype):
+    X, y = padded(dtype)
+    model = ChainSSVM(lam=0.1, random_state=0)
+    before = dict(vars(model))
+    message = r"y\[1\] ends in -1 from node 2 on.*Set ignore_label=-1.*classes=\["
+    for data, labels in ((X, y), (list(X), y), (X, y.tolist())):
+        with pytest.raises(ValueError, match=message):
+            model.fit(data, labels)
+    assert vars(model) == before
+    assert model.set_params(ignore_label=-1).fit(X, y).classes_.tolist() == [0, 1, 2]
+    # Who means it says so.
+    model.set_params(ignore_label=None, classes=np.unique(y)).fit(X, y)
+    assert model.classes_.tolist() == [-1, 0, 1, 2]
+
+
+def test_padding_of_images_is_refused_by_name(rng):
+    X, y = rng.standard_normal((2, 3, 4, 2)), rng.integers(0, 2, (2, 3, 4))
+    y[1, 2:], y[1, :, 3:] = -1, -1
+    with pytest.raises(ValueError, match=r"y\[1\] ends in -1 from pixel \(0, 3\) on"):
+        GridCRFSSVM(ignore_label=None).fit(X, y)
+    with pytest.raises(ValueError, match=r"y\[1\] ends in -1 from pixel \(0, 3\) on"):
+        GridCRFSSVM(ignore_label=None).fit(X, y.tolist())
+    assert GridCRFSSVM(lam=10, random_state=0).fit(X, y).classes_.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [[1, 1, -1, -1], [1, -1, -1, -1], [1, 1, 1, 1]],  # two classes
+        [[0, -1, 2, 1], [1, 0, -1, -1], [2, -1, -1, -1]],  # one within
+        [[-1, 0, 0, 0], [1, 0, -1, -1], [2, -1, -1, -1]],  # one at the start
+        [[0, 1, 2, 1], [-1, -1, -1, -1], [2, 2, 1, 1]],  # whole sequences
+        [["0", "1", "0", "0"], ["1", "0", "-1", "-1"], ["0", "-1", "-1", "-1"]],
+    ],
+)
+def test_a_label_that_is_minus_one_is_one(y):
+    X, _ = padded()
+    assert len(ChainSSVM(lam=0.1, random_state=0).fit(X, np.array(y)).classes_) > 1
+
+
+def test_lists_of_labels_are_no_padding():
+    X, y = padded()
+    assert ChainSSVM(lam=0.1, random_state=0).fit(list(X), y.tolist()).classes_[0] == -1
+
+
+@pytest.mark.parametrize(
+    "parameters, limit, message",
+    [
+        (
+            {"max_iter": 3},
+            Limit.PASSES,
+            "after 3 passes, before tol=0: max_iter=3 passes were made",
+        ),
+        (
+            {"max_iter": 4, "cache": True, "solver": "bcfw"},
+            Limit.CALLS,
+            "after 4 passes, before tol=0: 160 oracle calls were made, those of max_iter=4 passes",
+        ),
+        (
+            {"max_iter": 50, "cache": True, "solver": "bcfw", "sampling": "gap"},
+            Limit.ROUNDS,
+            "500 rounds, 10 times max_iter=50, were made, most visits of which took a cached",
+        ),
+        ({"max_time": 1e-9}, Limit.TIME, "max_time=1e-09 seconds were over"),
+    ],
+    ids=lambda value: value if isinstance(value, Limit) else "",
+)
+def test_warnings_name_the_limit_that_ended_a_fit(parameters, limit, message):
+    X, y = make_sequences(n_samples=40, random_state=0)
+    model = ChainSSVM(lam=0.05, tol=0, random_state=0, **parameters)
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y)
+    text = str(caught[0].message)
+    assert message in text
+    other = "max_iter" if limit is Limit.TIME else "max_time"
+    assert other not in text
+    assert f"Increase {'max_time' if limit is Limit.TIME else 'max_iter'}, or tol" in text
+    assert model.status_ == ("TIME_LIMIT" if limit is Limit.TIME else "MAX_ITER")
+
+
+def shares(text):
+    """The percentages that a bar has shown, in order."""
+    return [int(number) for number in re.findall(r"(\d+)%\|", text)]
+
+
+@pytest.mark.parametrize(
+    "solver, sampling",
+    [
+        ("mp-bcfw", "auto"),
+        ("mp-bcfw", "uniform"),
+        ("bcfw", "gap"),
+        ("fw", "auto"),
+        ("gdmm", "auto"),
+    ],
+)
+def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver, sampling):
+    pytest.importorskip("tqdm")
+    X, y = make_sequences(n_samples=40, random_state=0)
+    for parameters, status in (
+        ({"tol": 0.3}, "CONVERGED"),
+        ({"max_iter": 2, "tol": 1e-8}, "MAX_ITER"),
+    ):
+        # tqdm finds the stream when a bar is made.
+        screen = io.StringIO()
+        monkeypatch.setattr("sys.stderr", screen)
+        model = ChainSSVM(lam=0.05, solver=solver, sampling=sampling, random_state=0, verbose=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            model.set_params(**parameters).fit(X, y)
+        monkeypatch.undo()
+        shown = shares(screen.getvalue())
+        assert model.status_ == status
+        assert shown == sorted(shown)
+        assert shown[0] == 0
+        assert (shown[-1] == 100) == (status == "CONVERGED")
+        assert shown.count(100) <= 2  # when the fit has ended, and when the bar is closed

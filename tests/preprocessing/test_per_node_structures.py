@@ -1,0 +1,326 @@
+"""PerNode takes images and graphs as it takes sequences: nodes are rows, and so are edges."""
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn import config_context
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import SelectKBest
+from sklearn.model_selection import GridSearchCV, cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
+
+from sstruct import GraphCRFSSVM, GridCRFSSVM
+from sstruct.preprocessing import PerNode
+
+SHAPES = (3, 2), (1, 4), (2, 2)
+V = (3, 1, 4, 2)
+
+
+@pytest.fixture
+def images(rng):
+    return [rng.standard_normal((*shape, 3)) * [1, 50, 0.1] for shape in SHAPES]
+
+
+@pytest.fixture
+def graphs(rng):
+    """Four graphs with 2 edge features: one without edges, one with node sizes."""
+    out = []
+    for i, v in enumerate(V):
+        edges = np.array([(a, a + 1) for a in range(v - 1)]).reshape(-1, 2)
+        parts = rng.standard_normal((v, 3)) + 5, edges, 100 * rng.random((v - 1, 2))
+        out.append((*parts, np.arange(1.0, v + 1)) if i == 2 else parts)
+    return out
+
+
+def objects(items):
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def nodes_of(images):
+    return np.vstack([image.reshape(-1, image.shape[-1]) for image in images])
+
+
+@pytest.mark.parametrize("transformer", [StandardScaler(), PCA(2)], ids=str)
+def test_pixels_are_rows_of_one_array(images, transformer):
+    flat = nodes_of(images)
+    expected = clone(transformer).fit_transform(flat)
+    again = clone(transformer).fit(flat)
+    for X in (images, objects(images), tuple(images)):
+        per_node = PerNode(transformer)
+        out = per_node.fit_transform(X)
+        assert type(out) is (list if isinstance(X, tuple) else type(X))
+        assert [image.shape[:2] for image in out] == list(SHAPES)
+        np.testing.assert_array_equal(nodes_of(out), expected)
+        np.testing.assert_array_equal(nodes_of(per_node.transform(X)), again.transform(flat))
+        back = per_node.inverse_transform(per_node.transform(X))
+        np.testing.assert_array_equal(
+            nodes_of(back), again.inverse_transform(again.transform(flat))
+        )
+        assert per_node.n_features_in_ == 3
+    lists = [image.tolist() for image in images]
+    np.testing.assert_array_equal(nodes_of(PerNode(transformer).fit_transform(lists)), expected)
+
+
+def test_images_of_one_size_stay_one_array(rng):
+    X = rng.standard_normal((4, 3, 2, 5)).astype(np.float32)
+    out = PerNode(PCA(2)).fit_transform(X)
+    assert out.shape == (4, 3, 2, 2)
+    np.testing.assert_array_equal(out.reshape(-1, 2), PCA(2).fit_transform(X.reshape(-1, 5)))
+    assert PerNode(StandardScaler()).fit_transform(X).dtype == np.float32
+    # Three dimensions are sequences, as they were.
+    assert PerNode(PCA(2)).fit_transform(X[0]).shape == (3, 2, 2)
+
+
+def test_nodes_and_edges_of_graphs(graphs):
+    rows, edge_rows = np.vstack([g[0] for g in graphs]), np.vstack([g[2] for g in graphs])
+    for X in (graphs, objects(graphs)):
+        per_node = PerNode(StandardScaler(), MaxAbsScaler())
+        for out in (per_node.fit_transform(X), per_node.transform(X)):
+            assert type(out) is type(X)
+            assert [len(graph) for graph in out] == [3, 3, 4, 3]
+            new = np.vstack([g[0] for g in out])
+            np.testing.assert_array_equal(new, StandardScaler().fit_transform(rows))
+            new = np.vstack([g[2] for g in out])
+            np.testing.assert_array_equal(new, MaxAbsScaler().fit_transform(edge_rows))
+            for a, b in zip(out, X):
+                assert a[1] is b[1]
+                assert a[3:] == b[3:]
+        back = per_node.inverse_transform(out)
+        np.testing.assert_allclose(np.vstack([g[2] for g in back]), edge_rows, rtol=1e-12)
+    alone = PerNode(StandardScaler()).fit_transform(graphs)
+    assert all(a[2] is b[2] for a, b in zip(alone, graphs))
+    assert not hasattr(PerNode(StandardScaler()).fit(graphs), "edge_transformer_")
+
+
+def test_edge_features_may_be_missing_or_change_their_number(graphs):
+    graphs[0] = graphs[0][:2]
+    graphs[3] = (*graphs[3][:2], None, np.ones(2))
+    graphs.append((np.ones((1, 3)), np.zeros((0, 2), int), []))
+    per_node = PerNode(StandardScaler(), PCA(1))
+    out = per_node.fit_transform(graphs)
+    assert [len(graph) for graph in out] == [2, 3, 4, 4, 3]
+    assert out[3][2] is None
+    assert [out[i][2].shape for i in (1, 2, 4)] == [(0, 1), (3, 1), (0, 1)]
+    assert len(per_node.transform(graphs[:1])) == 1  # none of these has any
+    labels = [np.arange(len(g[0])) % 2 for g in graphs]
+    with pytest.raises(ValueError, match=r"X\[0\] has no edge features"):
+        GraphCRFSSVM(pairwise="directed").fit(out, labels)
+    GraphCRFSSVM(pairwise="directed", lam=1).fit(
+        [out[i] for i in (1, 2, 4)], [labels[1], labels[2], [0]]
+    )
+
+
+def test_node_features_of_graphs_may_be_sparse_or_frames(graphs):
+    expected = MaxAbsScaler().fit_transform(np.vstack([g[0] for g in graphs]))
+    rows = [(sparse.csr_matrix(g[0]), *g[1:]) for g in graphs]
+    out = PerNode(MaxAbsScaler()).fit_transform(rows)
+    of_sparse = MaxAbsScaler().fit_transform(sparse.vstack([g[0] for g in rows]))
+    np.testing.assert_array_equal(sparse.vstack([g[0] for g in out]).toarray(), of_sparse.toarray())
+    frames = [(pd.DataFrame(g[0], columns=list("abc")), *g[1:]) for g in graphs]
+    per_node = PerNode(MaxAbsScaler())
+    np.testing.assert_array_equal(
+        np.vstack([g[0] for g in per_node.fit_transform(frames)]), expected
+    )
+    assert per_node.feature_names_in_.tolist() == ["a", "b", "c"]
+    lists = [(g[0].tolist(), g[1].tolist(), g[2].tolist()) for g in graphs]
+    out = PerNode(MaxAbsScaler(), MaxAbsScaler()).fit_transform(lists)
+    np.testing.assert_array_equal(np.vstack([g[0] for g in out]), expected)
+    parts = [list(g) for g in graphs]  # a graph as a list of its arrays
+    out = PerNode(MaxAbsScaler()).fit_transform(parts)
+    np.testing.assert_array_equal(np.vstack([g[0] for g in out]), expected)
+
+
+def test_labels_of_pixels_and_nodes_are_flat(images, graphs, rng):
+    select = SelectKBest(k=1)
+    y = [rng.integers(0, 2, shape) for shape in SHAPES]
+    expected = select.fit_transform(nodes_of(images), np.concatenate([v.ravel() for v in y]))
+    np.testing.assert_array_equal(nodes_of(PerNode(select).fit_transform(images, y)), expected)
+    with pytest.raises(ValueError, match=r"X\[1\] is an image of shape \(1, 4\) but y\[1\] has"):
+        PerNode(select).fit(images, [y[0], y[2], y[2]])
+    with pytest.raises(ValueError, match="X has 3 samples but y has 2"):
+        PerNode(select).fit(images, y[:2])
+    y = [rng.integers(0, 2, v) for v in V]
+    rows = np.vstack([g[0] for g in graphs])
+    out = PerNode(select, PCA(1)).fit_transform(graphs, y)
+    expected = select.fit_transform(rows, np.concatenate(y))
+    np.testing.assert_array_equal(np.vstack([g[0] for g in out]), expected)
+
+
+class Recorder(TransformerMixin, BaseEstimator):
+    """Remembers what fit was given."""
+
+    def fit(self, X, y=None, sample_weight=None, groups=None):
+        self.given_ = sample_weight, groups
+        return self
+
+    def transform(self, X):
+        return X
+
+
+class Plain(TransformerMixin, BaseEstimator):
+    """Takes nothing besides X and y."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_weights_are_repeated_for_pixels_nodes_and_edges(images, graphs):
+    fitted = PerNode(Recorder()).fit(images, sample_weight=[1, 2, 3], groups=np.array(list("pqr")))
+    weights, groups = fitted.transformer_.given_
+    np.testing.assert_array_equal(weights, np.repeat([1, 2, 3], [6, 4, 4]))
+    assert "".join(groups) == "ppppppqqqqrrrr"
+    weights, groups = [1.0, 2.0, 0.0, 5.0], np.array(list("pqrs"))
+    for method in ("fit", "fit_transform"):
+        per_node = PerNode(Recorder(), Recorder())
+        getattr(per_node, method)(graphs, sample_weight=weights, groups=groups)
+        found, names = per_node.transformer_.given_
+        np.testing.assert_array_equal(found, np.repeat(weights, V))
+        assert "".join(names) == "pppqrrrrss"
+        found, names = per_node.edge_transformer_.given_
+        np.testing.assert_array_equal(found, [1, 1, 0, 0, 0, 5])
+        assert "".join(names) == "pprrrs"
+    # What the transformer of edges does not take is not given to it.
+    PerNode(Recorder(), Plain()).fit(graphs, sample_weight=weights)
+    with pytest.raises(ValueError, match=r"sample_weight has shape \(3,\)"):
+        PerNode(Plain(), Recorder()).fit(graphs, sample_weight=weights[:3])
+
+
+@pytest.mark.parametrize("asks", [(True, True), (True, False), (False, True)])
+def test_metadata_are_routed_to_each_transformer_that_requests_them(graphs, asks):
+    weights = np.array([1.0, 2.0, 0.0, 5.0])
+    y = [np.arange(v) % 2 for v in V]
+    with config_context(enable_metadata_routing=True):
+        inner = [Recorder().set_fit_request(sample_weight=ask) for ask in asks]
+        model = GraphCRFSSVM(lam=1).set_fit_request(sample_weight=True)
+        pipeline = make_pipeline(PerNode(*inner), model)
+        pipeline.fit(graphs, y, sample_weight=weights)
+        alone = PerNode(*inner).fit(graphs, sample_weight=weights)
+        for per_node in (pipeline[0], alone):
+            for fitted, ask, lengths in (
+                (per_node.transformer_, asks[0], V),
+                (per_node.edge_transformer_, asks[1], [2, 0, 3, 1]),
+            ):
+                found = fitted.given_[0]
+                if ask:
+                    np.testing.assert_array_equal(found, np.repeat(weights, lengths))
+                else:
+                    assert found is None
+        router = PerNode(*inner).get_metadata_routing()
+        assert router.consumes("fit", ["sample_weight"]) == {"sample_weight"}
+        with pytest.raises(ValueError, match="sample_weight"):
+            PerNode(Plain(), Recorder()).fit(graphs, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    "X, message",
+    [
+        ([np.ones((2, 2, 3)), np.ones((2, 3))], r"X\[1\] has shape \(2, 3\), expected \(height"),
+        ([np.ones((2, 2, 3)), np.ones((2, 2, 4))], r"X\[1\] has 4 features, expected 3"),
+        ([np.ones((2, 2, 3)), np.ones((0, 2, 3))], r"X\[1\] has length 0"),
+        (np.ones((2, 0, 2, 3)), r"X has shape \(2, 0, 2, 3\): no samples, or images without"),
+        ([np.ones((2, 3)), np.ones((2, 2, 3))], r"X\[1\] has 3 dimensions, expected 2"),
+        ([(np.ones((2, 3)), np.array([[0, 1]])), np.ones(2)[:1]], r"X\[1\] is no graph as X\[0\]"),
+        ([(np.ones((2, 3)), np.array([[0, 1]])), 7], r"X\[1\] is no graph as X\[0\]"),
+        ([(np.ones((2, 3)), [[0, 1]]), (np.ones((2, 2)), [[0, 1]])], r"X\[1\] has 2 features"),
+    ],
+)
+def test_bad_images_and_graphs_are_named(X, message):
+    with pytest.raises(ValueError, match=message):
+        PerNode(StandardScaler()).fit(X)
+
+
+def test_edges_that_do_not_fit_are_named(images, graphs):
+    both = PerNode(StandardScaler(), StandardScaler())
+    with pytest.raises(TypeError, match=r"^edge_transformer must be a transformer, found 3"):
+        PerNode(StandardScaler(), 3).fit(graphs)
+    for X, found in (
+        (images, "images"),
+        ([image[0] for image in images], "sequences"),
+        (images[0][0], "one 2-D array"),
+        ([graph[:2] for graph in graphs], "graphs without them"),
+    ):
+        with pytest.raises(ValueError, match=f"is for graphs with edge features.*X is {found}$"):
+            both.fit(X)
+    with pytest.raises(ValueError, match=r"the edge features of X\[0\] have shape \(2,\)"):
+        both.fit([(*graphs[0][:2], np.ones(2))])
+    wider = (*graphs[2][:2], np.ones((3, 5)))
+    with pytest.raises(ValueError, match=r"X\[1\] has 5 edge features, expected 2 as X\[0\]"):
+        both.fit([graphs[0], wider])
+    assert not hasattr(both, "transformer_")
+    with pytest.raises(ValueError, match="StandardScaler is expecting 2 features"):
+        both.fit(graphs).transform([wider])
+    with pytest.raises(ValueError, match=r"sparse rows, and images are dense.*sparse_output=False"):
+        PerNode(OneHotEncoder()).fit_transform([np.ones((2, 2, 1)), np.zeros((1, 2, 1))])
+
+
+def test_a_refit_forgets_the_transformer_of_edges(graphs):
+    per_node = PerNode(StandardScaler(), StandardScaler()).fit(graphs)
+    assert hasattr(per_node, "inverse_transform")
+    assert not hasattr(PerNode(StandardScaler(), Plain()), "inverse_transform")
+    per_node.set_params(edge_transformer=None).fit(graphs)
+    assert not hasattr(per_node, "edge_transformer_")
+
+
+def test_parameters_of_both_nest_and_old_pickles_have_one(graphs):
+    per_node = PerNode(StandardScaler(), MaxAbsScaler())
+    per_node.set_params(edge_transformer=StandardScaler(), edge_transformer__with_mean=False)
+    assert clone(per_node).edge_transformer.with_mean is False
+    again = pickle.loads(pickle.dumps(per_node.fit(graphs)))
+    np.testing.assert_array_equal(again.transform(graphs)[2][2], per_node.transform(graphs)[2][2])
+    old = PerNode(StandardScaler()).fit(graphs)
+    del old.__dict__["edge_transformer"]
+    old = pickle.loads(pickle.dumps(old))
+    assert old.edge_transformer is None
+    assert len(clone(old).fit(graphs).transform(graphs)) == 4
+    assert old.transform(graphs)[0][2] is graphs[0][2]
+
+
+def test_before_models_of_images_and_graphs(rng):
+    y = np.zeros((8, 6, 6), dtype=int)
+    y[:, 2:5, 1:4] = 1
+    X = (2 * y - 1 + 0.3 * rng.standard_normal(y.shape))[..., np.newaxis] * [1000.0] + 5000
+    pipeline = make_pipeline(PerNode(StandardScaler()), GridCRFSSVM(lam=30, random_state=0))
+    assert pipeline.fit(X, y).score(X, y) > 0.97
+    assert cross_val_predict(pipeline, X, y, cv=2).shape == y.shape
+    grid = {"pernode__transformer__with_mean": [True, False]}
+    search = GridSearchCV(pipeline, grid, cv=2, error_score="raise").fit(list(X), list(y))
+    assert len(search.predict(list(X))) == 8
+    edges = np.array([(v, v + 1) for v in range(5)])
+    graphs = [(image[0], edges, 100 * np.abs(np.diff(image[0], axis=0)) + 1) for image in X]
+    labels = [image[0] for image in y]
+    model = GraphCRFSSVM(pairwise="contrast", lam=1, random_state=0)
+    pipeline = make_pipeline(PerNode(StandardScaler(), MaxAbsScaler()), model)
+    assert len(cross_val_predict(pipeline, graphs, labels, cv=2)) == 8
+
+
+@given(st.data())
+def test_whatever_comes_goes_out_with_its_nodes_in_place(new_rng, data):
+    """Transformed nodes are the transformed rows, in order, for any mixture of sizes."""
+    rng = new_rng(data.draw(st.integers(0, 2**16)))
+    sizes = st.lists(st.tuples(st.integers(1, 4), st.integers(1, 4)), min_size=1, max_size=5)
+    shapes, F = data.draw(sizes), data.draw(st.integers(1, 3))
+    kind = data.draw(st.sampled_from(["images", "graphs", "sequences"]))
+    arrays = [rng.standard_normal((*shape, F)) for shape in shapes]
+    rows = [array.reshape(-1, F) for array in arrays]
+    edges = np.zeros((0, 2), dtype=int)
+    X = {"images": arrays, "graphs": [(own, edges) for own in rows], "sequences": rows}[kind]
+    X = objects(X) if data.draw(st.booleans()) else X
+    out = PerNode(MaxAbsScaler()).fit_transform(X)
+    expected = MaxAbsScaler().fit_transform(np.vstack(rows))
+    found = [item[0] if kind == "graphs" else item for item in out]
+    np.testing.assert_array_equal(np.vstack([item.reshape(-1, F) for item in found]), expected)
+    assert [item.shape for item in found] == [
+        (array.shape if kind == "images" else own.shape) for array, own in zip(arrays, rows)
+    ]
