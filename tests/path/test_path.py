@@ -421,7 +421,9 @@ def test_early_ends_keep_the_guarantee(rng):
         path = case.path(eps=0.001)
     assert case.suboptimality(path.w(path.lam_end_), path.lam_end_) <= 0.001
     case.X = [x * [1e4, *np.ones(x.shape[1] - 1)] for x in case.X]
-    with pytest.warns(ConvergenceWarning, match=r"seconds were over; scale the features: feature 0 has"):
+    with pytest.warns(
+        ConvergenceWarning, match=r"seconds were over; scale the features: feature 0 has"
+    ):
         case.path(eps=0.001)
 
 
