@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._input.labels import encode
+from sstruct._input.segments import numbered, painted
 
 from ._matplotlib import import_pyplot
 
@@ -18,7 +19,7 @@ from ._matplotlib import import_pyplot
 class SegmentationDisplay:
     """Labelings of one image, side by side.
 
-    It is recommended to use :meth:`from_predictions`.
+    It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
     Parameters
     ----------
@@ -101,11 +102,15 @@ class SegmentationDisplay:
         ['truth', 'prediction, 75.0 %']
         """
         predictions = y_pred if isinstance(y_pred, Mapping) else {"prediction": y_pred}
-        given = {} if y_true is None else {"truth": np.asarray(y_true)}
-        given |= {name: np.asarray(labels) for name, labels in predictions.items()}
+        if not predictions:
+            raise ValueError("y_pred is empty, expected labels of (height, width) by name")
+        given = {} if y_true is None else {"truth": y_true}
+        if given.keys() & predictions.keys():
+            raise ValueError("a prediction is named 'truth', as y_true is; give it another name")
+        given = {name: _label_image(name, y) for name, y in (given | predictions).items()}
         shape = next(iter(given.values())).shape
         for name, labels in given.items():
-            if labels.ndim != 2 or labels.shape != shape:
+            if labels.shape != shape:
                 raise ValueError(
                     f"the labels of {name!r} have shape {labels.shape}, expected one height and "
                     f"width for all, here {shape}"
@@ -116,17 +121,81 @@ class SegmentationDisplay:
         codes = {
             name: encode(labels.ravel(), classes).reshape(shape) for name, labels in given.items()
         }
-        panels = {}
-        for name, panel in codes.items():
-            title = name
-            if name in predictions:
-                title += " (approximate)" * bool(approximate)
-                known = codes["truth"] >= 0 if y_true is not None else np.zeros(shape, dtype=bool)
-                if known.any():
-                    right = (panel == codes["truth"])[known].mean()
-                    title += f", {100 * right:.1f} %"
-            panels[title] = panel
-        return cls(panels, classes, image).plot(axes=axes, cmap=cmap)
+        display = cls(_titled(codes, y_true is not None, approximate), classes, image)
+        return display.plot(axes=axes, cmap=cmap)
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        segments: ArrayLike | None = None,
+        image: ArrayLike | None = None,
+        classes: ArrayLike | None = None,
+        axes: Any = None,
+        cmap: Any = None,
+    ) -> SegmentationDisplay:
+        """Plot the labels that a fitted estimator predicts for one image, and the true ones.
+
+        Parameters
+        ----------
+        estimator : fitted GridCRFSSVM or GraphCRFSSVM
+            Or a pipeline or a search that ends with one.
+        X : array of shape (height, width, n_features) or tuple
+            One sample, as in the estimator's ``predict``: an image, or a graph with `segments`.
+        y : array of shape (height, width) or (n_nodes,), default=None
+            True labels of the pixels, or of the graph's nodes; None: no such panel.
+        segments : array of int of shape (height, width), default=None
+            The node of each pixel, where X is a graph: what
+            :func:`sstruct.preprocessing.superpixel_graph` made it from, negative where a mask left
+            pixels out.
+        image : array, default=None
+            As in :meth:`from_predictions`, drawn beside the labels.
+        classes : array-like, default=None
+            As in :meth:`from_predictions`; by default the estimator's ``classes_``.
+        axes : array of matplotlib Axes, default=None
+            Axes to draw in, as many as there are panels; a new figure by default.
+        cmap : str or matplotlib Colormap, default=None
+            Colours of the labels.
+
+        Returns
+        -------
+        display : SegmentationDisplay
+            Object that holds the panels. Where decoding is approximate, titles say so.
+
+        Examples
+        --------
+        >>> from sstruct import GridCRFSSVM
+        >>> from sstruct.datasets import make_grids
+        >>> from sstruct.plotting import SegmentationDisplay
+        >>> X, y = make_grids(n_samples=4, random_state=0)
+        >>> model = GridCRFSSVM(lam=1e4, random_state=0).fit(X[:3], y[:3])
+        >>> display = SegmentationDisplay.from_estimator(model, X[3], y[3])
+        >>> len(display.axes_)
+        2
+        """
+        shape, nodes, n_nodes = _pixels_of(X, segments)
+        given = {}
+        if y is not None:
+            given["truth"] = np.asarray(y)
+            found = given["truth"].shape
+            if found != shape and (nodes is None or found != (n_nodes,)):
+                one_a_node = "" if nodes is None else f" or {(n_nodes,)}"
+                raise ValueError(f"y has shape {found}, expected {shape}{one_a_node}")
+        given["prediction"] = np.asarray(estimator.predict([X])[0])
+        if classes is None:
+            classes = getattr(estimator, "classes_", None)
+        if classes is None:
+            classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
+        classes, codes = np.asarray(classes), {}
+        for name, labels in given.items():
+            codes[name] = encode(labels.ravel(), classes).reshape(labels.shape)
+            if labels.ndim == 1:
+                codes[name] = painted(nodes, n_nodes, codes[name], -1)
+        display = cls(_titled(codes, y is not None, _is_approximate(estimator)), classes, image)
+        return display.plot(axes=axes, cmap=cmap)
 
     def plot(self, axes: Any = None, *, cmap: Any = None) -> SegmentationDisplay:
         """Draw the panels.
@@ -151,6 +220,7 @@ class SegmentationDisplay:
         1
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
+        self._check_shapes()
         n_labels, n_panels = len(self.classes), len(self.labelings) + (self.image is not None)
         if axes is None:
             _, axes = plt.subplots(
@@ -177,3 +247,96 @@ class SegmentationDisplay:
             panel.set_axis_off()
         self.axes_, self.figure_ = axes, axes[0].figure
         return self
+
+    def _check_shapes(self):
+        """Refuse what is no picture, before anything is drawn."""
+        if not isinstance(self.labelings, Mapping) or not self.labelings:
+            kind = type(self.labelings).__name__
+            raise TypeError(f"labelings must be a dict of label images by title, found {kind}")
+        shapes = {title: np.shape(labels) for title, labels in self.labelings.items()}
+        shape = next(iter(shapes.values()))
+        for title, own in shapes.items():
+            if len(own) != 2 or own != shape:
+                raise ValueError(
+                    f"the labels of {title!r} have shape {own}, expected (height, width), the same "
+                    "for all"
+                )
+        own = shape if self.image is None else np.shape(self.image)
+        if own[:2] != shape or (len(own) > 2 and own[2:] not in ((1,), (3,), (4,))):
+            raise ValueError(
+                f"image has shape {own}, expected {shape} as the labels, or {(*shape, 3)} or "
+                f"{(*shape, 4)}"
+            )
+
+
+def _label_image(name, labels):
+    """Return labels as an array (height, width)."""
+    try:
+        array = np.asarray(labels)
+    except ValueError:  # of different lengths
+        array = np.empty(len(labels), dtype=object)
+    if array.ndim != 2:
+        several = array.ndim > 2 or array.dtype == object
+        hint = "; of several images give one" if several else ""
+        if array.ndim == 1 and not several:
+            hint = (
+                "; sstruct.preprocessing.pixel_labels(segments, labels) paints labels of segments"
+            )
+        raise ValueError(
+            f"the labels of {name!r} have shape {array.shape}, expected (height, width){hint}"
+        )
+    return array
+
+
+def _pixels_of(X, segments):
+    """Return the shape of a sample's image; of a graph also each pixel's node, and their number."""
+    if isinstance(X, list) and any(isinstance(item, tuple) for item in X):
+        raise ValueError(f"X is a list of {len(X)} graphs, expected one of them, such as X[0]")
+    if isinstance(X, tuple):
+        if segments is None:
+            raise ValueError(
+                "X is a graph: its pixels are not known without segments, the array (height, "
+                "width) that it was made from"
+            )
+        nodes, found = numbered(segments)
+        n_nodes = X[0].shape[0] if hasattr(X[0], "shape") else len(X[0])
+        if found != n_nodes:
+            raise ValueError(
+                f"segments has {found} segments, but the graph {n_nodes} nodes; if it was made "
+                "with a mask, write segments=numpy.where(mask, segments, -1)"
+            )
+        return nodes.shape, nodes, n_nodes
+    if segments is not None:
+        raise ValueError("segments belong to graphs, but X is no tuple (node features, edges)")
+    try:
+        shape = np.shape(X)
+    except ValueError:  # of different lengths
+        shape = (len(X),)
+    if len(shape) != 3:
+        raise ValueError(
+            f"X has shape {shape}, expected one image (height, width, n_features); of several give "
+            "one, such as X[0]"
+        )
+    return shape[:2], None, None
+
+
+def _is_approximate(estimator):
+    """Whether the model, perhaps the best of a search and the last of a pipeline, is."""
+    model = getattr(estimator, "best_estimator_", estimator)
+    model = getattr(model, "steps", [(None, model)])[-1][1]
+    return bool(getattr(model, "_is_approximate", False))
+
+
+def _titled(codes, compared, approximate):
+    """Return the panels by title: with `compared`, the first is the truth."""
+    panels = {}
+    for name, panel in codes.items():
+        title = name
+        if not compared or name != "truth":
+            title += " (approximate)" * bool(approximate)
+            known = codes["truth"] >= 0 if compared else np.zeros(panel.shape, dtype=bool)
+            if known.any():
+                right = (panel == codes["truth"])[known].mean()
+                title += f", {100 * right:.1f} %"
+        panels[title] = panel
+    return panels

@@ -24,8 +24,14 @@ from sstruct.datasets import fetch_scene, load_digit_dates, make_sequences
 from sstruct.inference import MRF, MapResult, map_mrf, projection_rays, read_uai
 from sstruct.masks import bio_transitions, bioes_transitions
 from sstruct.metrics import chunk_precision_recall_f1, flat_accuracy_score, flat_f1_score
-from sstruct.plotting import ConvergenceDisplay, TransitionDisplay
-from sstruct.preprocessing import PerNode, SequenceVectorizer
+from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
+from sstruct.preprocessing import (
+    PerNode,
+    SequenceVectorizer,
+    pixel_labels,
+    superpixel_graph,
+    superpixel_labels,
+)
 
 # Data
 
@@ -92,3 +98,13 @@ assert_type(read_uai("model.uai").energy(result.labels), float)
 assert_type(projection_rays((4, 5), [0, 90]), list[np.ndarray])
 
 transformed = PerNode(object()).fit_transform(X)
+
+# Superpixels
+
+segments = np.zeros((4, 5), dtype=int)
+graph = superpixel_graph(np.zeros((4, 5, 3)), segments)
+assert_type(graph, tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray])
+assert_type(pixel_labels(segments, superpixel_labels(segments, segments)), np.ndarray)
+picture = SegmentationDisplay.from_estimator(graphs, graph, segments=segments)
+assert_type(picture, SegmentationDisplay)
+assert_type(graphs.set_params(lam=1.0), GraphCRFSSVM)

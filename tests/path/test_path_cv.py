@@ -265,7 +265,10 @@ def test_parameters_are_checked(chains, parameters):
 @pytest.mark.parametrize(
     "scoring, message",
     [
-        ("acuracy", r"scoring='acuracy' is no scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$"),
+        (
+            "accuracies",
+            r"'accuracies' is no scorer.*flat_accuracy_scorer.*mean 'accuracy'\?$",
+        ),
         ("chunks", r"scoring='chunks' is no scorer of scikit-learn; expected None"),
         ("accuracy", r"'accuracy' reads one label a sample, but y holds sequences; expected None"),
         (["accuracy", "f1"], r"scoring must be one scorer, found a list; expected None"),

@@ -1,14 +1,20 @@
 """Displays: what is drawn, not how it looks."""
 
 import sys
+import warnings
 
 import numpy as np
 import pytest
 from sklearn.base import BaseEstimator
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
-from sstruct import plotting
+from sstruct import GraphCRFSSVM, GridCRFSSVM, plotting
+from sstruct._input.labels import object_array
+from sstruct.datasets import make_grids
 from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
+from sstruct.preprocessing import pixel_labels, superpixel_graph
 
 plt = pytest.importorskip("matplotlib.pyplot")
 
@@ -265,3 +271,131 @@ def test_segmentation_shapes_and_axes():
     assert display.axes_[1] is axes[1]
     with pytest.raises(ValueError, match="1 axes for 2 panels"):
         SegmentationDisplay.from_predictions(labels, labels, axes=axes[:1])
+
+
+FLAT = np.zeros((2, 3), dtype=int)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (
+            {"y_true": FLAT.ravel()},
+            r"'truth' have shape \(6,\), .*pixel_labels\(segments",
+        ),
+        ({"y_pred": FLAT[np.newaxis]}, r"'prediction' have shape \(1, 2, 3\), .* images give one"),
+        ({"y_pred": object_array([FLAT])}, r"'prediction' have shape \(1,\), .* images give one"),
+        ({"y_pred": [[0, 1], [1]]}, r"'prediction' have shape \(2,\), expected \(height, width\)"),
+        ({"y_pred": {"a": FLAT, "b": FLAT.T}}, r"'b' have shape \(3, 2\), expected one height"),
+        ({"y_pred": {}}, "y_pred is empty"),
+        ({"y_pred": {"truth": FLAT}}, "a prediction is named 'truth'"),
+        ({"image": np.ones((3, 2))}, r"image has shape \(3, 2\), expected \(2, 3\) as the labels"),
+        (
+            {"image": np.ones((2, 3, 5))},
+            r"image has shape \(2, 3, 5\), .* or \(2, 3, 4\)",
+        ),
+    ],
+)
+def test_segmentations_of_other_shapes_are_refused_before_anything_is_drawn(change, message):
+    figures = plt.get_fignums()
+    with pytest.raises(ValueError, match=message):
+        SegmentationDisplay.from_predictions(**{"y_true": FLAT, "y_pred": FLAT, **change})
+    assert plt.get_fignums() == figures
+
+
+def test_a_display_of_what_is_no_dict_of_images():
+    with pytest.raises(TypeError, match=r"labelings must be a dict of label images.*found list"):
+        SegmentationDisplay([FLAT], [0]).plot()
+    with pytest.raises(ValueError, match=r"'a' have shape \(6,\), expected \(height, width\)"):
+        SegmentationDisplay({"a": FLAT.ravel()}, [0]).plot()
+
+
+# Segmentations by estimators
+
+
+@pytest.fixture(scope="module")
+def grids():
+    X, y = make_grids(n_samples=6, random_state=0)
+    return list(X), [np.where(labels, "figure", "ground") for labels in y]
+
+
+def panels(display):
+    """The labels that are drawn, by title without the share that is right; None: blank."""
+    out = {}
+    for axes, drawn in zip(display.axes_, display.images_):
+        codes = np.ma.filled(drawn.get_array().astype(int), -1)
+        names = np.append(np.asarray(display.classes, dtype=object), None)
+        out[axes.get_title().split(",")[0]] = names[codes]
+    return out
+
+
+def test_segmentation_of_an_estimator_of_images(grids):
+    X, y = grids
+    model = GridCRFSSVM(lam=1e4, random_state=0).fit(X[:4], y[:4])
+    truth = y[5].astype(object)
+    truth[0] = None
+    display = SegmentationDisplay.from_estimator(model, X[5], truth)
+    drawn = panels(display)
+    assert list(drawn) == ["truth", "prediction"]
+    np.testing.assert_array_equal(drawn["prediction"], model.predict([X[5]])[0])
+    np.testing.assert_array_equal(drawn["truth"], truth)
+    # What has no label is not counted.
+    right = 100 * (drawn["prediction"] == truth)[1:].mean()
+    assert display.axes_[1].get_title() == f"prediction, {right:.1f} %"
+    beside = SegmentationDisplay.from_estimator(model, X[5], image=X[5][..., 0])
+    assert [axes.get_title() for axes in beside.axes_] == ["image", "prediction"]
+
+
+@pytest.mark.parametrize("wrap", [make_pipeline, "search"])
+def test_segmentation_of_pipelines_and_searches(grids, wrap):
+    X, y = grids
+    model = GridCRFSSVM(lam=1e3, pairwise="full", max_iter=2, random_state=0)
+    outer = GridSearchCV(model, {"lam": [1e3]}, cv=2) if wrap == "search" else wrap(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        outer.fit(X[:4], y[:4])
+    display = SegmentationDisplay.from_estimator(outer, X[5], y[5])
+    assert display.axes_[1].get_title().startswith("prediction (approximate), ")
+    np.testing.assert_array_equal(panels(display)["truth"], y[5])
+
+
+@pytest.mark.parametrize("pixels", [False, True], ids=["labels of nodes", "labels of pixels"])
+def test_segmentation_of_an_estimator_of_graphs(rng, pixels):
+    segments = 10 + 7 * (np.arange(24).reshape(4, 6) // 2)
+    segments[0, :2] = -1
+    images = rng.random((6, 4, 6))
+    X = [superpixel_graph(image, segments) for image in images]
+    # -1 is a label here, and not what is ignored.
+    y = [np.where(x[0][:, 0] > 0.5, 1, -1) for x in X]
+    model = GraphCRFSSVM(loss="hamming-count", lam=0.1, ignore_label=None, random_state=0)
+    model.fit(X[:5], y[:5])
+    truth = pixel_labels(segments, y[5], fill=0) if pixels else y[5]
+    display = SegmentationDisplay.from_estimator(
+        model, X[5], truth, segments=segments, image=images[5]
+    )
+    drawn = panels(display)
+    expected = pixel_labels(segments, model.predict([X[5]])[0], fill=0).astype(object)
+    expected[segments < 0] = None
+    np.testing.assert_array_equal(drawn["prediction"], expected)
+    found = pixel_labels(segments, y[5], fill=0).astype(object)
+    found[segments < 0] = None
+    np.testing.assert_array_equal(drawn["truth"], found)
+
+
+def test_what_is_not_one_sample_is_refused_before_it_is_predicted(rng):
+    segments = np.arange(6).reshape(2, 3) // 2
+    graph, image = superpixel_graph(rng.random((2, 3)), segments), rng.random((2, 3, 1))
+    refuse = fitted(predict=None)
+    for X, keywords, message in (
+        ([image], {}, r"X has shape \(1, 2, 3, 1\), expected one image .*X\[0\]"),
+        ([image, image[:1]], {}, r"X has shape \(2,\), expected one image"),
+        (image[..., 0], {}, r"X has shape \(2, 3\), expected one image"),
+        ([graph], {"segments": segments}, "X is a list of 1 graphs, expected one"),
+        (graph, {}, "X is a graph: its pixels are not known without segments"),
+        (graph, {"segments": segments // 2}, r"has 2 segments, but the graph 3 nodes.*mask, seg"),
+        (image, {"segments": segments}, "segments belong to graphs"),
+        (image, {"y": [0, 1]}, r"y has shape \(2,\), expected \(2, 3\)$"),
+        (graph, {"y": [0, 1], "segments": segments}, r"y has shape \(2,\), .* or \(3,\)$"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            SegmentationDisplay.from_estimator(refuse, X, **keywords)

@@ -96,7 +96,8 @@ def _graph_items(X):
 def _refuse_other_objects(item, i):
     """Say how a graph is given where it is a dict, or an object of another package."""
     keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
-    known = isinstance(item, Sequence | numbers.Number) or hasattr(item, "ndim")
+    known = isinstance(item, Sequence | numbers.Number)
+    known |= hasattr(item, "ndim") or hasattr(item, "__array__")
     if keys or not known:
         raise TypeError(
             f"X[{i}] is a {type(item).__name__}{keys}, expected a tuple {GRAPH}: arrays (V, F), "
