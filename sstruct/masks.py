@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sstruct._input.partial import one_of
+
 __all__ = ["bio_transitions"]
 
 
@@ -93,3 +95,44 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
             raise ValueError(
                 f"y[{i}] {what} with {names[codes[rows[i]]]!r}, which transition_mask forbids"
             )
+
+
+def check_known(codes, offsets, edge_mask, boundary_mask, classes):
+    """Raise where no labeling that the mask allows has the known labels; codes -1 are not known."""
+    if edge_mask is None:
+        return
+    known = np.flatnonzero(codes >= 0)
+    for i in np.unique(np.searchsorted(offsets, known, side="right") - 1).tolist():
+        _check_known(i, codes[offsets[i] : offsets[i + 1]], edge_mask, boundary_mask, classes)
+
+
+def _check_known(i, codes, edge_mask, boundary_mask, classes):
+    """Raise where one sequence's known labels cannot be: labels that can be reached, node by node.
+
+    A sequence without a labeling before its first known label is left to the decoder.
+    """
+    names, last = classes.tolist(), -1
+    reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
+    for node, code in enumerate(codes.tolist()):
+        reached = edge_mask[reached].any(axis=0) if node else reached
+        before = f"after {names[codes[last]]!r} at node {last}" if last >= 0 else "at the start"
+        if not reached.any():
+            if last < 0:
+                return
+            raise ValueError(
+                f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label that "
+                f"transition_mask lets others follow up to node {node}"
+            )
+        if code < 0:
+            continue
+        if not reached[code]:
+            raise ValueError(
+                f"y_partial[{i}] is {names[code]!r} at node {node}, expected "
+                f"{one_of(classes[reached])}: transition_mask allows no other label {before}"
+            )
+        last, reached = node, np.arange(len(names)) == code
+    if boundary_mask is not None and last >= 0 and not (reached & boundary_mask[1]).any():
+        raise ValueError(
+            f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label after "
+            f"which transition_mask lets the sequence end at node {len(codes) - 1}"
+        )
