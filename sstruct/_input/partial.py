@@ -4,6 +4,7 @@ What marks an unknown label is the same for all estimators: None, NaN, or -1 whe
 the classes; and `ignore_label`. None in the place of a whole sample: nothing is known of it.
 """
 
+import numbers
 from collections.abc import Iterable, Mapping
 
 import numpy as np
@@ -41,7 +42,8 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
         If a shape is not that of X, or a label is none of the classes.
     """
     out = np.full(int(nodes.offsets[-1]), -1, dtype=np.int32)
-    where, labels = _known_labels(y_partial, nodes, unknown_markers(classes, ignore_label), shapes)
+    markers = unknown_markers(classes, ignore_label)
+    where, labels = _known_labels(y_partial, nodes, markers, shapes)
     if not labels:
         return out
     for row, label in zip(where.tolist(), labels):
@@ -54,8 +56,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
         row = int(where[wrong[0]])
         raise ValueError(
             f"y_partial{place_of(row, nodes, shapes)} is {plain(labels[wrong[0]])!r}, expected "
-            f"{one_of(classes)}, or {marker_names(classes, ignore_label)} where the label is not "
-            "known"
+            f"{one_of(classes)}, or {marker_names(markers)} where the label is not known"
         )
     return out
 
@@ -97,7 +98,57 @@ def check_samples(y_partial, n_samples):
         raise ValueError(f"X has {n_samples} samples but y_partial has {len(y_partial)}")
     if isinstance(y_partial, Sequences):
         return [y_partial[i] for i in range(n_samples)]
+    if hasattr(y_partial, "to_numpy"):  # a frame's items would be the names of its columns
+        return y_partial.to_numpy()
     return y_partial if isinstance(y_partial, np.ndarray) else list(y_partial)
+
+
+def known_numbers(y_partial, sizes, ignore_label, expected):
+    """Return known numbers of samples of equal length as int32 (n, P), -1 where not known.
+
+    Parameters
+    ----------
+    y_partial : as ``predict`` takes it
+        For each sample P integers, or None.
+    sizes : ndarray of int of shape (n, P)
+        Numbers go from 0 to these, exclusively.
+    ignore_label : object
+        Marks unknown numbers too; None: nothing more does.
+    expected : callable
+        From row and column to what an error says of their place, and what is expected there.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape is not that of `sizes`, or what is known is no such number.
+    """
+    out = np.full(sizes.shape, -1, dtype=np.int32)
+    markers = [-1] if ignore_label is None else [-1, ignore_label]
+    for i, item in enumerate(check_samples(y_partial, len(sizes))):
+        if item is None:
+            continue
+        values = _labels_of(item, i, sizes[i].shape)
+        places = np.flatnonzero(~is_unknown(values, markers))
+        given = values[places] if isinstance(values, np.ndarray) else [values[p] for p in places]
+        fits = _are_numbers(given, sizes[i, places])
+        if not fits.all():
+            at = int(np.argmin(fits))
+            where, wanted = expected(i, places[at])
+            raise ValueError(
+                f"{where} is {plain(given[at])!r}, expected {wanted}, or {marker_names(markers)} "
+                "where it is not known"
+            )
+        out[i, places] = given
+    return out
+
+
+def _are_numbers(values, ends):
+    """Boolean array: which values are integers from 0 to `ends`, exclusively."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return (values >= 0) & (values < ends) & (values == np.floor(values))
+    pairs = zip(values, ends.tolist())
+    numeric = numbers.Real | np.bool_
+    return np.array([isinstance(v, numeric) and v in range(end) for v, end in pairs], dtype=bool)
 
 
 def unknown_markers(classes, ignore_label):
@@ -106,10 +157,9 @@ def unknown_markers(classes, ignore_label):
     return markers if ignore_label is None else [*markers, ignore_label]
 
 
-def marker_names(classes, ignore_label):
+def marker_names(markers):
     """Name all marks of an unknown label, for an error."""
-    names = ["None", "NaN", *(repr(each) for each in unknown_markers(classes, ignore_label))]
-    names = list(dict.fromkeys(names))
+    names = list(dict.fromkeys(["None", "NaN", *map(repr, markers)]))
     return f"{', '.join(names[:-1])} or {names[-1]}"
 
 
@@ -136,7 +186,8 @@ def is_unknown(values, markers):
     if isinstance(values, np.ndarray):
         out = values != values if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
         for marker in markers:
-            if (values.dtype.kind in "US") == isinstance(marker, str | bytes):
+            alike = (values.dtype.kind in "US") == isinstance(marker, str | bytes)
+            if alike and np.ndim(marker) == 0:  # a tuple would be compared entry by entry
                 out |= values == marker
         return out
     return np.array([_marks(value, markers) for value in values], dtype=bool)
@@ -147,7 +198,11 @@ def _marks(value, markers):
         return True
     if isinstance(value, NO_LABELS):
         return False
-    return bool(value != value) or value in markers
+    if isinstance(value, bool):
+        return False
+    differs = value != value
+    # Pandas' NA answers with itself, which is neither true nor false.
+    return differs is value or bool(differs) or value in markers
 
 
 def _labels_of(item, i, expected):
@@ -163,8 +218,8 @@ def _labels_of(item, i, expected):
     shape = item.shape if isinstance(item, np.ndarray) else (len(item),)
     if shape != expected and len(shape) == n_axes == 1:
         raise ValueError(
-            f"X[{i}] has {expected[0]} nodes but y_partial[{i}] has {shape[0]} labels; give one a "
-            "node, None where it is not known"
+            f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, and None where one is "
+            "not known"
         )
     if shape != expected:
         raise ValueError(f"y_partial[{i}] has shape {shape}, expected that of X[{i}], {expected}")

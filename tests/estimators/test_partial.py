@@ -7,10 +7,25 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MultilabelSSVM,
+    Sequences,
+    TreeSSVM,
+)
+from sstruct._oracles.label_set._forest_decoder import LabelForest
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.label_set._multilabel import MultilabelProblem
+from sstruct._problems.tree._problem import TreeProblem
+from sstruct._problems.tree.arguments import TreeStates
 from sstruct.masks import bio_transitions
-from tests.reference import brute_force, graphs
+from tests.problems import trees
+from tests.reference import brute_force, graphs, label_sets
 
 MODELS = ["potts", "contrast", "full", "directed", 0.7]
 ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
@@ -101,7 +116,8 @@ def test_all_marks_and_containers_of_chains_agree(rng):
     expected = model.predict(X, known)
     lengths = [len(x) for x in X]
     forms = [
-        [[mark if k == -1 else k for k in own] for own in known] for mark in (None, np.nan, 99)
+        [[mark if k == -1 else k for k in own] for own in known]
+        for mark in (None, np.nan, pd.NA, 99)
     ]
     forms += [[np.where(own == -1, np.nan, own) for own in known]]
     forms += [Sequences.from_lengths(np.concatenate(known), lengths)]
@@ -168,7 +184,7 @@ BIO = ["B-A", "B-B", "I-A", "I-B", "O"]
             r"y_partial\[0\] at node 1 is 'X', expected one of 'B-A'.* None",
         ),
         ([["O", ["O"], None], None], r"y_partial\[0\] at node 1 is \['O'\], expected a label"),
-        ([["O", "O"], None], r"X\[0\] has 3 nodes but y_partial\[0\] has 2 labels"),
+        ([["O", "O"], None], r"y_partial\[0\] has 2 labels, expected 3"),
         ([None], "X has 2 samples but y_partial has 1"),
         (["OOO", None], r"y_partial\[0\] must be an array of labels or None, found str"),
         ({0: "O", 1: "O"}, "y_partial must have the known labels of each sample, .* found dict"),
@@ -345,7 +361,7 @@ def test_known_labels_may_leave_a_forest(rng):
             [None, [0, 7, None]],
             r"y_partial\[1\] at node 1 is 7, expected one of 0, 1, or None, NaN or",
         ),
-        ([[0, 1], None], r"X\[0\] has 3 nodes but y_partial\[0\] has 2 labels"),
+        ([[0, 1], None], r"y_partial\[0\] has 2 labels, expected 3"),
     ],
 )
 def test_graphs_refuse_by_name(rng, known, message):
@@ -364,3 +380,264 @@ def test_grids_refuse_by_name(rng):
         model.predict(X, known)
     with pytest.raises(ValueError, match=r"y_partial\[0\] has shape \(4, 3\), expected .*\(3, 4\)"):
         model.predict(X, known.reshape(2, 4, 3))
+
+
+# --------------------------------------------------------------------------------------------------
+# Trees of parts.
+
+
+def small_trees(rng, parents, form, n=4):
+    """Candidates, with pair scores or without, or score maps, with types or without."""
+    X, P = [], len(parents)
+    types = 2 if form == "types" else 1
+    for _ in range(n):
+        sizes = rng.integers(1, 4, P)
+        height, width = rng.integers(1, 3, 2)
+        if form in ("maps", "types"):
+            shape = (P, height, width, 2) if types == 1 else (P, types, height, width, 2)
+            X.append({"features": rng.standard_normal(shape)})
+            sizes[:] = types * height * width
+        else:
+            X.append({
+                "features": [rng.standard_normal((size, 2)) for size in sizes],
+                "positions": [rng.standard_normal((size, 2)) for size in sizes],
+            })  # fmt: skip
+        if form == "pairs":
+            X[-1]["pair_scores"] = [
+                None if q < 0 else rng.standard_normal((sizes[q], sizes[p]))
+                for p, q in enumerate(parents)
+            ]
+    return X
+
+
+def listed_tree(sample):
+    """Features and places of a sample of either form, as lists."""
+    x = sample["features"]
+    if isinstance(x, list):
+        return x, sample["positions"]
+    row, column = np.indices(x.shape[-3:-1]).reshape(2, -1)
+    places = np.tile(np.c_[column, row], (x.shape[1] if x.ndim == 5 else 1, 1))
+    return list(x.reshape(len(x), -1, 2)), [places] * len(x)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    parents=st.sampled_from([[-1], [-1, 0, 0], [2, 2, -1], [1, 2, -1], [-1, 0, -1]]),
+    form=st.sampled_from(["candidates", "pairs", "maps", "types"]),
+    flat=st.booleans(),
+)
+def test_trees_equal_enumeration(seed, parents, form, flat):
+    rng = np.random.default_rng(seed)
+    X = small_trees(rng, parents, form)
+    model = TreeSSVM(parents=parents, **ROUGH).fit(X, [np.zeros(len(parents), dtype=int)] * len(X))
+    model = with_weights(model, rng)
+    edge = model._views()["edge"]
+    edge[..., [0, 2]] = 0 if flat else abs(edge[..., [0, 2]])
+    known = []
+    for sample in X:
+        sizes = [len(part) for part in listed_tree(sample)[0]]
+        known.append(some_known(rng, np.array([rng.integers(size) for size in sizes]), 0.5))
+    for sample, states, kept in zip(X, model.predict(X, known), known, strict=True):
+        x, places = listed_tree(sample)
+
+        def score(z, x=x, places=places, sample=sample):
+            pair = sample.get("pair_scores")
+            return trees.joint_feature(model._model(), parents, x, places, pair, z) @ model.w_
+
+        assert (states[kept >= 0] == kept[kept >= 0]).all()
+        best = best_of(product(*(range(len(part)) for part in x)), kept, score)
+        assert score(states.tolist()) == pytest.approx(best, rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("ignore_label", [None, -1, 99])
+def test_marks_of_trees(rng, ignore_label):
+    X = small_trees(rng, [-1, 0], "maps")
+    model = TreeSSVM(parents=[-1, 0], ignore_label=ignore_label, **ROUGH)
+    model.fit(X, [np.zeros(2, dtype=int)] * 4)
+    expected = model.predict(X, [[-1, 0]] * 4)
+    marks = [None, np.nan, -1] if ignore_label is None else [None, np.nan, ignore_label]
+    for mark in marks:
+        for found, other in zip(model.predict(X, [[mark, 0]] * 4), expected, strict=True):
+            np.testing.assert_array_equal(found, other)
+    for found, other in zip(model.predict(X, [None] * 4), model.predict(X), strict=True):
+        np.testing.assert_array_equal(found, other)
+
+
+@pytest.mark.parametrize(
+    "known, message",
+    [
+        ([[0, 0], [3, 0]], r"y_partial\[1\] of part 0 is 3, expected a state, 0 to 2, or None"),
+        ([[0, "a"], None], r"y_partial\[0\] of part 1 is 'a', expected a state, 0 to 2"),
+        ([[0, 0.5], None], r"y_partial\[0\] of part 1 is 0.5, expected a state, 0 to 2"),
+        ([np.array([-2, 0]), None], r"y_partial\[0\] of part 0 is -2, expected a state"),
+        ([[0, [0]], None], r"y_partial\[0\] of part 1 is \[0\], expected a state"),
+        ([None, [0]], r"y_partial\[1\] has 1 labels, expected 2"),
+        ([None], "X has 2 samples but y_partial has 1"),
+        (3, "y_partial must have the known labels of each sample, .* found int"),
+    ],
+)
+def test_trees_refuse_by_name(rng, known, message):
+    sample = {"features": rng.standard_normal((2, 1, 3, 2))}
+    model = TreeSSVM(parents=[-1, 0], **ROUGH).fit([sample] * 2, [[0, 0], [1, 2]])
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict([sample] * 2, known)
+
+
+# --------------------------------------------------------------------------------------------------
+# Sets of labels.
+
+DECODINGS = [
+    ("full", "enumeration", "and", None),
+    ("full", "enumeration", "full", None),
+    ("full", "relaxed", "and", None),
+    ("full", "relaxed", "full", None),
+    ("full", "cut", "and", "submodular"),
+    ("tree", "tree", "and", None),
+    ("tree", "tree", "full", None),
+    (None, "independent", "and", None),
+    ("hierarchy", "auto", "and", None),
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    decoding=st.sampled_from(DECODINGS),
+    scale=st.sampled_from([1.0, 1e-6, 1e6]),
+)
+def test_label_sets_equal_enumeration(seed, decoding, scale):
+    rng = np.random.default_rng(seed)
+    edges, inference, pairwise, bounds = decoding
+    n, K, parents = 12, 5, None
+    X, Y = rng.standard_normal((n, 2)), rng.integers(0, 2, (n, K))
+    if edges == "hierarchy":
+        edges = parents = label_sets.random_parents(rng, K)
+        Y[:] = 0
+    model = MultilabelSSVM(
+        edges=edges, inference=inference, pairwise=pairwise, bounds=bounds, **ROUGH
+    )
+    model = with_weights(model.fit(X, Y), rng, 1 if bounds else None)
+    model._w *= scale
+    possible = label_sets.label_sets(K, parents)
+    # What a set that can be has, so that nothing is refused.
+    known = np.array([some_known(rng, possible[rng.integers(len(possible))]) for _ in X])
+    for x, found, kept in zip(X, model.predict(X, known), known, strict=True):
+
+        def score(y, x=x):
+            return label_sets.joint_feature(x, y, model.edges_, pairwise) @ model.w_
+
+        assert (found[kept >= 0] == kept[kept >= 0]).all()
+        best = best_of(possible, kept, score)
+        assert score(found.tolist()) == pytest.approx(best, rel=0, abs=1e-9 * scale)
+
+
+def test_marks_of_label_sets_agree(rng):
+    X, Y = rng.standard_normal((8, 2)), rng.integers(0, 2, (8, 3))
+    model = MultilabelSSVM(**ROUGH).fit(X, Y)
+    known = some_known(rng, Y)
+    expected = model.predict(X, known)
+    forms = [[[mark if k == -1 else k for k in row] for row in known] for mark in (None, np.nan)]
+    forms += [np.where(known == -1, np.nan, known), pd.DataFrame(known)]
+    forms += [[None if (row == -1).all() else row for row in known]]
+    forms += [[[None if k == -1 else bool(k) for k in row] for row in known]]
+    for form in forms:
+        np.testing.assert_array_equal(model.predict(X, form), expected)
+    np.testing.assert_array_equal(model.predict(X, [None] * 8), model.predict(X))
+    of_sparse = MultilabelSSVM(**ROUGH).fit(X, sparse.csr_array(Y)).predict(X, known)
+    assert sparse.issparse(of_sparse)
+    np.testing.assert_array_equal(of_sparse.toarray(), expected)
+
+
+@pytest.mark.parametrize(
+    "known, message",
+    [
+        ([[1, -1, -1], [-1, 2, 0]], r"y_partial\[1\] of label 1 is 2, expected 0 or 1 where"),
+        ([["a", -1, -1], None], r"y_partial\[0\] of label 0 is 'a', expected 0 or 1"),
+        ([[1, -1], None], r"y_partial\[0\] has 2 labels, expected 3"),
+        ([[1, -1, -1]], "X has 2 samples but y_partial has 1"),
+        (
+            sparse.csr_array(np.eye(2, 3)),
+            "y_partial is sparse, and its zeros would be labels",
+        ),
+        ([None, [0, -1, 1]], r"y_partial\[1\] has label 2 on and its ancestor 0 off"),
+        ([[-1, 0, 1], None], r"y_partial\[0\] has label 2 on and its ancestor 1 off"),
+    ],
+)
+def test_label_sets_refuse_by_name(rng, known, message):
+    X = rng.standard_normal((2, 2))
+    model = MultilabelSSVM(edges=[-1, 0, 1], **ROUGH).fit(X, [[1, 1, 0], [0, 0, 0]])
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.predict(X, known)
+
+
+def test_what_is_known_of_a_hierarchy_is_closed(rng):
+    X = rng.standard_normal((4, 2))
+    model = MultilabelSSVM(edges=[-1, 0, 1, 0], **ROUGH).fit(X, [[1, 1, 1, 1], [0] * 4] * 2)
+    found = model.predict(X, [[-1, -1, 1, -1], [0, -1, -1, -1], [-1, 0, -1, 1], None])
+    assert found[0, :3].tolist() == [1, 1, 1]
+    assert found[1].tolist() == [0, 0, 0, 0]
+    assert found[2].tolist() == [1, 0, 0, 1]
+
+
+def test_one_label_a_row(rng):
+    X = rng.standard_normal((6, 2))
+    model = MultilabelSSVM(**ROUGH).fit(X, ["a", "b", "c"] * 2)
+    scores = model.decision_function(X)
+    found = model.predict(X, ["c", None, None, "a", -1, np.nan])
+    best = model.classes_[scores.argmax(axis=1)]
+    assert found.tolist() == ["c", best[1], best[2], "a", best[4], best[5]]
+    # Which labels are on and off: (0, 0, unknown) leaves one, and so does one that is on.
+    off = np.full((6, 3), -1)
+    off[0, :2], off[1, 1], off[2, 0] = 0, 1, 0
+    found = model.predict(X, off)
+    assert found[:2].tolist() == ["c", "b"]
+    assert found[2] == np.array(["b", "c"])[scores[2, 1:].argmax()]
+    assert found[3:].tolist() == best[3:].tolist()
+    for wrong, message in [
+        ([1, 1, -1], r"y_partial\[2\] has 2 labels on, expected one at most"),
+        ([0, 0, 0], r"y_partial\[2\] has all labels off"),
+    ]:
+        off[2] = wrong
+        with pytest.raises(ValueError, match=message):
+            model.predict(X, off)
+    with pytest.raises(ValueError, match=r"y_partial\[1\] is 'z', expected one of 'a', 'b', 'c'"):
+        model.predict(X, ["a", "z", None, None, None, None])
+
+
+# --------------------------------------------------------------------------------------------------
+# Compiled problems trust nothing.
+
+
+def test_problems_refuse_known_labels_that_are_none(rng):
+    X = rng.standard_normal((4, 2))
+    for wrong in ([0, 1, 2, 3], [0, -2, 1, 1], [0, 1, 1], [[0, 1, 1, 1]]):
+        with pytest.raises(ValueError, match="known labels"):
+            ChainProblem(X, Chains([0], [4]), ChainModel(3), known=wrong)
+    for wrong in (np.full((4, 3), 2), np.full((4, 3), -2), np.zeros((4, 2)), [0] * 4):
+        with pytest.raises(ValueError, match="known labels"):
+            MultilabelProblem(X, None, LabelForest(3, None), known=wrong)
+    states = TreeStates([[0, 2, 4]], positions=np.zeros((4, 2)))
+    for wrong in ([[0, 2]], [[-2, 0]], [[0]], [0, 0]):
+        with pytest.raises(ValueError, match="known labels"):
+            TreeProblem(X, states, [-1, 0], known=wrong)
+
+
+def test_forks_know_the_same(rng):
+    X = [rng.standard_normal((3, 2)) for _ in range(90)]
+    known = [some_known(rng, rng.integers(0, 3, 3)) for _ in X]
+    one = with_weights(ChainSSVM(**ROUGH).fit(X, [[0, 1, 2]] * 90), rng)
+    Y = rng.integers(0, 2, (90, 4))
+    sets = MultilabelSSVM(**ROUGH).fit(np.concatenate(X)[:90], Y)
+    rows = np.concatenate(X)[:90]
+    tree = {"features": rng.standard_normal((2, 2, 2, 2))}
+    poses = TreeSSVM(parents=[-1, 0], **ROUGH).fit([tree] * 90, [[0, 1]] * 90)
+    for model, data, partial in [
+        (one, X, known),
+        (sets, rows, some_known(rng, Y)),
+        (poses, [tree] * 90, some_known(rng, rng.integers(0, 4, (90, 2)))),
+    ]:
+        alone = model.predict(data, partial)
+        together = model.set_params(n_jobs=4).predict(data, partial)
+        for a, b in zip(alone, together, strict=True):
+            np.testing.assert_array_equal(a, b)
