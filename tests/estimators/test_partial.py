@@ -23,6 +23,7 @@ from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.label_set._multilabel import MultilabelProblem
 from sstruct._problems.tree._problem import TreeProblem
 from sstruct._problems.tree.arguments import TreeStates
+from sstruct.inference import multilabel_map
 from sstruct.masks import bio_transitions
 from tests.problems import trees
 from tests.reference import brute_force, graphs, label_sets
@@ -530,6 +531,41 @@ def test_label_sets_equal_enumeration(seed, decoding, scale):
         assert (found[kept >= 0] == kept[kept >= 0]).all()
         best = best_of(possible, kept, score)
         assert score(found.tolist()) == pytest.approx(best, rel=0, abs=1e-9 * scale)
+
+
+@pytest.mark.parametrize("inference, bounds", [("relaxed", None), ("cut", "submodular")])
+def test_more_label_sets_than_can_be_enumerated(rng, inference, bounds):
+    """What is left of the model without the known labels is decoded alike."""
+    K, n = 24, 10
+    X, Y = rng.standard_normal((n, 2)), rng.integers(0, 2, (n, K))
+    model = MultilabelSSVM(inference=inference, bounds=bounds, **ROUGH).fit(X, Y)
+    model = with_weights(model, rng, 0.1 if bounds else None)
+    known = some_known(rng, Y, 0.3)
+    found = model.predict(X, known)
+    assert (found[known >= 0] == known[known >= 0]).all()
+    for x, labels, kept in zip(X, found, known, strict=True):
+
+        def score(y, x=x):
+            return label_sets.joint_feature(x, y, model.edges_) @ model.w_
+
+        free = np.flatnonzero(kept < 0)
+        theta = model.coef_[free] @ x + model.intercept_[free]
+        place = {int(k): i for i, k in enumerate(free)}
+        edges, pair = [], []
+        for (u, v), weight in zip(model.edges_.tolist(), model.edge_coef_, strict=True):
+            for a, b in ((u, v), (v, u)):
+                if kept[a] == 1 and b in place:
+                    theta[place[b]] += weight
+            if u in place and v in place:
+                edges.append((place[u], place[v]))
+                pair.append(weight)
+        best, _ = multilabel_map(theta, edges, pair)
+        whole = kept.copy()
+        whole[free] = best
+        if bounds:
+            assert score(labels) == pytest.approx(score(whole), rel=0, abs=1e-9)
+        flips = [np.where(np.arange(K) == k, 1 - labels, labels) for k in free]
+        assert all(score(labels) >= score(flip) - 1e-9 for flip in flips)
 
 
 def test_marks_of_label_sets_agree(rng):
