@@ -102,8 +102,34 @@ def check_known(codes, offsets, edge_mask, boundary_mask, classes):
     if edge_mask is None:
         return
     known = np.flatnonzero(codes >= 0)
-    for i in np.unique(np.searchsorted(offsets, known, side="right") - 1).tolist():
+    samples = np.unique(np.searchsorted(offsets, known, side="right") - 1)
+    for i in samples[~_have_labelings(codes, offsets, samples, edge_mask, boundary_mask)].tolist():
         _check_known(i, codes[offsets[i] : offsets[i + 1]], edge_mask, boundary_mask, classes)
+
+
+def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
+    """Boolean array: whether any labeling that the mask allows has a sample's known labels.
+
+    All samples at once, the longest first: which labels can be reached, node by node.
+    """
+    lengths = np.diff(offsets)[samples]
+    order = np.argsort(-lengths, kind="stable")
+    first, K = offsets[samples[order]], len(edge_mask)
+    reached = np.ones((len(samples), K), dtype=bool)
+    steps = edge_mask.astype(np.float32)  # for a product, which counts ways
+    if boundary_mask is not None:
+        reached &= boundary_mask[0]
+    for node in range(lengths.max(initial=0)):
+        now = reached[: np.searchsorted(-lengths[order], -node)]
+        if node:
+            now[...] = now.astype(np.float32) @ steps > 0
+        code = codes[first[: len(now)] + node]
+        now &= (code < 0)[:, np.newaxis] | (code[:, np.newaxis] == np.arange(K))
+    if boundary_mask is not None:
+        reached &= boundary_mask[1]
+    out = np.empty(len(samples), dtype=bool)
+    out[order] = reached.any(axis=1)
+    return out
 
 
 def _check_known(i, codes, edge_mask, boundary_mask, classes):
