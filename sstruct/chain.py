@@ -17,12 +17,14 @@ from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
+from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem, chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import weight_views
+from sstruct.masks import check_known
 
 # From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
 LEAST_GDMM_LABELS = 1000
@@ -269,37 +271,64 @@ class ChainSSVM(LabelingSSVM):
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
         return fitted
 
-    def _decoder(self, nodes):
-        """Return the problem of decoding, and the weights in its layout."""
+    def _decoder(self, nodes, known=None):
+        """Return the problem of decoding, around known labels, and the weights in its layout."""
         chains = Chains(nodes.offsets[:-1], nodes.lengths)
         model = ChainModel(len(self.classes_), *self._terms, *self._masks)
-        return ChainProblem(nodes.flat, chains, model), self._w
+        return ChainProblem(nodes.flat, chains, model, known=known), self._w
 
-    def _predict_codes(self, X):
+    def _predict_codes(self, X, y_partial=None):
         check_is_fitted(self)
-        nodes = pack_nodes(self, X, fitted=True)
-        problem, w = self._decoder(nodes)
+        nodes, known = pack_nodes(self, X, fitted=True), None
+        if y_partial is not None:
+            known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
+            check_known(known, nodes.offsets, *self._masks, self.classes_)
+        problem, w = self._decoder(nodes, known)
         threads = n_threads(self.n_jobs)
         transitions = as_sparse(self._views(), self._masks)
         if transitions is None:
             return nodes, decode(problem, w, threads)
         return nodes, decode_sparse(problem, w, transitions, threads)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Find the best labeling of each sequence.
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Find the best labeling of each sequence, around known labels where there are any.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples; one sequence is a list of one array. 2-D only if X was in the fit.
+        y_partial : list of label sequences, optional
+            Known labels, which are kept: for each sample a label a node, and None, NaN or -1
+            (where that is no class), or `ignore_label`, where it is not known; None in the place
+            of a sample of which nothing is known. For 2-D X one label a row.
 
         Returns
         -------
         ndarray
             For lists a 1-D object array of label arrays; for (n, L, n_features) of shape (n, L);
-            for 2-D X of shape (n,).
+            for 2-D X of shape (n,). With `y_partial` the best of the labelings that have the known
+            labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data are not as expected, or no labeling that `transition_mask` allows has
+            the known labels; the message names the sample and the node.
+
+        Examples
+        --------
+        The middle label is known; it changes what its neighbours are taken for:
+
+        >>> from sstruct import ChainSSVM
+        >>> X, y = [[[2.0], [1.0]], [[-2.0], [-1.0]]], [["a", "a"], ["b", "b"]]
+        >>> model = ChainSSVM(random_state=0).fit(X, y)
+        >>> sample = [[0.1], [1.0], [0.1]]
+        >>> model.predict([sample])[0].tolist()
+        ['a', 'a', 'a']
+        >>> model.predict([sample], y_partial=[[None, "b", None]])[0].tolist()
+        ['b', 'b', 'b']
         """
-        nodes, codes = self._predict_codes(X)
+        nodes, codes = self._predict_codes(X, y_partial)
         return nodes.like_input(self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:

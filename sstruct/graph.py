@@ -17,14 +17,17 @@ from sstruct._estimators.core.texts import Common, Graphs
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct._estimators.graph.partial import free_nodes
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
+from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import explicit_where_cheaper
 from sstruct._problems.core.node_arguments import graph_weight_views
+from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
@@ -124,8 +127,6 @@ class GraphCRFSSVM(LabelingSSVM):
     divided by V: weights come out V times smaller than those of single nodes, and `lam` is to be
     V^2 times as large (``"hamming-count"``: V times). With ``lam="auto"`` large graphs are hardly
     regularised, and take many passes.
-
-    There is no ``decision_function``: the max-marginals of a graph take a decoding each.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
     of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While
@@ -323,18 +324,91 @@ class GraphCRFSSVM(LabelingSSVM):
         default = [f"edge{g}" for g in range(self._edge_shape[0])]
         return self._model.get("edge_names") or default
 
-    def _predict_codes(self, X):
+    def _predict_codes(self, X, y_partial=None):
         check_is_fitted(self)
         graphs = self._pack(X, self._model, fitted=True)
-        pairwise = self._model["pairwise"], self._model["strength"]
-        K = len(self.classes_)
-        method = _method(self._model, graphs, K)
-        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        problem = graphs.problem(pairwise, K, decoder, bias=self._terms[0])
-        return graphs.nodes, decode(problem, self._w, n_threads(self.n_jobs))
+        nodes = graphs.nodes
+        if y_partial is None:
+            return nodes, self._decoded(graphs)
+        codes = known_codes(
+            y_partial, nodes, self.classes_, self.ignore_label, getattr(nodes, "shapes", None)
+        )
+        free = codes < 0
+        if free.any():
+            edge, K = self._views().get("edge"), len(self.classes_)
+            rest = free_nodes(graphs, codes, self._pairwise, edge, K)
+            codes[free] = self._decoded(rest.graphs, rest.samples, rest.node_scores)
+        return nodes, codes
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Find the best labeling of each graph, with the decoder of the fit.
+    @property
+    def _pairwise(self):
+        """Name of the pairwise model of the fit and its fixed cost."""
+        return self._model["pairwise"], self._model["strength"]
+
+    def _problem(self, graphs, samples=None, node_scores=None):
+        """Return the problem of decoding graphs; `samples`: their numbers in X, if not all are."""
+        K = len(self.classes_)
+        method = _method(self._model, graphs, K, samples)
+        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
+        return graphs.problem(
+            self._pairwise, K, decoder, bias=self._terms[0], node_scores=node_scores
+        )
+
+    def _decoded(self, graphs, samples=None, node_scores=None):
+        """Return the labels of all nodes."""
+        problem = self._problem(graphs, samples, node_scores)
+        return decode(problem, self._w, n_threads(self.n_jobs))
+
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Find the best labeling of each graph, around known labels where there are any.
+
+        With the decoder of the fit; `inference_` says whether it is exact.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Node sizes are not looked at.
+        y_partial : list of n arrays of shape (V,), optional
+            Known labels, which are kept: for each sample a label a node, and None, NaN or -1
+            (where that is no class), or `ignore_label`, where it is not known; None in the place
+            of a sample of which nothing is known. For 2-D X one label a row.
+
+        Returns
+        -------
+        ndarray
+            For graphs a 1-D object array of label arrays; for 2-D X of shape (n,). With `y_partial`
+            the best of the labelings that have the known labels.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data are not as expected; the message names the sample and the node.
+
+        Examples
+        --------
+        Three nodes in a row; the last one's label is known, and its neighbours follow it:
+
+        >>> from sstruct import GraphCRFSSVM
+        >>> edges = [[0, 1], [1, 2]]
+        >>> X = [([[2.0], [1.0], [2.0]], edges), ([[-2.0], [-1.0], [-2.0]], edges)]
+        >>> model = GraphCRFSSVM(pairwise=0.5, random_state=0).fit(X, [[1, 1, 1], [0, 0, 0]])
+        >>> sample = ([[0.1], [0.1], [0.1]], edges)
+        >>> model.predict([sample])[0]
+        array([1, 1, 1])
+        >>> model.predict([sample], y_partial=[[-1, -1, 0]])[0]
+        array([0, 0, 0])
+        """
+        nodes, codes = self._predict_codes(X, y_partial)
+        return nodes.like_input(self.classes_[codes])
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute max-marginals: the best score of a labeling that gives a node a label.
+
+        Exact for two labels whose neighbours attract each other, by minimum cuts, and for graphs
+        without cycles, by max-sum, whatever `inference` is. For all others approximate, and never
+        too high: the score of the labeling that ``predict`` finds with this one label changed.
+        Where ``inference_`` ends in "(exact)" all is exact, unless it is "max-sum (exact)" and
+        graphs given here have cycles.
 
         Parameters
         ----------
@@ -344,10 +418,40 @@ class GraphCRFSSVM(LabelingSSVM):
         Returns
         -------
         ndarray
-            For graphs a 1-D object array of label arrays; for 2-D X of shape (n,).
+            As :meth:`predict`, with K scores in place of each label: arrays (V, K) for graphs,
+            (n, K) for 2-D X. Where they are exact, the labels of ``predict`` have the highest score
+            of their node, up to ties.
+
+        Notes
+        -----
+        O(E K^2) time for E edges without cycles, O(V K + E K) for changes of one labeling. With
+        cuts one for the whole graph; then each node's other label takes a search of its
+        neighbourhood, the larger the more the edges weigh against the features [1]_.
+
+        References
+        ----------
+        .. [1] P. Kohli, P. H. S. Torr. Measuring Uncertainty in Graph Cut Solutions. Computer
+           Vision and Image Understanding 112(1), 2008.
+
+        Examples
+        --------
+        >>> from sstruct import GraphCRFSSVM
+        >>> edges = [[0, 1], [1, 2]]
+        >>> X = [([[2.0], [1.0], [2.0]], edges), ([[-2.0], [-1.0], [-2.0]], edges)]
+        >>> model = GraphCRFSSVM(pairwise=0.5, random_state=0).fit(X, [[1, 1, 1], [0, 0, 0]])
+        >>> scores = model.decision_function(X)
+        >>> scores[0].shape
+        (3, 2)
+        >>> scores[0].argmax(axis=1)
+        array([1, 1, 1])
         """
-        nodes, codes = self._predict_codes(X)
-        return nodes.like_input(self.classes_[codes])
+        check_is_fitted(self)
+        graphs = self._pack(X, self._model, fitted=True)
+        is_forest = np.ones(len(graphs.nodes), dtype=bool)
+        is_forest[graphs.with_cycles()] = False
+        problem = self._problem(graphs)
+        scores = max_marginals(problem, self._w, is_forest, n_threads(self.n_jobs))
+        return graphs.nodes.like_input(scores)
 
 
 def _scalable(graphs, pairwise):
@@ -356,8 +460,11 @@ def _scalable(graphs, pairwise):
     return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
 
 
-def _method(model, graphs, n_labels):
-    """Name the decoder of some graphs: the one asked for, or the best that is exact for them."""
+def _method(model, graphs, n_labels, samples=None):
+    """Name the decoder of some graphs: the one asked for, or the best that is exact for them.
+
+    samples : their numbers in X; None: all, in order.
+    """
     inference = model["inference"]
     if inference == "auto" and n_labels <= 2 and model["attractive"]:
         return "cut"
@@ -366,7 +473,8 @@ def _method(model, graphs, n_labels):
         if len(cyclic) == 0:
             return "max-sum"
         if inference == "max-sum":
-            raise ValueError(f'inference="max-sum" is for forests, but X[{cyclic[0]}] has a cycle')
+            i = cyclic[0] if samples is None else samples[cyclic[0]]
+            raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
         return "expansion"
     return inference
 

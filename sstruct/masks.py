@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from sstruct._input.labels import plain
+from sstruct._input.partial import one_of
 
 __all__ = ["bio_transitions", "bioes_transitions"]
 
@@ -166,3 +167,70 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
             raise ValueError(
                 f"y[{i}] {what} with {names[codes[rows[i]]]!r}, which transition_mask forbids"
             )
+
+
+def check_known(codes, offsets, edge_mask, boundary_mask, classes):
+    """Raise where no labeling that the mask allows has the known labels; codes -1 are not known."""
+    if edge_mask is None:
+        return
+    known = np.flatnonzero(codes >= 0)
+    samples = np.unique(np.searchsorted(offsets, known, side="right") - 1)
+    for i in samples[~_have_labelings(codes, offsets, samples, edge_mask, boundary_mask)].tolist():
+        _check_known(i, codes[offsets[i] : offsets[i + 1]], edge_mask, boundary_mask, classes)
+
+
+def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
+    """Boolean array: whether any labeling that the mask allows has a sample's known labels.
+
+    All samples at once, the longest first: which labels can be reached, node by node.
+    """
+    lengths = np.diff(offsets)[samples]
+    order = np.argsort(-lengths, kind="stable")
+    first, K = offsets[samples[order]], len(edge_mask)
+    reached = np.ones((len(samples), K), dtype=bool)
+    steps = edge_mask.astype(np.float32)  # for a product, which counts ways
+    if boundary_mask is not None:
+        reached &= boundary_mask[0]
+    for node in range(lengths.max(initial=0)):
+        now = reached[: np.searchsorted(-lengths[order], -node)]
+        if node:
+            now[...] = now.astype(np.float32) @ steps > 0
+        code = codes[first[: len(now)] + node]
+        now &= (code < 0)[:, np.newaxis] | (code[:, np.newaxis] == np.arange(K))
+    if boundary_mask is not None:
+        reached &= boundary_mask[1]
+    out = np.empty(len(samples), dtype=bool)
+    out[order] = reached.any(axis=1)
+    return out
+
+
+def _check_known(i, codes, edge_mask, boundary_mask, classes):
+    """Raise where one sequence's known labels cannot be: labels that can be reached, node by node.
+
+    A sequence without a labeling before its first known label is left to the decoder.
+    """
+    names, last = classes.tolist(), -1
+    reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
+    for node, code in enumerate(codes.tolist()):
+        reached = edge_mask[reached].any(axis=0) if node else reached
+        before = f"after {names[codes[last]]!r} at node {last}" if last >= 0 else "at the start"
+        if not reached.any():
+            if last < 0:
+                return
+            raise ValueError(
+                f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label that "
+                f"transition_mask lets others follow up to node {node}"
+            )
+        if code < 0:
+            continue
+        if not reached[code]:
+            raise ValueError(
+                f"y_partial[{i}] is {names[code]!r} at node {node}, expected "
+                f"{one_of(classes[reached])}: transition_mask allows no other label {before}"
+            )
+        last, reached = node, np.arange(len(names)) == code
+    if boundary_mask is not None and last >= 0 and not (reached & boundary_mask[1]).any():
+        raise ValueError(
+            f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label after "
+            f"which transition_mask lets the sequence end at node {len(codes) - 1}"
+        )

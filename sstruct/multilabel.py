@@ -25,6 +25,7 @@ from sstruct._estimators.label_set.one_label import (
     one_label_decisions,
     one_label_training,
 )
+from sstruct._estimators.label_set.partial import best_classes, close_hierarchy, known_sets
 from sstruct._estimators.label_set.training import (
     MultilabelTraining,
     attractive_bounds,
@@ -337,14 +338,18 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             return attractive_bounds(problem)
         return super()._bounds(problem)
 
-    def _problem(self, X):
-        """Return the fitted model's problem on new rows."""
-        rows = pack_rows(self, X, fitted=True)
-        return prediction_problem(rows, self._model, self.edges_, self._terms[0])
+    def _problem(self, X, y_partial=None):
+        """Return the fitted model's problem on new rows, around known labels."""
+        rows, known = pack_rows(self, X, fitted=True), None
+        if y_partial is not None:
+            known = known_sets(y_partial, len(rows), len(self.classes_))
+            if self._model["parents"] is not None:
+                known = close_hierarchy(known, self._model["parents"])
+        return prediction_problem(rows, self._model, self.edges_, self._terms[0], known)
 
-    def _label_sets(self, X):
+    def _label_sets(self, X, y_partial=None):
         """Return the best sets as zeros and ones, (n, K)."""
-        problem = self._problem(X)
+        problem = self._problem(X, y_partial)
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
 
@@ -352,24 +357,56 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
-    def predict(self, X: Any) -> Any:
-        """Find the set of labels with the highest score.
+    def predict(self, X: Any, y_partial: Any = None) -> Any:
+        """Find the set of labels with the highest score, around known labels where there are any.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Samples.
+        y_partial : array-like of shape (n, K), optional
+            Which labels are known, and kept: 1 where a row is known to have a label, 0 where it is
+            known not to, and None, NaN or -1 where neither is known; None in the place of a row of
+            which nothing is known. In a hierarchy also the ancestors of labels that are on, and
+            the descendants of those that are off, are known. Where each row has one label, (n,)
+            known labels are taken as well, None, NaN or -1 (where that is no class) where they are
+            not known.
 
         Returns
         -------
         ndarray, CSR matrix or data frame of shape (n, K), or ndarray of shape (n,)
             Zeros and ones, of the kind that y had in the fit (for data frames of pandas and polars
-            with its columns; of pandas with the index of X); or one label a row.
+            with its columns; of pandas with the index of X); or one label a row. With `y_partial`
+            the best of the sets that agree with it, as exact as the decoder (``inference_``).
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data are not as expected, or no set of a hierarchy, or no single label where
+            each row has one, agrees with `y_partial`; the message names the row.
+
+        Examples
+        --------
+        Two labels that never come together: where one is known, the other one goes.
+
+        >>> import numpy as np
+        >>> from sstruct import MultilabelSSVM
+        >>> X = np.random.default_rng(0).normal(size=(200, 2))
+        >>> Y = X > 0
+        >>> Y[:, 1] &= ~Y[:, 0]
+        >>> model = MultilabelSSVM(lam=0.01, random_state=0).fit(X, Y)
+        >>> model.predict([[0.2, 1.0]] * 2, y_partial=[[1, -1], [-1, 1]])
+        array([[1, 0],
+               [0, 1]])
         """
         check_is_fitted(self)
         if self._model["method"] == "one label":
-            return self.classes_[self._predict_codes(X)[1]]
-        return as_output(self._label_sets(X), self._model["output"], self.classes_, X)
+            if y_partial is None:
+                return self.classes_[self._predict_codes(X)[1]]
+            rows, scores = class_scores(self, X)
+            return self.classes_[best_classes(scores, y_partial, rows, self.classes_)]
+        sets = self._label_sets(X, y_partial)
+        return as_output(sets, self._model["output"], self.classes_, X)
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.

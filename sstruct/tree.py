@@ -15,7 +15,7 @@ from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
-from sstruct._estimators.tree.training import pack_states, pack_trees
+from sstruct._estimators.tree.training import pack_known_states, pack_states, pack_trees
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
@@ -280,33 +280,60 @@ class TreeSSVM(BaseSSVM):
             "type": pairs,
         }
 
-    def _decoder(self, X):
-        """Return the packed samples and the problem of decoding them."""
+    def _decoder(self, X, y_partial=None):
+        """Return the packed samples and the problem of decoding them, around known states."""
         fit_intercept, pairs = self._model().fit_intercept, self._terms[1]
         trees = pack_trees(
             X, self.parents_, n_features=self.n_features_in_, n_types=self.n_types_, pairs=pairs
         )
-        return trees, trees.problem(self.parents_, fit_intercept)
+        known = None
+        if y_partial is not None:
+            known = pack_known_states(y_partial, trees, self.ignore_label)
+        return trees, trees.problem(self.parents_, fit_intercept, known=known)
 
-    def _predict_states(self, X):
-        trees, problem = self._decoder(X)
+    def _predict_states(self, X, y_partial=None):
+        trees, problem = self._decoder(X, y_partial)
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return trees, codes.reshape(len(trees), -1)
 
-    def predict(self, X: Any) -> np.ndarray:
-        """Find the best states of each sample.
+    def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
+        """Find the best states of each sample, around known states where there are any.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples.
+        y_partial : list of n int arrays of shape (P,), optional
+            Known states, which are kept: for each sample the state of each part, and None, NaN or
+            -1, or `ignore_label`, where it is not known; None in the place of a sample of which
+            nothing is known.
 
         Returns
         -------
         ndarray of shape (n,), dtype object
-            For each sample an int array (P,).
+            For each sample an int array (P,). With `y_partial` the best of the states that include
+            the known ones.
+
+        Raises
+        ------
+        ValueError, TypeError
+            Where the data are not as expected; the message names the sample and the part.
+
+        Examples
+        --------
+        The first part is marked by hand, and the others are found from there:
+
+        >>> from sstruct import TreeSSVM
+        >>> from sstruct.datasets import make_stick_figures
+        >>> figures = make_stick_figures(10, random_state=0)
+        >>> X, y = figures.data, figures.target
+        >>> model = TreeSSVM(parents=figures.parents, lam=0.001, random_state=0).fit(X, y)
+        >>> known = [[states[0], *[-1] * (len(states) - 1)] for states in y]
+        >>> found = model.predict(X, known)
+        >>> bool(found[0][0] == y[0][0])
+        True
         """
-        return PerSample.of(self._predict_states(X)[1].astype(np.intp))
+        return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute max-marginals: the best score of states that include a given one.

@@ -38,7 +38,7 @@ class Graphs(GraphRanges):
         """Return graphs that have all rows of `nodes`; `edges` with their starts and numbers."""
         return cls(nodes.offsets[:-1], nodes.lengths, *edges, nodes=nodes, **more)
 
-    def problem(self, pairwise, n_labels, decoder, *, bias, **training):
+    def problem(self, pairwise, n_labels, decoder, *, bias, node_scores=None, **training):
         """Return the GraphProblem; pairwise: name of the model and its fixed cost.
 
         Dense features that are mostly zeros are stored as CSR if the problem is for training.
@@ -49,6 +49,7 @@ class Graphs(GraphRanges):
             PairwiseModel(pairwise[0], n_labels, self.edge_features, pairwise[1]),
             decoder,
             bias=bias,
+            node_scores=node_scores,
             **training,
         )
 
@@ -120,7 +121,7 @@ class LabeledGraphs:
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
         partial = np.flatnonzero(n_used < self.graphs.length)
         if len(partial):
-            self.graphs = _without_nodes(self.graphs, used, n_used, partial)
+            self.graphs = without_nodes(self.graphs, used, n_used, partial)
             codes, node_weight = codes[used], node_weight[used]
         self._codes, self._node_weight = codes, node_weight
 
@@ -147,7 +148,7 @@ class LabeledGraphs:
         return [*features, *where, graphs.edges, self._codes, self.classes]
 
 
-def _without_nodes(graphs, used, n_used, partial):
+def without_nodes(graphs, used, n_used, partial):
     """Drop the rows that are not used, and from the graphs `partial` the edges at them."""
     start, length = graphs.start, graphs.length
     edges, features = [graphs.edges], [graphs.edge_features]

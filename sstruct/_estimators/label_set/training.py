@@ -141,10 +141,12 @@ def one_label_cost(loss, codes, weights, n_labels):
     return (on_cost[:, np.newaxis] + off_cost) * (1 - np.eye(n_labels))
 
 
-def prediction_problem(rows, model, edges, bias):
-    """Return a fitted model's problem on packed rows, without labels."""
+def prediction_problem(rows, model, edges, bias, known=None):
+    """Return a fitted model's problem on packed rows, without labels, around known ones."""
     decoder = label_decoder(model["method"], model["K"], edges, model["parents"], whole=True)
-    return MultilabelProblem(compressed(rows.flat), None, decoder, full=model["full"], bias=bias)
+    return MultilabelProblem(
+        compressed(rows.flat), None, decoder, full=model["full"], bias=bias, known=known
+    )
 
 
 def attractive_bounds(problem):

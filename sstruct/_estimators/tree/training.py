@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sstruct._input.frames import items_of
+from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
 from sstruct._problems.tree.arguments import TreeStates
@@ -44,7 +45,7 @@ class Trees:
     def __len__(self):
         return len(self.start)
 
-    def problem(self, parents, fit_intercept, labels=None, used=slice(None), **loss):
+    def problem(self, parents, fit_intercept, labels=None, used=slice(None), **more):
         """Return the TreeProblem of some samples; rows that are mostly zeros are stored as CSR."""
         listed = self.positions is not None
         pairs = self.pair_scores is not None
@@ -62,7 +63,7 @@ class Trees:
             parents,
             labels,
             bias=fit_intercept,
-            **loss,
+            **more,
         )
 
     def places(self, states):
@@ -292,3 +293,13 @@ def pack_states(y, trees, ignore_label):
             )
         out[i] = np.where(ignored, -1, states)
     return out
+
+
+def pack_known_states(y_partial, trees, ignore_label):
+    """Return known states (n, P) as int32, -1 where a part's is not known."""
+    sizes = np.diff(trees.start, axis=1)
+
+    def expected(i, p):
+        return f"y_partial[{i}] of part {p}", f"a state, 0 to {sizes[i, p] - 1}"
+
+    return known_numbers(y_partial, sizes, ignore_label, expected)

@@ -12,8 +12,14 @@ cdef class Forest(Storage):
     cdef double* least           # (n_nodes, K) cost of the best subtree of a node with a label
     cdef int32_t* choice         # (n_nodes, K) its label in the best subtree of the parent with a label
     cdef double* table           # (K, K) room
+    cdef double* sent            # (n_nodes, K) of min-marginals: what a node has sent to its parent
+    cdef double* row             # (K,) room
 
     cdef int minimize(self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil
+    cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil
+    cdef void message(
+        self, const GraphCosts* costs, Py_ssize_t e, Py_ssize_t forth, const double* of,
+        double* out) noexcept nogil
     cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil

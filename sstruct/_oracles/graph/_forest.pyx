@@ -5,6 +5,7 @@
 # (b) A message takes O(K^2), for Potts O(K): of all labels but the parent's the best or, where the
 #     parent has the best, the second best.
 # (c) Ties: the lowest label of the root, then of each node given its parent's.
+# (d) Min-marginals send what a parent knows without the child down again.
 """Exact minima of the costs of labeled forests."""
 
 from libc.math cimport INFINITY
@@ -129,3 +130,81 @@ cdef class Forest:
             K if costs.tables == NULL else K * K * (1 + costs.n_features))
         answer.exact = True
         return 0
+
+    cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil:
+        """out[v, k] = the least cost of a labeling with y_v = k, (n_nodes, K). As `minimize`."""
+        cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, parent
+        cdef double total = 0, least
+        cdef double* belief
+        self.reserve(costs)
+        self.grow(<void**> &self.sent, V * K, sizeof(double))
+        self.grow(<void**> &self.row, K, sizeof(double))
+        self.sort_nodes(costs)
+        for v in range(V):
+            for k in range(K):
+                out[v * K + k] = costs.node_costs[v * costs.stride + k]
+        for i in range(V - 1, -1, -1):
+            v = self.order[i]
+            e = self.parent_edge[v]
+            if e >= 0:
+                parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
+                self.message(
+                    costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K)
+                for k in range(K):
+                    out[parent * K + k] += self.sent[v * K + k]
+        for i in range(V):
+            v = self.order[i]
+            e = self.parent_edge[v]
+            belief = out + v * K
+            if e >= 0:
+                parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
+                for k in range(K):
+                    self.row[k] = out[parent * K + k] - self.sent[v * K + k]
+                # The row of `sent` is read, and free for the way down.
+                self.message(costs, e, costs.edges[2 * e] != v, self.row, self.sent + v * K)
+                for k in range(K):
+                    belief[k] += self.sent[v * K + k]
+                continue
+            least = belief[0]
+            for k in range(1, K):
+                least = min(least, belief[k])
+            # Kept at the root: what its tree costs, which nodes of other trees add.
+            self.least[v] = least
+            total += least
+        for i in range(V):
+            v = self.order[i]
+            e = self.parent_edge[v]
+            if e >= 0:
+                self.least[v] = self.least[costs.edges[2 * e] + costs.edges[2 * e + 1] - v]
+            for k in range(K):
+                out[v * K + k] += total - self.least[v]
+        return 0
+
+    cdef void message(
+            self, const GraphCosts* costs, Py_ssize_t e, Py_ssize_t forth, const double* of,
+            double* out) noexcept nogil:
+        """out[b] = min_a of[a] + cost of edge e with label a at the sender and b at the receiver.
+
+        forth : whether the sender is the first node of the edge
+        """
+        cdef Py_ssize_t K = costs.n_labels, a, b, best = 0, second = -1
+        cdef Py_ssize_t of_sender = K if forth else 1, of_receiver = 1 if forth else K
+        cdef double weight, value
+        cdef const double* table
+        if costs.tables == NULL:
+            weight = costs.edge_weights[e]
+            for a in range(1, K):
+                if of[a] < of[best]:
+                    second, best = best, a
+                elif second < 0 or of[a] < of[second]:
+                    second = a
+            for b in range(K):
+                a = second if b == best else best
+                out[b] = of[b] if a < 0 else min(of[b], of[a] + weight)
+            return
+        table = edge_table(costs, e, &weight, self.table)
+        for b in range(K):
+            out[b] = INFINITY
+            for a in range(K):
+                value = of[a] + weight * table[a * of_sender + b * of_receiver]
+                out[b] = min(out[b], value)

@@ -13,6 +13,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
     cdef const int32_t[::1] labels   # true label of each row
+    cdef const int32_t[::1] known    # label that each row must have, -1: free
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
     cdef const unsigned char[::1] starts_here, ends_here
@@ -21,7 +22,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
     cdef const int64_t[::1] most_errors
     cdef readonly Py_ssize_t n_labels, n_features
-    cdef readonly bint bias, boundaries, transitions, masked
+    cdef readonly bint bias, boundaries, transitions, masked, has_known
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
     # Scratch of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
@@ -32,6 +33,7 @@ cdef class ChainProblem(BlockProblem):
     cdef void node_scores(
         self, Py_ssize_t i, Py_ssize_t l, const double* w, double scale, const int32_t* label,
         Py_ssize_t count, double* out) noexcept nogil
+    cdef void forbid_others(self, Py_ssize_t i) noexcept nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef void add_node(
         self, Py_ssize_t i, Py_ssize_t l, const int32_t* label, const double* change,

@@ -6,6 +6,7 @@
 #     end (KP each), then transitions K x KP. `weight_views` names the parts.
 # (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l]; whole costs are tabled for slack rescaling.
+#     Labels that are known forbid all others at their node: -inf, as masks do.
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
@@ -28,7 +29,7 @@ import numpy as np
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
-    check_blocks, check_labels, of_blocks, padded, weight_views)
+    check_blocks, check_known, check_labels, of_blocks, padded, weight_views)
 from sstruct._problems.chain.arguments import error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -55,14 +56,18 @@ cdef class ChainProblem(BlockProblem):
         Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of node costs. Default 1.
+    known : array-like of shape (n_rows,), dtype int32, optional
+        Label that every labeling must have at a row, -1 where it is free. For decoding: training's
+        working sets do not know it.
     """
 
-    def __init__(self, X, chains, model, labels=None, *, cost=None, loss_scale=None):
+    def __init__(
+            self, X, chains, model, labels=None, *, cost=None, loss_scale=None, known=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
         self.arguments = dict(
             X=features, chains=chains, model=model, labels=labels, cost=cost,
-            loss_scale=loss_scale)
+            loss_scale=loss_scale, known=known)
         self.features, self.rows = features, features.rows
         starts, lengths = check_blocks(chains.start, chains.length, n_rows)
         self.start, self.length = starts, lengths
@@ -81,6 +86,7 @@ cdef class ChainProblem(BlockProblem):
         self.has_labels = labels is not None
         self.labels = check_labels(
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
+        self.has_known, self.known = known is not None, check_known(known, (n_rows,), K)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.starts_here, self.ends_here = [
@@ -142,6 +148,8 @@ cdef class ChainProblem(BlockProblem):
             for k in range(K):
                 self.theta[(L - 1) * KP + k] += self.boundary_penalty[1, k] + (
                     w[self.end_at + k] if self.boundaries else 0)
+        if self.has_known:
+            self.forbid_others(i)
         if not self.masked:
             self.edge = w + self.edge_at if self.transitions else NULL
         else:
@@ -150,6 +158,16 @@ cdef class ChainProblem(BlockProblem):
                 self.table[k] = (&self.edge_penalty[0, 0])[k] + (
                     w[self.edge_at + k] if self.transitions else 0)
         return 0
+
+    cdef void forbid_others(self, Py_ssize_t i) noexcept nogil:
+        """theta = -inf at all labels but the known one of a node."""
+        cdef Py_ssize_t l, k
+        cdef int32_t known
+        for l in range(self.length[i]):
+            known = self.known[self.start[i] + l]
+            for k in range(self.n_labels if known >= 0 else 0):
+                if k != known:
+                    self.theta[l * self.KP + k] = -INFINITY
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,

@@ -117,6 +117,21 @@ def check_labels(labels, start, length, n_rows, n_labels):
     return labels
 
 
+def check_known(known, shape, sizes):
+    """Return known labels as int32, -1 where a label is free; None: all are, in one entry.
+
+    sizes : number of labels there are, broadcast against `shape`
+    """
+    if known is None:
+        return np.full((1,) * len(shape), -1, dtype=np.int32)
+    known = np.ascontiguousarray(known, dtype=np.int32)
+    if known.shape != shape:
+        raise ValueError(f"known labels of shape {known.shape}, expected {shape}")
+    if (known < -1).any() or (known >= sizes).any():
+        raise ValueError("known labels must be labels, or -1 where they are not known")
+    return known
+
+
 def graph_weight_views(w, n_labels, n_features, bias, shape):
     """Name the parts of weights of nodes and edges: coef, intercept, edge; no copies."""
     size = int(np.prod(shape)) if shape else 0

@@ -2,6 +2,8 @@ from libc.stdint cimport int32_t, int64_t
 
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.graph._decoder cimport GraphDecoder
+from sstruct._oracles.graph._forest cimport Forest
+from sstruct._oracles.graph._min_marginals cimport CutMarginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.graph._pairwise cimport PairwiseModel
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
@@ -19,8 +21,9 @@ cdef class GraphProblem(BlockProblem):
     cdef const int32_t[::1] labels              # true label of each row
     cdef const double[:, ::1] cost              # K x KP
     cdef const double[::1] node_weight
+    cdef const double[:, ::1] node_scores       # (n_rows, K), or one row where there are none
     cdef readonly Py_ssize_t n_labels, n_features
-    cdef readonly bint bias
+    cdef readonly bint bias, has_scores
     cdef Py_ssize_t KP, bias_at, edge_at
     # Scratch of this object.
     cdef readonly PairwiseModel pairwise
@@ -29,7 +32,11 @@ cdef class GraphProblem(BlockProblem):
     cdef double[::1] node_costs, label_score, accumulator
     cdef int32_t[::1] place, label, other_labels
     cdef unsigned char[::1] differs
+    cdef CutMarginals cuts
+    cdef Forest forest
 
+    cdef int marginals(
+        self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil

@@ -9,7 +9,11 @@
 #     here, by the same sums as the truth's: a hinge is never negative.
 # (d) A fixed cost f of neighbours that differ is no weight. It stands in every score, and so
 #     L(y) = sum_v c_v cost[truth_v, y_v] - f(y) + f(truth) in planes.
-# (e) Blocks may share edges, and their features: all images of one size have the same.
+# (e) Where labels are known, the caller leaves their nodes out, and gives what their edges add to
+#     the neighbours' scores as scores of nodes.
+# (f) Max-marginals: by cuts or forests where these are exact, else single changes of what the decoder
+#     finds; all scores are minus costs.
+# (g) Blocks may share edges, and their features: all images of one size have the same.
 """Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -17,6 +21,7 @@ from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
+from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
@@ -27,7 +32,7 @@ import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import check_labels, graph_weight_views, padded
-from sstruct._problems.graph.arguments import check_node_weights
+from sstruct._problems.graph.arguments import check_node_scores, check_node_weights
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
@@ -52,11 +57,13 @@ cdef class GraphProblem(BlockProblem):
         Factor of each node's cost. Default 1.
     bias : bool
         Whether each label has a bias.
+    node_scores : array-like of shape (n_rows, K), optional
+        What is added to the scores of each node's labels. For decoding: it belongs to no weights.
     """
 
     def __init__(
             self, X, graphs, pairwise, decoder, labels=None, *, cost=None, node_weight=None,
-            bias=True):
+            bias=True, node_scores=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n_rows = features.n_rows, K = pairwise.n_labels
         graphs = graphs.checked(n_rows, pairwise.n_rows if pairwise.has_features else None)
@@ -66,7 +73,8 @@ cdef class GraphProblem(BlockProblem):
             X=features, graphs=graphs, pairwise=pairwise, decoder=decoder, labels=labels,
             cost=padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K),
                         "cost"),
-            node_weight=check_node_weights(node_weight, n_rows), bias=bias))
+            node_weight=check_node_weights(node_weight, n_rows), bias=bias,
+            node_scores=check_node_scores(node_scores, n_rows, K)))
 
     def _set(self, arguments):
         """Take checked arguments."""
@@ -80,6 +88,8 @@ cdef class GraphProblem(BlockProblem):
         self.has_labels = arguments["labels"] is not None
         self.labels = arguments["labels"] if self.has_labels else np.zeros(1, dtype=np.int32)
         self.cost, self.node_weight = arguments["cost"], arguments["node_weight"]
+        self.has_scores = arguments["node_scores"] is not None
+        self.node_scores = arguments["node_scores"] if self.has_scores else np.zeros((1, 1))
         self.bias, self.bounded = arguments["bias"], self.decoder.bounded
         self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
@@ -105,6 +115,7 @@ cdef class GraphProblem(BlockProblem):
         self.other_labels = np.empty(n_nodes, dtype=np.int32)
         self.differs = np.empty(n_nodes, dtype=np.uint8)
         self.accumulator = None
+        self.cuts, self.forest = CutMarginals(), Forest()
 
     cpdef BlockProblem fork(self):
         cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
@@ -140,6 +151,10 @@ cdef class GraphProblem(BlockProblem):
                 scale = loss_weight * self.node_weight[first + v]
                 for k in range(self.n_labels):
                     theta[v * KP + k] += scale * loss[k]
+        if self.has_scores:
+            for v in range(n_nodes):
+                for k in range(self.n_labels):
+                    theta[v * KP + k] += self.node_scores[first + v, k]
         for k in range(n_nodes * KP):
             theta[k] = -theta[k]
         costs.n_nodes, costs.n_labels, costs.n_edges = n_nodes, self.n_labels, self.n_edges[i]
@@ -203,6 +218,29 @@ cdef class GraphProblem(BlockProblem):
         answer.work += n_nodes * self.n_labels + self.n_edges[i] * 3 * self.pairwise.n_features
         answer.work += VECTOR_WORK * self.KP * (
             sstruct_row_start(&self.rows, first + n_nodes) - sstruct_row_start(&self.rows, first))
+        return 0
+
+    cdef int marginals(
+            self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil:
+        """out[v, k] = the best score of a labeling with label k at node v, or of one known: (V, K).
+
+        Exact without edges, for forests, and for two labels that attract each other; else the
+        labeling that the decoder finds with one label changed. ValueError if a forest is none.
+        """
+        cdef Py_ssize_t k
+        cdef bint is_done = False
+        cdef OracleAnswer answer
+        self.potentials(i, w, 0)
+        if is_forest:
+            self.forest.marginals(&self.costs, out)
+            is_done = True
+        elif self.n_labels == 2:
+            is_done = self.cuts.fill(&self.costs, out)
+        if not is_done:
+            self.maximize(i, w, 0, &self.other_labels[0], &answer)
+            flip_marginals(&self.costs, &self.other_labels[0], out)
+        for k in range(self.length[i] * self.n_labels):
+            out[k] = -out[k]
         return 0
 
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:

@@ -162,3 +162,15 @@ def check_node_weights(weights, n_rows):
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
     return weights
+
+
+def check_node_scores(scores, n_rows, n_labels):
+    """Return what is added to the scores of nodes as float64 (n_rows, K); None: nothing."""
+    if scores is None:
+        return None
+    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    if scores.shape != (n_rows, n_labels) or not np.isfinite(scores).all():
+        raise ValueError(
+            f"node_scores must be finite and have shape {(n_rows, n_labels)}, found {scores.shape}"
+        )
+    return scores

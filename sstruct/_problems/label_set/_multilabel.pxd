@@ -15,8 +15,9 @@ cdef class MultilabelProblem(BlockProblem):
     cdef const int32_t[::1] on                  # true labels of all rows
     cdef const double[:, ::1] cost              # (2, K): of an error at a label that is off, on
     cdef const double[::1] squared_norm         # of each row, bias included
+    cdef const int32_t[:, ::1] known            # 1: on, 0: off, -1: free
     cdef readonly Py_ssize_t n_labels, n_features, n_edges
-    cdef readonly bint bias, full, uniform
+    cdef readonly bint bias, full, uniform, has_known
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
     # Scratch of this object.
     cdef LabelDecoder decoder
@@ -25,9 +26,11 @@ cdef class MultilabelProblem(BlockProblem):
     cdef double constant
     cdef double[::1] lazy_theta, change
     cdef double[:, ::1] label_loss              # (2, K)
+    cdef double[::1] reach                      # (K,) of the edges of each label
     cdef int32_t[::1] differs, occurs, label, edge, truth_code
 
     cdef void node_scores(self, Py_ssize_t i, const double* w, double* theta) noexcept nogil
+    cdef void force_known(self, Py_ssize_t i) noexcept nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
     cdef double prepare_product(
         self, Py_ssize_t i, const double* w, double margin, LabelLoss* loss) except? -1 nogil

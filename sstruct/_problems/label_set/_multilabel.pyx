@@ -8,9 +8,12 @@
 # (c) The decoder sees sum_k theta_k q_k + sum_e pair_e q_e(1, 1): tables of four outcomes are brought
 #     to this form, which leaves a constant and adds to node scores.
 # (d) L_i(q) = sum_k c_k |q_k - y_k|. True labels are kept as lists, most of thousands being off.
-# (e) Squared distances: |x|^2 times the squared change of q, plus that of edges; no weights.
+# (e) A label that is known to be on, or off, has a score that no edge outweighs: on the scale of the
+#     others, so that nothing is lost to rounding. What is known of a hierarchy is closed by the caller.
+# (f) Squared distances: |x|^2 times the squared change of q, plus that of edges; no weights.
 """Multilabel: the joint feature map, the loss and the max-oracle of MultilabelSSVM."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -26,7 +29,7 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import graph_weight_views
+from sstruct._problems.core.node_arguments import check_known, graph_weight_views
 from sstruct._problems.label_set.arguments import check_label_lists, check_label_costs
 
 
@@ -48,6 +51,10 @@ cdef class MultilabelProblem(BlockProblem):
         Cost of an error at each label where it is off and where it is on; nonnegative. Default 1.
     bias : bool
         Whether each label has a bias.
+    known : array-like of int of shape (n_blocks, K), optional
+        1 where a label must be on, 0 where it must be off, -1 where it is free. For decoding:
+        training's working sets do not know it. In a hierarchy with the ancestors of labels that are
+        on, and the descendants of those that are off.
 
     Raises
     ------
@@ -56,7 +63,7 @@ cdef class MultilabelProblem(BlockProblem):
         decoder can answer with.
     """
 
-    def __init__(self, X, labels, decoder, *, full=False, cost=None, bias=True):
+    def __init__(self, X, labels, decoder, *, full=False, cost=None, bias=True, known=None):
         cdef FeatureRows features = FeatureRows(X)
         cdef Py_ssize_t i, n = features.n_rows, K = decoder.n_labels
         if n < 1:
@@ -68,7 +75,8 @@ cdef class MultilabelProblem(BlockProblem):
         self._set(dict(
             X=features, labels=None if labels is None else check_label_lists(*labels, n, K),
             decoder=decoder, full=bool(full), cost=cost, bias=bool(bias), squared_norm=squared_norm,
-            uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0)))
+            uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0),
+            known=None if known is None else check_known(known, (n, K), 2)))
         if self.has_labels:
             for i in range(n):
                 self.check_code(i, self.true_code(i))
@@ -86,6 +94,8 @@ cdef class MultilabelProblem(BlockProblem):
         else:
             self.first_on, self.on = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int32)
         self.full, self.bias, self.cost = arguments["full"], arguments["bias"], arguments["cost"]
+        self.has_known = arguments["known"] is not None
+        self.known = arguments["known"] if self.has_known else np.zeros((1, 1), dtype=np.int32)
         self.uniform, self.squared_norm = arguments["uniform"], arguments["squared_norm"]
         self.n_blocks, self.n_labels, self.n_features = n, K, features.n_features
         self.KP = sstruct_padded(K)
@@ -106,7 +116,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.product_work += decoder.product_work
         self.theta, self.lazy_theta, self.change = np.zeros((3, max(self.KP, K)))
         self.pair = np.zeros(max(self.n_edges, 1))
-        self.label_loss = np.zeros((2, K))
+        self.label_loss, self.reach = np.zeros((2, K)), np.zeros(K)
         self.differs, self.occurs, self.label = np.zeros((3, K), dtype=np.int32)
         self.edge = np.zeros(max(self.n_edges, 1), dtype=np.int32)
         self.truth_code = np.zeros(self.max_code_size, dtype=np.int32)
@@ -147,6 +157,8 @@ cdef class MultilabelProblem(BlockProblem):
                 v += 4
         else:
             memcpy(&self.pair[0], v, self.n_edges * sizeof(double))
+        if self.has_known:
+            self.force_known(i)
         if loss_weight == 0:
             return 0
         self.need_labels()
@@ -159,6 +171,31 @@ cdef class MultilabelProblem(BlockProblem):
         for k in range(self.n_labels):
             theta[k] += self.lazy_theta[k]
         return 0
+
+    cdef void force_known(self, Py_ssize_t i) noexcept nogil:
+        """theta = more than all edges of a label that is on, and minus that of one that is off.
+
+        Twice the sum of the edges' scores at any label, and the largest score: about as large as
+        what stands there, and exact, since other labels only see the label itself.
+        """
+        cdef Py_ssize_t k, e
+        cdef const int32_t* edge = &self.decoder.edges[0, 0]
+        cdef double size, most = 0, widest = 0
+        for k in range(self.n_labels):
+            self.reach[k] = 0
+            most = max(most, fabs(self.theta[k]))
+        for e in range(self.n_edges):
+            size = fabs(self.pair[e])
+            self.reach[edge[2 * e]] += size
+            self.reach[edge[2 * e + 1]] += size
+        for k in range(self.n_labels):
+            widest = max(widest, self.reach[k])
+        size = most + 2 * widest
+        if size == 0:
+            size = 1
+        for k in range(self.n_labels):
+            if self.known[i, k] >= 0:
+                self.theta[k] = size if self.known[i, k] else -size
 
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,

@@ -16,7 +16,8 @@
 #     type of the parent then takes the best of the child's types.
 # (g) Under slack rescaling with a Hamming loss, candidates' best scores are tabled by number of
 #     errors, where an edge's scores are first written out.
-# (h) Max-marginals send what a parent knows without the child down again.
+# (h) A state that is known forbids all others of its part: -inf, which no message takes up.
+# (i) Max-marginals send what a parent knows without the child down again.
 """Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
 
 from libc.math cimport INFINITY
@@ -36,7 +37,7 @@ import numpy as np
 
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import of_blocks
+from sstruct._problems.core.node_arguments import check_known, of_blocks
 from sstruct._problems.tree.arguments import (
     TreeModel, check_labels, check_pair_scores, check_places, check_start, n_origins)
 
@@ -66,15 +67,18 @@ cdef class TreeProblem(BlockProblem):
         Whether a part costs min(1, squared distance); otherwise a wrong state costs 1.
     bias : bool
         Whether each type of a part has a bias.
+    known : array-like of int of shape (n_blocks, n_parts), optional
+        State that every labeling must have, -1 where a part is free. For decoding: training's
+        working sets do not know it.
     """
 
     def __init__(
             self, X, states, parents, labels=None, *, loss_scale=None, by_distance=False,
-            bias=True):
+            bias=True, known=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         self.arguments = dict(
             X=features, states=states, parents=parents, labels=labels, loss_scale=loss_scale,
-            by_distance=by_distance, bias=bias)
+            by_distance=by_distance, bias=bias, known=known)
         if states.n_types < 1:
             raise ValueError(f"n_types must be at least 1, found {states.n_types}")
         self.maps, self.pairs = states.shape is not None, states.pair_scores is not None
@@ -91,6 +95,8 @@ cdef class TreeProblem(BlockProblem):
         self.has_labels = labels is not None
         self.labels = (
             np.zeros((n, P), dtype=np.int32) if labels is None else check_labels(labels, begins))
+        self.has_known = known is not None
+        self.known = check_known(known, (n, P), np.diff(begins, axis=1))
         self.shape, self.positions = check_places(
             states.shape, states.positions, begins, features.n_rows, T)
         self.pair_scores, self.pair_start = check_pair_scores(
@@ -381,6 +387,7 @@ cdef class TreeProblem(BlockProblem):
         Returns what an oracle call costs without its messages.
         """
         cdef Py_ssize_t p, t, s, row, M, messages = 0, T = self.n_types, F = self.n_features
+        cdef int32_t known
         cdef double scale = loss_weight * self.loss_scale[i]
         cdef double* theta
         memcpy(&self.edge_weights[0], w + self.edge_at,
@@ -407,6 +414,10 @@ cdef class TreeProblem(BlockProblem):
                     theta[s] += w[self.bias_at + p * T + t]
                 for s in range(M if scale != 0 else 0):
                     theta[s] += scale * self.cost(i, p, t * M + s)
+            known = self.known[i, p] if self.has_known else -1
+            for s in range(T * M if known >= 0 else 0):
+                if s != known:
+                    self.theta[self.begin[p] + s] = -INFINITY
         return 100 + self.begin[self.n_parts] * (
             4 + self.n_features / 8.0 if self.rows.indices == NULL
             else 4 + sstruct_row_size(&self.rows, self.start[i, 0]))

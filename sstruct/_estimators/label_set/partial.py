@@ -1,0 +1,74 @@
+"""Labels that are known to be on or off: checked, and what follows from them in a hierarchy."""
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._input.partial import check_samples, known_codes, known_numbers
+
+
+def known_sets(y_partial, n_rows, n_labels):
+    """Return 1 where a label is known to be on, 0 where off, -1 elsewhere, int32 (n_rows, K)."""
+    if sparse.issparse(y_partial):
+        raise TypeError(
+            "y_partial is sparse, and its zeros would be labels known to be off; expected a dense "
+            "array with -1 where a label is not known"
+        )
+
+    def expected(i, k):
+        return f"y_partial[{i}] of label {k}", "0 or 1 where it is known whether the row has it"
+
+    return known_numbers(y_partial, np.full((n_rows, n_labels), 2), None, expected)
+
+
+def close_hierarchy(known, parents):
+    """Add the ancestors of labels that are on, and the descendants of those off, to what is known.
+
+    Raises
+    ------
+    ValueError
+        If a label is on whose ancestor is off.
+    """
+    out = known.copy()
+    for k in range(len(parents)):
+        above = parents[k]
+        while above >= 0:
+            lacking = np.flatnonzero((known[:, k] == 1) & (known[:, above] == 0))
+            if len(lacking):
+                raise ValueError(
+                    f"y_partial[{lacking[0]}] has label {k} on and its ancestor {above} off, "
+                    "expected a set of the hierarchy: a label comes with all its ancestors"
+                )
+            out[known[:, k] == 1, above] = 1
+            out[known[:, above] == 0, k] = 0
+            above = parents[above]
+    return out
+
+
+def best_classes(scores, y_partial, rows, classes):
+    """Return the best label of each row, one a row, among those that `y_partial` leaves.
+
+    scores : (n, K); y_partial : labels, or which labels are on and off, (n, K)
+    """
+    if not _is_sets(y_partial):
+        known = known_codes(y_partial, rows, classes, None)
+        return np.where(known >= 0, known, scores.argmax(axis=1))
+    known = known_sets(y_partial, *scores.shape)
+    n_on = (known == 1).sum(axis=1)
+    wrong = np.flatnonzero((n_on > 1) | (known == 0).all(axis=1))
+    if len(wrong):
+        found = f"{n_on[wrong[0]]} labels on" if n_on[wrong[0]] else "all labels off"
+        raise ValueError(
+            f"y_partial[{wrong[0]}] has {found}, expected one at most, and not all off: each row "
+            "has exactly one label"
+        )
+    allowed = np.where(n_on[:, np.newaxis] > 0, known == 1, known != 0)
+    return np.where(allowed, scores, -np.inf).argmax(axis=1)
+
+
+def _is_sets(y_partial):
+    """Tell rows of zeros and ones from one label a row."""
+    if sparse.issparse(y_partial) or getattr(y_partial, "ndim", 1) == 2:
+        return np.shape(y_partial)[1] != 1
+    return hasattr(y_partial, "__len__") and any(
+        isinstance(item, list | np.ndarray) for item in check_samples(y_partial, len(y_partial))
+    )

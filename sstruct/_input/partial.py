@@ -1,0 +1,229 @@
+"""Known labels among unknown ones, as `predict` takes them: to integers, -1 where unknown.
+
+What marks an unknown label is the same for all estimators: None, NaN, or -1 where that is none of
+the classes; and `ignore_label`. None in the place of a whole sample: nothing is known of it.
+"""
+
+import numbers
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from sstruct._input.labels import as_labels, encode, plain
+from sstruct.sequences import Sequences
+
+# Not hashable, and so refused; an array would be compared entry by entry.
+NO_LABELS = (list, dict, set, np.ndarray)
+# Errors list at most so many labels.
+MOST_LISTED = 12
+
+
+def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
+    """Return the index of each node's known label, -1 where it is not known.
+
+    Parameters
+    ----------
+    y_partial : as ``predict`` takes it
+        For each sample a label a node, or None.
+    nodes : Nodes
+    classes : ndarray of shape (K,)
+    ignore_label : object
+        Marks unknown labels too; None: nothing more does.
+    shapes : ndarray of shape (n, 2), optional
+        Of images, whose labels have the image's shape.
+
+    Returns
+    -------
+    ndarray of int32 of shape (n_nodes,)
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape is not that of X, or a label is none of the classes.
+    """
+    out = np.full(int(nodes.offsets[-1]), -1, dtype=np.int32)
+    markers = unknown_markers(classes, ignore_label)
+    where, labels = _known_labels(y_partial, nodes, markers, shapes)
+    if not labels:
+        return out
+    for row, label in zip(where.tolist(), labels):
+        if isinstance(label, NO_LABELS):
+            place = place_of(row, nodes, shapes)
+            raise TypeError(f"y_partial{place} is {label!r}, expected a label")
+    out[where] = codes = encode(as_labels(labels), classes)
+    wrong = np.flatnonzero(codes < 0)
+    if len(wrong):
+        row = int(where[wrong[0]])
+        raise ValueError(
+            f"y_partial{place_of(row, nodes, shapes)} is {plain(labels[wrong[0]])!r}, expected "
+            f"{one_of(classes)}, or {marker_names(markers)} where the label is not known"
+        )
+    return out
+
+
+def _known_labels(y_partial, nodes, markers, shapes):
+    """Return the places of the known labels among all nodes, and these labels as a list."""
+    items = check_samples(y_partial, len(nodes))
+    rows = nodes.form == "rows"
+    if rows:  # structures of one node: one label a row, perhaps as a column
+        items = [items.ravel() if getattr(items, "shape", ())[1:] == (1,) else items]
+    where, labels = [], []
+    for i, item in enumerate(items):
+        if item is None:
+            continue
+        first, expected = int(nodes.offsets[i]), (int(nodes.lengths[i]),)
+        if rows:
+            expected = (len(nodes),)
+        elif shapes is not None:
+            expected = tuple(shapes[i].tolist())
+        values = _labels_of(item, i, expected)
+        known = np.flatnonzero(~is_unknown(values, markers))
+        where.append(first + known)
+        if isinstance(values, np.ndarray):
+            labels += values[known].tolist()
+        else:
+            labels += [values[v] for v in known.tolist()]
+    return (np.concatenate(where) if where else np.empty(0, dtype=np.intp)), labels
+
+
+def check_samples(y_partial, n_samples):
+    """Return the items of `y_partial`, one a sample."""
+    strange = isinstance(y_partial, str | bytes | Mapping | set)
+    if strange or not isinstance(y_partial, Iterable) or not hasattr(y_partial, "__len__"):
+        raise TypeError(
+            "y_partial must have the known labels of each sample, or None, found "
+            f"{type(y_partial).__name__}"
+        )
+    if len(y_partial) != n_samples:
+        raise ValueError(f"X has {n_samples} samples but y_partial has {len(y_partial)}")
+    if isinstance(y_partial, Sequences):
+        return [y_partial[i] for i in range(n_samples)]
+    if hasattr(y_partial, "to_numpy"):  # a frame's items would be the names of its columns
+        return y_partial.to_numpy()
+    return y_partial if isinstance(y_partial, np.ndarray) else list(y_partial)
+
+
+def known_numbers(y_partial, sizes, ignore_label, expected):
+    """Return known numbers of samples of equal length as int32 (n, P), -1 where not known.
+
+    Parameters
+    ----------
+    y_partial : as ``predict`` takes it
+        For each sample P integers, or None.
+    sizes : ndarray of int of shape (n, P)
+        Numbers go from 0 to these, exclusively.
+    ignore_label : object
+        Marks unknown numbers too; None: nothing more does.
+    expected : callable
+        From row and column to what an error says of their place, and what is expected there.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If a shape is not that of `sizes`, or what is known is no such number.
+    """
+    out = np.full(sizes.shape, -1, dtype=np.int32)
+    markers = [-1] if ignore_label is None else [-1, ignore_label]
+    for i, item in enumerate(check_samples(y_partial, len(sizes))):
+        if item is None:
+            continue
+        values = _labels_of(item, i, sizes[i].shape)
+        places = np.flatnonzero(~is_unknown(values, markers))
+        given = values[places] if isinstance(values, np.ndarray) else [values[p] for p in places]
+        fits = _are_numbers(given, sizes[i, places])
+        if not fits.all():
+            at = int(np.argmin(fits))
+            where, wanted = expected(i, places[at])
+            raise ValueError(
+                f"{where} is {plain(given[at])!r}, expected {wanted}, or {marker_names(markers)} "
+                "where it is not known"
+            )
+        out[i, places] = given
+    return out
+
+
+def _are_numbers(values, ends):
+    """Boolean array: which values are integers from 0 to `ends`, exclusively."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
+        return (values >= 0) & (values < ends) & (values == np.floor(values))
+    pairs = zip(values, ends.tolist())
+    numeric = numbers.Real | np.bool_
+    return np.array([isinstance(v, numeric) and v in range(end) for v, end in pairs], dtype=bool)
+
+
+def unknown_markers(classes, ignore_label):
+    """Return the values, beside None and NaN, that mark an unknown label."""
+    markers = [] if -1 in classes.tolist() else [-1]
+    return markers if ignore_label is None else [*markers, ignore_label]
+
+
+def marker_names(markers):
+    """Name all marks of an unknown label, for an error."""
+    names = list(dict.fromkeys(["None", "NaN", *map(repr, markers)]))
+    return f"{', '.join(names[:-1])} or {names[-1]}"
+
+
+def one_of(labels):
+    """List labels, not too many, for an error."""
+    names = [repr(plain(label)) for label in labels]
+    more = "" if len(names) <= MOST_LISTED else f", ... ({len(names)} labels)"
+    return ("one of " if len(names) > 1 else "") + ", ".join(names[:MOST_LISTED]) + more
+
+
+def place_of(row, nodes, shapes=None):
+    """Name the place of a node in `y_partial`: "[2] at node 5"."""
+    i = nodes.sample_of(row)
+    if nodes.form == "rows":
+        return f"[{i}]"
+    node = row - int(nodes.offsets[i])
+    if shapes is None:
+        return f"[{i}] at node {node}"
+    return f"[{i}] at pixel {divmod(node, int(shapes[i][1]))}"
+
+
+def is_unknown(values, markers):
+    """Boolean array: which of some values mark an unknown label."""
+    if isinstance(values, np.ndarray):
+        out = values != values if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
+        for marker in markers:
+            alike = (values.dtype.kind in "US") == isinstance(marker, str | bytes)
+            if alike and np.ndim(marker) == 0:  # a tuple would be compared entry by entry
+                out |= values == marker
+        return out
+    return np.array([_marks(value, markers) for value in values], dtype=bool)
+
+
+def _marks(value, markers):
+    if value is None:
+        return True
+    if isinstance(value, NO_LABELS):
+        return False
+    if isinstance(value, bool):
+        return False
+    differs = value != value
+    # Pandas' NA answers with itself, which is neither true nor false.
+    return differs is value or bool(differs) or value in markers
+
+
+def _labels_of(item, i, expected):
+    """Return the labels of a sample as a 1-D array, or a list where they are of any type."""
+    n_axes = len(expected)
+    if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
+        raise TypeError(
+            f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
+            f"{plain(item)!r}"
+        )
+    if n_axes > 1 and not isinstance(item, np.ndarray):
+        item = np.asarray(item, dtype=object)
+    shape = item.shape if isinstance(item, np.ndarray) else (len(item),)
+    if shape != expected and len(shape) == n_axes == 1:
+        raise ValueError(
+            f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, and None where one is "
+            "not known"
+        )
+    if shape != expected:
+        raise ValueError(f"y_partial[{i}] has shape {shape}, expected that of X[{i}], {expected}")
+    if not isinstance(item, np.ndarray):
+        return list(item)
+    item = item.ravel()
+    return item.tolist() if item.dtype == object or item.dtype.kind not in "iubfUS" else item

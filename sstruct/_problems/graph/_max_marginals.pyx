@@ -1,0 +1,71 @@
+# Design:
+# (a) Max-marginals of all graphs, in threads; each block writes to its own rows.
+"""For each node and label, the best score of a labeling that gives the node the label."""
+
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
+from sstruct._problems.graph._problem cimport GraphProblem
+
+import numpy as np
+
+
+cdef struct Marginals:
+    Py_ssize_t chunk                    # blocks of a ticket
+    const double* weights
+    const unsigned char* is_forest      # of each block
+    const Py_ssize_t* start             # first node of each block
+    double* out
+
+
+cdef int fill(GraphProblem graphs, Marginals* work, Py_ssize_t ticket) except -1 nogil:
+    cdef Py_ssize_t i
+    for i in range(ticket * work.chunk, min((ticket + 1) * work.chunk, graphs.n_blocks)):
+        graphs.marginals(
+            i, work.weights, work.is_forest[i], work.out + work.start[i] * graphs.n_labels)
+    return 0
+
+
+cdef int fill_chunk(
+        void* context, BlockProblem problem, Py_ssize_t thread, Py_ssize_t ticket) except -1 nogil:
+    return fill(<GraphProblem> problem, <Marginals*> context, ticket)
+
+
+def max_marginals(GraphProblem problem not None, const double[::1] w, is_forest, n_threads=1):
+    """Compute the best score of a labeling through each label of each node, without loss.
+
+    Parameters
+    ----------
+    problem : GraphProblem
+        Without labels.
+    w : ndarray of shape (n_weights,)
+    is_forest : array-like of bool of shape (n_blocks,)
+        Whether a graph is without cycles: these are decoded exactly. One with a cycle must not be
+        said to have none.
+    n_threads : int
+        Number of threads; the scores do not depend on it.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes, K)
+        One row a node, graph by graph. Exact for forests, and for two labels that attract each
+        other, else of the decoder's labeling with the node's label changed.
+    """
+    problem._check_weights(w)
+    if problem.has_labels:
+        raise ValueError("max-marginals are those of a problem without labels")
+    cdef ThreadPool pool = ThreadPool(problem, n_threads)
+    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
+    cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk
+    cdef const unsigned char[::1] forests = np.ascontiguousarray(is_forest, dtype=np.uint8)
+    if forests.shape[0] != n:
+        raise ValueError(f"is_forest has {forests.shape[0]} entries for {n} blocks")
+    cdef Py_ssize_t[::1] start = np.zeros(n + 1, dtype=np.intp)
+    for i in range(n):
+        start[i + 1] = start[i] + problem.length[i]
+    out = np.empty((start[n], problem.n_labels))
+    cdef double[:, ::1] scores = out
+    cdef Marginals work
+    work.chunk, work.weights, work.is_forest = chunk, &w[0], &forests[0]
+    work.start, work.out = &start[0], &scores[0, 0]
+    pool.run_once(fill_chunk, &work, n_chunks)
+    return out

@@ -1,0 +1,106 @@
+"""`decision_function` of graphs and grids: max-marginals, in the shapes of `predict`."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM
+from tests.reference import graphs
+
+ROUGH = {"max_iter": 1, "tol": 1e6, "random_state": 0}
+
+
+def enumerated(model, graph):
+    x, edges, features = graph
+    V, K = len(x), len(model.classes_)
+    best = np.full((V, K), -np.inf)
+    for z in product(range(K), repeat=V):
+        phi = graphs.joint_feature(x, z, edges, features, model.pairwise, K)
+        fixed = model.pairwise if isinstance(model.pairwise, float) else 0
+        score = phi @ model.w_ - fixed * graphs.disagreements(z, edges)
+        at = np.arange(V), np.array(z)
+        best[at] = np.maximum(best[at], score)
+    return best
+
+
+def make(rng, K, n=5, forests=False):
+    X, y = [], []
+    for _ in range(n):
+        edges = graphs.random_edges(rng, 4, 0.9)
+        if forests:
+            edges = np.array([(v, rng.integers(v)) for v in range(1, 4)], np.int32)
+        X.append((rng.standard_normal((4, 2)), edges, abs(rng.standard_normal((len(edges), 2)))))
+        y.append(np.arange(4) % K)
+    return X, y
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", 0.7])
+@pytest.mark.parametrize("inference", ["auto", "cut", "expansion", "fwmap"])
+def test_two_labels_that_attract_are_exact(rng, pairwise, inference):
+    X, y = make(rng, 2)
+    model = GraphCRFSSVM(pairwise=pairwise, inference=inference, **ROUGH).fit(X, y)
+    for graph, scores, labels in zip(X, model.decision_function(X), model.predict(X), strict=True):
+        np.testing.assert_allclose(scores, enumerated(model, graph), rtol=0, atol=1e-9)
+        own = scores[np.arange(4), labels]
+        np.testing.assert_allclose(own, scores.max(axis=1), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", "full", "directed", 0.7])
+@pytest.mark.parametrize("inference", ["auto", "max-sum", "expansion", "fwmap"])
+def test_forests_are_exact(rng, pairwise, inference):
+    X, y = make(rng, 3, forests=True)
+    model = GraphCRFSSVM(pairwise=pairwise, inference=inference, **ROUGH).fit(X, y)
+    for graph, scores in zip(X, model.decision_function(X), strict=True):
+        np.testing.assert_allclose(scores, enumerated(model, graph), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("pairwise", ["potts", "full"])
+def test_others_are_never_too_high_and_forests_among_them_exact(rng, pairwise):
+    X, y = make(rng, 3)
+    trees, of_trees = make(rng, 3, forests=True)
+    model = GraphCRFSSVM(pairwise=pairwise, **ROUGH).fit([*X, *trees], [*y, *of_trees])
+    assert model.inference_.endswith("(approximate)")
+    scores = model.decision_function([*X, *trees])
+    for graph, found in zip(X, scores[:5], strict=True):
+        best = enumerated(model, graph)
+        assert (found <= best + 1e-9).all()
+    for graph, found in zip(trees, scores[5:], strict=True):
+        np.testing.assert_allclose(found, enumerated(model, graph), rtol=0, atol=1e-9)
+
+
+def test_graphs_that_are_chains_agree_with_chains(rng):
+    X = [rng.standard_normal((5, 2)) for _ in range(6)]
+    y = [np.arange(5) % 3 for _ in X]
+    chain = ChainSSVM(boundaries=False, **ROUGH).fit(X, y)
+    path = np.column_stack([np.arange(4), np.arange(1, 5)])
+    as_graphs = [(x, path, np.ones((4, 1))) for x in X]
+    graph = GraphCRFSSVM(pairwise="directed", **ROUGH).fit(as_graphs, y)
+    graph._w[...] = 0
+    for name, view in graph._views().items():
+        view[...] = chain._views()[name]
+    for a, b in zip(graph.decision_function(as_graphs), chain.decision_function(X), strict=True):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-9)
+
+
+def test_shapes_are_those_of_predict(rng):
+    X = rng.standard_normal((3, 4, 5, 2))
+    model = GridCRFSSVM(**ROUGH).fit(X, rng.integers(0, 2, (3, 4, 5)))
+    stacked = model.decision_function(X)
+    assert stacked.shape == (3, 4, 5, 2)
+    ragged = model.decision_function([X[0], X[1][:, :2]])
+    assert [scores.shape for scores in ragged] == [(4, 5, 2), (4, 2, 2)]
+    np.testing.assert_array_equal(ragged[0], stacked[0])
+    assert model.decision_function(rng.standard_normal((6, 2))).shape == (6, 2)
+    assert (model.classes_[stacked.argmax(axis=-1)] == model.predict(X)).all()
+    graph = GraphCRFSSVM(**ROUGH).fit([(X[0, 0], [[0, 1]])], [[0, 1, 2, 3, 4]])
+    assert graph.decision_function([(X[0, 0], [[0, 1]])])[0].shape == (5, 5)
+    assert graph.decision_function(X[0, 0]).shape == (5, 5)
+
+
+def test_one_label(rng):
+    X = [(rng.standard_normal((3, 2)), [[0, 1], [1, 2], [2, 0]])]
+    model = GraphCRFSSVM(**ROUGH).fit(X, [["a"] * 3])
+    (scores,) = model.decision_function(X)
+    assert scores.shape == (3, 1)
+    assert np.ptp(scores) == 0
