@@ -225,7 +225,7 @@ class ChainSSVM(LabelingSSVM):
             data.problem(self),
             data.block_weight,
             self._lam(data.total_weight),
-            data.arrays(),
+            data.data(),
             Inference("viterbi"),
             {
                 "n_features_in_": data.nodes.n_features,

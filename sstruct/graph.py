@@ -21,7 +21,7 @@ from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core._explicit import explicit_where_cheaper
+from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct.inference._methods._tree_decoder import TreeDecoder
@@ -216,7 +216,7 @@ class GraphCRFSSVM(LabelingSSVM):
         data = LabeledGraphs(self, graphs, labels, sample_weight)
         K = len(data.classes)
         self._check_attraction(model["pairwise"], graphs.edge_features, K)
-        arrays = [*data.arrays(), np.array(repr(model))]
+        common = [np.array(repr(model))]
         model["attractive"] = self._is_attractive(model["pairwise"])
         model["inference"] = self.inference
         model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -224,16 +224,16 @@ class GraphCRFSSVM(LabelingSSVM):
         method = _method(model, data.graphs, K)
         decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
         problem = data.problem(pairwise, decoder, self.fit_intercept)
-        cheaper = explicit_where_cheaper(problem)
-        if cheaper is not problem:
+        explicit = self._with_planes(problem)
+        if explicit is not problem:
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
-            arrays += [np.array(problem.n_weights), np.asarray(self.loss)]
+            common += [np.array(problem.n_weights)]
         inference = _inference(method, pairwise[0], data.graphs)
         return Training(
-            cheaper,
+            explicit,
             data.block_weight,
             self._lam(data.total_weight),
-            arrays,
+            data.data(*common, explicit=explicit is not problem),
             inference,
             {
                 "n_features_in_": graphs.nodes.n_features,
@@ -243,8 +243,21 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_terms": (self.fit_intercept, False, False),
                 "_edge_shape": problem.pairwise.shape,
                 "_model": model,
+                "_keeps_planes": explicit is not problem,
             },
         )
+
+    def _with_planes(self, problem):
+        """Return the problem, with explicit planes where these are cheaper.
+
+        Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
+        these change with every sample that is added, a warm start needs the labelings.
+        """
+        if self.warm_start and "_warm_state" in self.__dict__:
+            return ExplicitProblem(problem) if self._keeps_planes else problem
+        if self.warm_start and isinstance(self.loss, str) and self.loss == "balanced":
+            return problem
+        return explicit_where_cheaper(problem)
 
     def _is_attractive(self, pairwise):
         """Whether bounds keep neighbours from repelling each other."""

@@ -232,7 +232,7 @@ class TreeSSVM(BaseSSVM):
             problem,
             weights[used] / total,
             self._lam(total),
-            [*trees.arrays(), states[used], used, parents],
+            trees.data(states, used, parents),
             Inference("distance transform" if maps else "max-sum"),
             {
                 "n_features_in_": model.n_features,

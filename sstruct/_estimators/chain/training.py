@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sstruct._input.ragged import feature_arrays, flat_labels, labeled_nodes, pack_nodes
+from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._input.ragged import flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
@@ -77,11 +78,21 @@ class LabeledChains:
             loss_scale=self._loss_scale,
         )
 
-    def arrays(self):
+    def data(self):
         """Return what tells these data, and the meaning of a labeling, from others."""
-        features = feature_arrays(self.nodes.flat)
         masks = [mask for mask in self.masks if mask is not None]
-        return [*features, self.start, self.length, self.codes, self.classes, *masks]
+        common = [label_array(self.classes), *masks]
+        return SampleData(len(self.nodes), common, self._of_first, self._n_segments)
+
+    def _of_first(self, n):
+        offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)
+        features = first_rows(self.nodes.flat, offsets[-1])
+        segments = [self.start[:blocks], self.length[:blocks]]
+        return [*features, offsets, *segments, self.codes[: offsets[-1]]]
+
+    def _n_segments(self, n):
+        """How many of the segments are of the first n sequences."""
+        return np.searchsorted(self.start, self.nodes.offsets[n])
 
 
 def _labeled_runs(used, offsets):
