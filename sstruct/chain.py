@@ -51,6 +51,7 @@ class ChainSSVM(LabelingSSVM):
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labeled nodes of the sequence.
+    <class_weight>
     <rescaling>
     search : {"auto", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst labeling. ``"auto"``: exactly, from a table by number of
@@ -90,7 +91,7 @@ class ChainSSVM(LabelingSSVM):
     <max_iter>
     <max_time>
     <warm_start>
-        With margin rescaling `loss` may change, too.
+        With margin rescaling `loss` and `class_weight` may change, too.
     <checkpoint>
     <n_jobs>
     <random_state>
@@ -176,6 +177,7 @@ class ChainSSVM(LabelingSSVM):
 
     rescaling: str = "margin"
     search: str = "auto"
+    class_weight: Any = None
     gdmm_rho: float | str = "auto"
     gdmm_parts: int = 1
     transitions: bool = True

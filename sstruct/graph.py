@@ -69,6 +69,7 @@ class GraphCRFSSVM(LabelingSSVM):
         matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
         divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
         divided.
+    <class_weight>
     <solver>
     <step>
     <sampling>
@@ -157,6 +158,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     pairwise: str | float = "potts"
     inference: str = "auto"
+    class_weight: Any = None
     ignore_label: Any = -1
 
     def __repr__(self, *arguments):
@@ -255,7 +257,8 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         if self.warm_start and "_warm_state" in self.__dict__:
             return ExplicitProblem(problem) if self._keeps_planes else problem
-        if self.warm_start and isinstance(self.loss, str) and self.loss == "balanced":
+        weights = self.loss, self.class_weight
+        if self.warm_start and any(isinstance(w, str) and w == "balanced" for w in weights):
             return problem
         return explicit_where_cheaper(problem)
 

@@ -44,6 +44,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labeled pixels of the image.
+    <class_weight>
     <solver>
     <step>
     <sampling>

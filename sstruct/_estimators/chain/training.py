@@ -7,7 +7,7 @@ from sstruct._input.ragged import flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
-from sstruct.losses import node_costs
+from sstruct.losses import class_weighted_costs, node_costs
 from sstruct.masks import allowed_transitions, check_labelings
 
 
@@ -45,9 +45,9 @@ class LabeledChains:
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
-        self._cost, divided = node_costs(
-            estimator.loss, self.codes[used], weights[sample[used]], len(self.classes)
-        )
+        truth = self.codes[used], weights[sample[used]]
+        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self._sample = sample[self.start]
         n_labeled = np.bincount(sample[used], minlength=len(nodes))
@@ -82,7 +82,9 @@ class LabeledChains:
         """Return what tells these data, and the meaning of a labeling, from others."""
         masks = [mask for mask in self.masks if mask is not None]
         common = [label_array(self.classes), *masks]
-        return SampleData(len(self.nodes), common, self._of_first, self._n_segments)
+        return SampleData(
+            len(self.nodes), common, self._of_first, self._n_segments, costs=[self._cost]
+        )
 
     def _of_first(self, n):
         offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)

@@ -16,6 +16,10 @@ class Common:
     rescaling : {"margin", "slack"}, default="margin"
         What training asks of a wrong labeling. ``"margin"``: to score less than the truth by its
         loss. ``"slack"``: to score less by 1; the shortfall is multiplied by its loss [6]_.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of a wrong node's cost by its true label, on top of `loss`; labels that a dict leaves
+        out have 1. ``"balanced"``: N / (K N_k), as with ``loss="balanced"``. What a loss is divided
+        by stays as it is, so weight 2 doubles the cost of errors at the label.
     solver : {<solvers>}, default="auto"
         ``"mp-bcfw"`` alternates passes that call the max-oracle with cheap passes over cached
         labelings [1]_; ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others

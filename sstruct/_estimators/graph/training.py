@@ -12,7 +12,7 @@ from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
-from sstruct.losses import node_costs
+from sstruct.losses import class_weighted_costs, node_costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,9 +106,9 @@ class LabeledGraphs:
             estimator, nodes, labels, sample_weight
         )
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
-        self._cost, divided = node_costs(
-            estimator.loss, codes[used], (weights[sample] * sizes)[used], len(self.classes)
-        )
+        truth = codes[used], (weights[sample] * sizes)[used]
+        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))
         kept = np.flatnonzero(size > 0)
         node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
