@@ -188,8 +188,14 @@ class GraphCRFSSVM(LabelingSSVM):
             graphs of one node, one a row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
-        sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+        sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
+            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
+            sample: weights of its nodes in the loss. They multiply the nodes' costs beside their
+            sizes; a loss that is divided by the size of the labeled nodes is divided by their total
+            weight instead. Every sample then counts once, or not at all if all its labeled nodes
+            have weight 0. A node of weight 0 stays where it is: a wrong label there costs nothing,
+            but its features and its true label are part of the true labeling, which is to score
+            highest. `ignore_label` takes nodes out.
 
         Returns
         -------

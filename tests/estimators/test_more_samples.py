@@ -29,6 +29,7 @@ from tests.solvers import test_optimum
 # Not smaller: where steps end by rounding is a matter of the data.
 TIGHT = {"tol": 1e-7, "max_iter": 20_000, "random_state": 0}
 PARENTS = [-1, 0, 0, 1]
+COSTS = [[0, 1, 2], [1, 0, 1], [3, 1, 0]]
 
 
 def chains(rng, **parameters):
@@ -59,6 +60,10 @@ CASES = {
     "chain": (chains, ChainSSVM(ignore_label=-1, lam=0.1)),
     "chain csr": (lambda rng: chains(rng, csr=True), ChainSSVM(ignore_label=-1, lam=0.1)),
     "chain balanced": (chains, ChainSSVM(ignore_label=-1, lam=0.1, loss="balanced")),
+    "chain slack table": (
+        chains,
+        ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack", loss=COSTS),
+    ),
     "chain slack": (chains, ChainSSVM(ignore_label=-1, lam=0.1, rescaling="slack")),
     "chain gap": (chains, ChainSSVM(ignore_label=-1, lam=0.1, sampling="gap", cache=True)),
     "multiclass": (rows, MulticlassSSVM(lam=0.1, class_weight="balanced")),
@@ -225,9 +230,10 @@ def test_other_classes_are_named():
 
 
 def test_the_tree_of_labels_is_of_all_data(rng):
-    X = rng.standard_normal((60, 2))
-    Y = rng.integers(0, 2, (60, 4))
-    Y[:30, 1], Y[30:, 3] = Y[:30, 0], Y[30:, 0]
+    # Twins first are (0, 1) and (2, 3), and of all more often (0, 3) and (1, 2).
+    X = rng.standard_normal((120, 2))
+    Y = rng.integers(0, 2, (120, 4))
+    Y[:30, [1, 3]], Y[30:, [3, 2]] = Y[:30, [0, 2]], Y[30:, [0, 1]]
     model = MultilabelSSVM(edges="tree", lam=0.1, warm_start=True, random_state=0)
     model.fit(X[:30], Y[:30])
     with pytest.raises(ValueError, match=r"give edges=model\.edges_"):

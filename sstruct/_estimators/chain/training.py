@@ -39,18 +39,21 @@ class LabeledChains:
     def __init__(self, estimator, X, y, sample_weight):
         self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
         labels = flat_labels(y, nodes, type(estimator).__name__)
-        weights, sample, used, self.classes, self.codes = labeled_nodes(
-            estimator, nodes, labels, sample_weight
-        )
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        weights, sample, used = labeled.weights, labeled.sample, labeled.used
+        self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
-        truth = self.codes[used], weights[sample[used]]
+        truth = self.codes[used], labeled.counts()
         cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
         self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self._sample = sample[self.start]
-        n_labeled = np.bincount(sample[used], minlength=len(nodes))
+        self._node_weight = node = labeled.node_weights
+        n_labeled = np.bincount(
+            sample[used], weights=None if node is None else node[used], minlength=len(nodes)
+        )
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.block_weight = weights[self._sample] / self.total_weight
@@ -76,15 +79,15 @@ class LabeledChains:
             self.codes,
             cost=self._cost,
             loss_scale=self._loss_scale,
+            node_weight=self._node_weight,
         )
 
     def data(self):
         """Return what tells these data, and the meaning of a labeling, from others."""
         masks = [mask for mask in self.masks if mask is not None]
         common = [label_array(self.classes), *masks]
-        return SampleData(
-            len(self.nodes), common, self._of_first, self._n_segments, costs=[self._cost]
-        )
+        costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
+        return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs)
 
     def _of_first(self, n):
         offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)

@@ -22,7 +22,7 @@ from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.labels import encode, is_label
-from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
+from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
@@ -352,8 +352,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         ----------
         X, y : as in ``fit``
             Labels that training has not seen count as wrong; ``ignore_label`` is left out.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each sequence's nodes.
+        sample_weight : array-like of shape (n,), or list of arrays, optional
+            Weight of each sample's nodes; or, for sequences, graphs and images, an array for each
+            sample with the weights of its nodes.
 
         Returns
         -------
@@ -362,7 +363,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """
         nodes, codes = self._predict_codes(X)
         labels = self._labels(y, nodes)
-        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
+        of_samples, of_nodes = check_node_weights(sample_weight, nodes)
+        weights = np.repeat(of_samples, nodes.lengths)
+        weights = weights if of_nodes is None else of_nodes
         weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
         if not weights.any():
             raise ValueError("y has no labeled node in a sample of positive weight")

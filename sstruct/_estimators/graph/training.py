@@ -102,11 +102,13 @@ class LabeledGraphs:
 
     def __init__(self, estimator, graphs, labels, sample_weight):
         nodes = graphs.nodes
-        weights, sample, used, self.classes, codes = labeled_nodes(
-            estimator, nodes, labels, sample_weight
-        )
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        weights, sample, used = labeled.weights, labeled.sample, labeled.used
+        self.classes, codes = labeled.classes, labeled.codes
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
-        truth = codes[used], (weights[sample] * sizes)[used]
+        if labeled.node_weights is not None:
+            sizes = sizes * labeled.node_weights
+        truth = codes[used], labeled.counts(graphs.sizes)
         cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
         self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))

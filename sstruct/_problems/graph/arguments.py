@@ -152,13 +152,3 @@ def check_grids(grids, length, edges, edge_start, n_edges):
             raise ValueError(f"block {i}: the edges are not those of a grid {shape}")
         known.add((shape, first, count))
     return grids
-
-
-def check_node_weights(weights, n_rows):
-    """Return the factor of each node's cost as float64; None: ones."""
-    if weights is None:
-        return np.ones(n_rows)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
-    return weights
