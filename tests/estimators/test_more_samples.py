@@ -220,8 +220,16 @@ def test_other_classes_are_named():
     y = [np.where(labels == 0, "a", "b") for labels in y]
     more = [*y, np.full(len(X[0]), "longer")]
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(ValueError, match=r"classes were \['a', 'b'\], but here they are .*longer"):
+    with pytest.raises(
+        ValueError, match=r"but \['longer'\] is new\. Give all labels .* as classes="
+    ):
         model.fit([*X, X[0]], more)
+    with pytest.raises(
+        ValueError, match=r"but \['c', .*'g'\] and 2 more are new and \['b'\] is mis"
+    ):
+        clone(model).fit(X, y).set_params(classes=list("acdefghi")).fit(
+            X, [["a"] * len(k) for k in y]
+        )
     model = clone(model).set_params(classes=["a", "b", "longer"]).fit(X, y)
     assert model.fit([*X, X[0]], more).converged_
     # A label that is ignored is no class, however long it is.
@@ -304,3 +312,13 @@ def test_what_follows_does_not_change_the_first_samples(lengths, seed, storage, 
             changed[i][place] = (changed[i][place] + 1) % 3
             other = data_of(model, samples, changed)
             assert (other.fingerprint(n) == of_first.fingerprint()) == same
+
+
+def test_labels_of_any_type():
+    X, y = make_sequences(n_samples=12, random_state=0)
+    names = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), None, "x"]
+    y = [[names[k] for k in labels] for labels in y]
+    model = ChainSSVM(lam=0.1, warm_start=True, tol=1e-6, classes=names, random_state=0)
+    cold = clone(model).set_params(warm_start=False).fit(X, y)
+    model.fit(X[:8], y[:8]).fit(X, y)
+    assert model.objective_ == pytest.approx(cold.objective_, rel=3e-6)

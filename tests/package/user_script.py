@@ -55,6 +55,7 @@ assert_type(model.score(X, y), float)
 weights: np.ndarray = model.w_
 predicted = model.predict(X)
 best: dict[str, Any] = model.get_params()
+ChainSSVM(class_weight={"B": 2.0}).fit(X, y, sample_weight=[np.ones(3), np.ones(2)])
 graphs: GraphCRFSSVM = GraphCRFSSVM(pairwise="contrast").fit([], [])
 grids: GridCRFSSVM = GridCRFSSVM(connectivity=8).fit([], [])
 rows: MulticlassSSVM = MulticlassSSVM(n_jobs=2).fit(np.zeros((2, 3)), [0, 1])

@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
-from sstruct._estimators.core.sample_data import fingerprint, warm_state_for
+from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
@@ -312,7 +312,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         if warm is None:
             return None
         classes = training.attributes.get("classes_")
-        warm_state_for(warm, training.data, classes, self.__dict__.get("classes_"))
+        check_goes_on(warm, training.data, classes, self.__dict__.get("classes_"))
         if self.warm_start == "primal":
             # New samples have the truth alone, whose plane is zero.
             old = training.block_weight[: len(warm["size"])]

@@ -7,6 +7,11 @@ from hashlib import blake2b
 import numpy as np
 from scipy import sparse
 
+from sstruct._input.labels import object_array
+
+# An error names so many classes.
+MOST_NAMED = 5
+
 
 @dataclass(frozen=True)
 class SampleData:
@@ -81,12 +86,10 @@ def first_rows(flat, n):
 
 def label_array(labels):
     """Return labels as objects: strings then do not depend on the longest one beside them."""
-    out = np.empty(len(labels), dtype=object)
-    out[:] = labels.tolist()
-    return out
+    return object_array(labels.tolist())
 
 
-def warm_state_for(warm, data, classes, known):
+def check_goes_on(warm, data, classes, known):
     """Check that data begin with the samples that a warm state is of.
 
     Parameters
@@ -103,12 +106,13 @@ def warm_state_for(warm, data, classes, known):
         If they do not; says what is different.
     """
     goes_on = "warm_start goes on from the last fit"
-    if classes is not None and set(classes.tolist()) != set(known.tolist()):
-        raise ValueError(
-            f"{goes_on}, whose classes were {known.tolist()}, but here they are "
-            f"{classes.tolist()}. Give all labels that will ever occur as classes= before the "
-            "first fit, or set warm_start=False."
-        )
+    if classes is not None:
+        found = _differing(classes, known)
+        if found:
+            raise ValueError(
+                f"{goes_on} and needs its classes, but {found}. Give all labels that will ever "
+                "occur as classes= before the first fit, or set warm_start=False."
+            )
     n = int(warm["n_samples"])
     if n > data.n_samples:
         raise ValueError(
@@ -124,3 +128,16 @@ def warm_state_for(warm, data, classes, known):
             f"that, or the rescaling) is another one in the first {n} samples. Set "
             f"warm_start=False, or clone.{data.hint}"
         )
+
+
+def _differing(classes, known):
+    """Say which classes only one of two fits has; "" where there are none."""
+    classes, known = classes.tolist(), known.tolist()
+    parts = []
+    for one, other, what in ((classes, known, "new"), (known, classes, "missing")):
+        others = set(other)
+        names = [label for label in one if label not in others]
+        if names:
+            more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            parts.append(f"{names[:MOST_NAMED]}{more} {'is' if len(names) == 1 else 'are'} {what}")
+    return " and ".join(parts)
