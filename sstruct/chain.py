@@ -55,13 +55,14 @@ class ChainSSVM(LabelingSSVM):
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labeled nodes of the sequence.
+    <class_weight>
     <rescaling>
     search : {"auto", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst labeling. ``"auto"``: exactly, from a table by number of
-        errors, where node costs are whole numbers, as with ``"hamming"``, and sequences have at
-        most about 200 nodes; otherwise ``"bisecting"``, which may miss the worst labeling but
-        bounds it: ``objective_`` is then an upper bound. ``"binary"`` does the same with more
-        queries.
+        errors, where node costs are whole numbers, as with ``"hamming"``, nodes have no weights of
+        their own, and sequences have at most about 200 nodes; otherwise ``"bisecting"``, which may
+        miss the worst labeling but bounds it: ``objective_`` is then an upper bound. ``"binary"``
+        does the same with more queries.
     <solver>
         ``"gdmm"`` trains on single nodes and transitions, which it brings to agree [7]_: for chains
         of a thousand labels and more, where Viterbi's K^2 operations a node are too costly. It
@@ -96,7 +97,7 @@ class ChainSSVM(LabelingSSVM):
     <max_iter>
     <max_time>
     <warm_start>
-        With margin rescaling `loss` may change, too.
+        With margin rescaling `loss` and `class_weight` may change, too.
     <checkpoint>
     <n_jobs>
     <random_state>
@@ -183,6 +184,7 @@ class ChainSSVM(LabelingSSVM):
 
     rescaling: str = "margin"
     search: str = "auto"
+    class_weight: Any = None
     gdmm_rho: float | str = "auto"
     gdmm_parts: int = 1
     transitions: bool = True
@@ -211,8 +213,14 @@ class ChainSSVM(LabelingSSVM):
             sparse matrix or data frame whose rows are chains of one node.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row.
-        sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+        sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
+            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
+            sample: weights of its nodes in the loss. They multiply the nodes' costs; a loss that is
+            divided by the number of labeled nodes is divided by their total weight instead. Every
+            sample then counts once, or not at all if all its labeled nodes have weight 0. A node of
+            weight 0 stays where it is: a wrong label there costs nothing, but its features and its
+            true label are part of the true labeling, which is to score highest. `ignore_label`
+            takes nodes out.
 
         Returns
         -------
@@ -233,7 +241,7 @@ class ChainSSVM(LabelingSSVM):
             data.problem(self),
             data.block_weight,
             self._lam(data.total_weight),
-            data.arrays(),
+            data.data(),
             Inference("viterbi"),
             {
                 "n_features_in_": data.nodes.n_features,

@@ -87,9 +87,10 @@ class StructuredSVM(BaseSSVM):
     <max_iter>
     <max_time>
     warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its dual
-        weights, ``"primal"`` its weights as far as dual weights for them exist. Other data, or
-        another oracle (by its type and public attributes), raise.
+        Go on from the last fit, also after a change of `lam` or with more samples: ``"dual"`` (or
+        True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        exist. The data must begin with those of the last fit, all of its samples in their order.
+        Other data, or another oracle (by its type and public attributes), raise.
     <checkpoint>
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by

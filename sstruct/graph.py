@@ -25,7 +25,7 @@ from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core._explicit import explicit_where_cheaper
+from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
@@ -75,6 +75,7 @@ class GraphCRFSSVM(LabelingSSVM):
         matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
         divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
         divided.
+    <class_weight>
     <solver>
     <step>
     <sampling>
@@ -163,6 +164,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     pairwise: str | float = "potts"
     inference: str = "auto"
+    class_weight: Any = None
     ignore_label: Any = -1
 
     def __repr__(self, *arguments):
@@ -194,8 +196,14 @@ class GraphCRFSSVM(LabelingSSVM):
             of one node, one a row.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
-        sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+        sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
+            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
+            sample: weights of its nodes in the loss. They multiply the nodes' costs beside their
+            sizes; a loss that is divided by the size of the labeled nodes is divided by their total
+            weight instead. Every sample then counts once, or not at all if all its labeled nodes
+            have weight 0. A node of weight 0 stays where it is: a wrong label there costs nothing,
+            but its features and its true label are part of the true labeling, which is to score
+            highest. `ignore_label` takes nodes out.
 
         Returns
         -------
@@ -225,7 +233,7 @@ class GraphCRFSSVM(LabelingSSVM):
         data = LabeledGraphs(self, graphs, labels, sample_weight)
         K = len(data.classes)
         self._check_attraction(model["pairwise"], graphs.edge_features, K)
-        arrays = [*data.arrays(), np.array(repr(model))]
+        common = [np.array(repr(model))]
         model["attractive"] = self._is_attractive(model["pairwise"])
         model["inference"] = self.inference
         model["edge_names"] = graphs.edge_names
@@ -234,16 +242,16 @@ class GraphCRFSSVM(LabelingSSVM):
         method = _method(model, data.graphs, K)
         decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
         problem = data.problem(pairwise, decoder, self.fit_intercept)
-        cheaper = explicit_where_cheaper(problem)
-        if cheaper is not problem:
+        explicit = self._with_planes(problem)
+        if explicit is not problem:
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
-            arrays += [np.array(problem.n_weights), np.asarray(self.loss)]
+            common += [np.array(problem.n_weights)]
         inference = _inference(method, pairwise[0], data.graphs)
         return Training(
-            cheaper,
+            explicit,
             data.block_weight,
             self._lam(data.total_weight),
-            arrays,
+            data.data(*common, explicit=explicit is not problem),
             inference,
             {
                 "n_features_in_": graphs.nodes.n_features,
@@ -254,9 +262,23 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_edge_shape": problem.pairwise.shape,
                 "_model": model,
                 "_form": graphs.nodes.form,
+                "_keeps_planes": explicit is not problem,
             },
             features=_scalable(graphs, model["pairwise"]),
         )
+
+    def _with_planes(self, problem):
+        """Return the problem, with explicit planes where these are cheaper.
+
+        Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
+        these change with every sample that is added, a warm start needs the labelings.
+        """
+        if self.warm_start and "_warm_state" in self.__dict__:
+            return ExplicitProblem(problem) if self._keeps_planes else problem
+        weights = self.loss, self.class_weight
+        if self.warm_start and any(isinstance(w, str) and w == "balanced" for w in weights):
+            return problem
+        return explicit_where_cheaper(problem)
 
     def _is_attractive(self, pairwise):
         """Whether bounds keep neighbours from repelling each other."""

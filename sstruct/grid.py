@@ -52,6 +52,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
         zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
         divided by the number of labeled pixels of the image.
+    <class_weight>
     <solver>
     <step>
     <sampling>
@@ -158,8 +159,14 @@ class GridCRFSSVM(GraphCRFSSVM):
             A 2-D array or sparse matrix is read as images of one pixel, one a row.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label a row.
-        sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+        sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
+            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
+            sample: weights of its pixels in the loss. They multiply the pixels' costs; a loss that
+            is divided by the number of labeled pixels is divided by their total weight instead.
+            Every sample then counts once, or not at all if all its labeled pixels have weight 0. A
+            pixel of weight 0 stays where it is: a wrong label there costs nothing, but its features
+            and its true label are part of the true labeling, which is to score highest.
+            `ignore_label` takes pixels out.
 
         Returns
         -------

@@ -80,18 +80,60 @@ def node_costs(
     )
     if isinstance(loss, str):
         if loss == "balanced":
-            # N / (K N_k), every N sample-weighted; a label that never is the truth costs nothing.
-            count = np.bincount(codes, weights=weights, minlength=n_labels)
-            weight = np.divide(
-                count.sum(), n_labels * count, out=np.zeros(n_labels), where=count > 0
-            )
-            return weight[:, np.newaxis] * wrong, True
+            return _balanced(codes, weights, n_labels)[:, np.newaxis] * wrong, True
         return wrong, loss == "hamming"
     if loss.ndim == 1:
         return loss[:, np.newaxis] * wrong, True
     if np.diag(loss).any():
         raise ValueError("loss must have a zero diagonal: the truth costs nothing")
     return loss, True
+
+
+def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[np.float64]:
+    """Return N / (K N_k), every N weighted; 0 for a label that never is the truth."""
+    count = np.bincount(codes, weights=weights, minlength=n_labels)
+    return np.divide(count.sum(), n_labels * count, out=np.zeros(n_labels), where=count > 0)
+
+
+def class_weighted_costs(
+    cost: NDArray[np.float64],
+    class_weight: dict[Any, float] | Literal["balanced"] | None,
+    classes: np.ndarray,
+    codes: np.ndarray,
+    weights: np.ndarray,
+) -> NDArray[np.float64]:
+    """Multiply node costs by a `class_weight` parameter's weight of the true label.
+
+    Parameters
+    ----------
+    cost : ndarray of shape (K, K)
+        Rows the truth.
+    class_weight : dict, "balanced" or None
+        ``"balanced"`` is N / (K N_k), as with ``loss="balanced"``.
+    classes : ndarray of shape (K,)
+    codes : ndarray of int of shape (n_nodes,)
+        True labels of the labeled nodes, 0 ... K - 1.
+    weights : ndarray of shape (n_nodes,)
+        Of the nodes: sample weights times their own.
+
+    Returns
+    -------
+    ndarray of shape (K, K)
+
+    Raises
+    ------
+    ValueError
+        As `class_weights`; and if every node that is labeled has weight 0.
+    """
+    if class_weight is None:
+        return cost
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        factor = _balanced(codes, weights, len(classes))
+    else:
+        factor = class_weights(class_weight, classes, codes, weights)
+    if not factor[codes].any():
+        raise ValueError(f"class_weight gives every labeled node weight 0: {class_weight!r}")
+    return factor[:, np.newaxis] * cost
 
 
 def label_costs(loss: str | ArrayLike, on: np.ndarray, total: float) -> NDArray[np.float64]:

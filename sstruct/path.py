@@ -221,8 +221,8 @@ def ssvm_path(
     heuristic : bool, default=False
         Whether to trust block gaps as last seen instead of checking them. No guarantee; where
         oracle calls are costly and the cache saves them, much faster.
-    sample_weight : array-like of shape (n,), default=None
-        Weight of each sample.
+    sample_weight : as in the estimator's ``fit``, default=None
+        Weight of each sample, or weights of its nodes.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
-from sstruct._input.ragged import check_choice, check_number, check_weights
+from sstruct._input.ragged import check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, ssvm_path
 from sstruct.sequences import Sequences
 
@@ -184,7 +184,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         ----------
         X, y : as in the estimator's ``fit``
             Samples and their labels.
-        sample_weight : array-like of shape (n,), optional
+        sample_weight : as in the estimator's ``fit``, optional
             For the fits; scores are not weighted.
         groups : array-like of shape (n,), optional
             For the splits.
@@ -198,7 +198,8 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         self._check_scoring(y)
         weights = None
         if sample_weight is not None:
-            weights = check_weights(sample_weight, X.shape[0] if hasattr(X, "shape") else len(X))
+            n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
+            weights = sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, groups))

@@ -130,6 +130,9 @@ class TreeSSVM(BaseSSVM):
     Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
     about the length of an edge keeps offsets near 1 and training fast.
 
+    There is no `class_weight`: the states of a part are places or candidates of its sample, no
+    classes that samples share.
+
     <References>
     .. [7] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
        IJCV 61, 2005.
@@ -239,7 +242,7 @@ class TreeSSVM(BaseSSVM):
             problem,
             weights[used] / total,
             self._lam(total),
-            [*trees.arrays(), states[used], used, parents],
+            trees.data(states, used, parents),
             Inference("distance transform" if maps else "max-sum"),
             {
                 "n_features_in_": model.n_features,

@@ -20,11 +20,15 @@ from sstruct._input.labels import (
     encode,
     is_label,
     join_labels,
+    object_array,
     plain,
     training_classes,
 )
 from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences
+
+# Sums of node weights from here to its inverse can be divided by.
+TINY = 1e-300
 
 
 @dataclass
@@ -52,6 +56,10 @@ class Nodes:
     def sample_of(self, row):
         """Index of the sample that holds a row."""
         return int(np.searchsorted(self.offsets, row, side="right")) - 1
+
+    def shape_of(self, i):
+        """Shape of what has one value for each node of sample i."""
+        return (int(self.offsets[i + 1] - self.offsets[i]),)
 
     def like_input(self, values):
         """Cut an array with an entry a node into what the caller expects."""
@@ -398,19 +406,124 @@ def _refuse_lengths(weights, n_rows):
         )
 
 
-def labeled_nodes(estimator, nodes, labels, sample_weight):
-    """Return what a fit over nodes begins with.
+def is_of_nodes(sample_weight):
+    """Tell weights of nodes, an array for each sample, from one number for each sample."""
+    if isinstance(sample_weight, Sequences):
+        return True
+    if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
+        return sample_weight.ndim > 1
+    if isinstance(sample_weight, str | dict) or not isinstance(sample_weight, Iterable):
+        return False
+    first = next(iter(sample_weight), None)
+    return not isinstance(first, str) and isinstance(first, Iterable)
 
-    The samples' weights; of each node its sample and whether it is used for training; the classes,
-    and each node's code.
+
+def sliceable_weights(sample_weight, n_samples):
+    """Return weights of which those of some samples can be taken by their indices.
+
+    Weights of nodes are looked at when a fit takes them.
     """
-    weights = check_weights(sample_weight, len(nodes))
+    if not is_of_nodes(sample_weight):
+        return check_weights(sample_weight, n_samples)
+    if len(sample_weight) != n_samples:
+        raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {n_samples} samples")
+    return object_array(sample_weight)
+
+
+def check_node_weights(sample_weight, nodes):
+    """Return the weight of each sample, and of each node: None where a sample has one number.
+
+    Where nodes have weights, every sample has weight 1.
+    """
+    if nodes.form == "rows" or not is_of_nodes(sample_weight):
+        return check_weights(sample_weight, len(nodes)), None
+    if len(sample_weight) != len(nodes):
+        raise ValueError(f"X has {len(nodes)} samples but sample_weight has {len(sample_weight)}")
+    parts = [_weights_of_nodes(item, i, nodes.shape_of(i)) for i, item in enumerate(sample_weight)]
+    flat = np.concatenate(parts)
+    if not flat.any():
+        raise ValueError("sample_weight is zero for every node")
+    return np.ones(len(nodes)), flat
+
+
+def _weights_of_nodes(item, i, shape):
+    """Return the node weights of one sample, flat."""
+    try:
+        weights = np.asarray(item)
+    except ValueError:
+        raise ValueError(f"sample_weight[{i}] is ragged, expected shape {shape}") from None
+    if weights.shape != shape:
+        raise ValueError(
+            f"sample_weight[{i}] has shape {weights.shape}, expected {shape}: a weight for each "
+            "node; weights of samples are one number each"
+        )
+    if weights.dtype.kind not in "fiub":
+        raise TypeError(f"sample_weight[{i}] has dtype {weights.dtype}, expected real numbers")
+    weights = weights.astype(np.float64).ravel()
+    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    if len(wrong):
+        raise ValueError(
+            f"sample_weight[{i}] has {weights[wrong[0]]} at node {wrong[0]}, expected finite "
+            "numbers, none of them negative"
+        )
+    return weights
+
+
+@dataclass
+class LabeledNodes:
+    """What a fit over nodes begins with.
+
+    Attributes
+    ----------
+    weights : ndarray of shape (n_samples,)
+        Of the samples; 0 where none of a sample's labeled nodes has a positive weight.
+    node_weights : ndarray of shape (n_nodes,) or None
+        Of the nodes in their sample's loss; None: 1.
+    sample : ndarray of shape (n_nodes,)
+        Index of each node's sample.
+    used : ndarray of bool of shape (n_nodes,)
+        Whether it takes part in training.
+    classes : ndarray of shape (K,)
+    codes : ndarray of int32 of shape (n_nodes,)
+        Index of each node's label, -1 where it is no class.
+    """
+
+    weights: np.ndarray
+    node_weights: np.ndarray | None
+    sample: np.ndarray
+    used: np.ndarray
+    classes: np.ndarray
+    codes: np.ndarray
+
+    def counts(self, sizes=None):
+        """Return what each node that is used counts for: sample weight, own weight and size."""
+        counts = self.weights[self.sample]
+        for factor in (self.node_weights, sizes):
+            counts = counts if factor is None else counts * factor
+        return counts[self.used]
+
+
+def labeled_nodes(estimator, nodes, labels, sample_weight):
+    """Check labels and weights of nodes; return the LabeledNodes."""
+    weights, node_weights = check_node_weights(sample_weight, nodes)
     sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
-    used = ~is_label(labels, estimator.ignore_label) & (weights > 0)[sample]
+    labeled = ~is_label(labels, estimator.ignore_label)
+    if node_weights is not None:
+        total = np.bincount(sample, weights=node_weights * labeled, minlength=len(nodes))
+        wrong = np.flatnonzero((total > 0) & ((total < TINY) | (total > 1 / TINY)))
+        if len(wrong):
+            raise ValueError(
+                f"sample_weight[{wrong[0]}] sums to {total[wrong[0]]:g} over the labeled nodes, "
+                "expected 0 or a sum that losses can be divided by"
+            )
+        weights = (total > 0).astype(np.float64)
+        if (node_weights[labeled] == 1).all():
+            node_weights = None
+    used = labeled & (weights > 0)[sample]
     if not used.any():
         raise ValueError("y has no labeled node in a sample of positive weight")
     classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
-    return weights, sample, used, classes, encode(labels, classes)
+    return LabeledNodes(weights, node_weights, sample, used, classes, encode(labels, classes))
 
 
 def check_choice(name, value, choices):

@@ -48,7 +48,7 @@ SIZES = [
 
 
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
-                F=4, cuts=True):  # fmt: skip
+                F=4, cuts=True, weighted=False):  # fmt: skip
     """Return a problem with its parts as the reference wants them."""
     bias, boundaries, transitions = switches or (True, True, True)
     n_rows = sum(lengths) + 2  # a row before and one after, of no block
@@ -74,8 +74,10 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         choices.append(allowed)
     cost = rng.integers(0, 4, (K, K)) * (1.0 - np.eye(K))
     scale = rng.choice([0.25, 0.5, 1.0, 2.0], len(lengths))
+    node_weight = rng.choice([0.0, 0.5, 1.0, 3.0], n_rows) if weighted else np.ones(n_rows)
     arguments = dict(
         X=sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
+        node_weight=node_weight if weighted else None,
         start=start,
         length=np.array(lengths),
         n_labels=K,
@@ -99,8 +101,9 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         )
 
     def loss(i, y):
-        truth = labels[start[i] : start[i] + lengths[i]]
-        return scale[i] * sum(cost[a, b] for a, b in zip(truth, y, strict=True))
+        rows = slice(start[i], start[i] + lengths[i])
+        costs = zip(node_weight[rows], labels[rows], y, strict=True)
+        return scale[i] * sum(f * cost[a, b] for f, a, b in costs)
 
     w = rng.integers(-4, 5, size).astype(float)
     return SimpleNamespace(
@@ -427,6 +430,18 @@ def test_a_costly_oracle_changes_no_answer(rng, make):
     made = make(rng, 3, (4, 1, 3)) if make is make_chains else make(rng, (4, 1, 3), 6)
     made.problem = CostlyProblem(made.problem, 1e-7)
     check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_weights_of_nodes(rng, switches):
+    for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3))]:
+        for masked in (False, True):
+            chains = make_chains(
+                rng, K, lengths, masked=masked, switches=switches, weighted=True, storage="csr"
+            )
+            check_against_definition(chains, rng)
+    with pytest.raises(ValueError, match="node_weight must be 10 finite numbers, none of them neg"):
+        chain_problem(**{**make_chains(rng, 2, (5, 3)).arguments, "node_weight": -np.ones(10)})
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])

@@ -85,7 +85,7 @@ def labelings(length, model, starts=True, ends=True):
     ]
 
 
-def node_cost(loss, y, weights, n_labels):
+def node_cost(loss, y, weights, n_labels, node_weights):
     """Return cost[truth][label] and whether a sample's loss is divided by its labeled nodes."""
     K = n_labels
     cost = [[float(a != b) for b in range(K)] for a in range(K)]
@@ -94,10 +94,10 @@ def node_cost(loss, y, weights, n_labels):
             return cost, loss == "hamming"
         assert loss == "balanced"
         count = [0.0] * K
-        for labels, weight in zip(y, weights, strict=True):
-            for label in labels:
+        for labels, weight, factors in zip(y, weights, node_weights, strict=True):
+            for label, factor in zip(labels, factors, strict=True):
                 if label >= 0:
-                    count[label] += weight
+                    count[label] += weight * factor
         total = sum(count)
         for a in range(K):
             for b in range(K):
@@ -121,22 +121,38 @@ def segments(labels):
     return runs
 
 
-def blocks(X, y, model, loss="hamming", weights=None):
+def class_factors(class_weight, y, weights, node_weights, n_labels):
+    """Weight of a node's cost by its true label: "balanced", or a dict of some labels."""
+    if class_weight == "balanced":
+        count = [0.0] * n_labels
+        for labels, weight, factors in zip(y, weights, node_weights, strict=True):
+            for label, factor in zip(labels, factors, strict=True):
+                if label >= 0:
+                    count[label] += weight * factor
+        return [sum(count) / (n_labels * c) if c > 0 else 0.0 for c in count]
+    return [(class_weight or {}).get(k, 1.0) for k in range(n_labels)]
+
+
+def blocks(X, y, model, loss="hamming", weights=None, *, class_weight=None, node_weights=None):
     """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
-    # Samples of weight 0 are not there; a sample without a labeled node counts as one.
+    if node_weights is None:
+        node_weights = [np.ones(len(labels)) for labels in y]
+    # Samples of weight 0 are not there; nor one without a labeled node of positive weight.
     weights = [
-        weight if any(label >= 0 for label in labels) else 0.0
-        for weight, labels in zip(weights, y, strict=True)
+        weight if sum(f for f, label in zip(factors, labels) if label >= 0) > 0 else 0.0
+        for weight, labels, factors in zip(weights, y, node_weights, strict=True)
     ]
     total = sum(weights)
-    cost, divided = node_cost(loss, y, weights, model.n_labels)
+    cost, divided = node_cost(loss, y, weights, model.n_labels, node_weights)
+    of_label = class_factors(class_weight, y, weights, node_weights, model.n_labels)
     out = []
     for i, (x, labels, weight) in enumerate(zip(X, y, weights, strict=True)):
         if weight == 0:
             continue
+        factors = np.asarray(node_weights[i], dtype=float)
         x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
-        n_labeled = sum(label >= 0 for label in labels)
+        n_labeled = factors[np.asarray(labels) >= 0].sum()
         for first, after in segments(labels):
             starts, ends = first == 0, after == len(labels)
             truth = tuple(int(label) for label in labels[first:after])
@@ -150,7 +166,14 @@ def blocks(X, y, model, loss="hamming", weights=None):
                         [joint_feature(x[first:after], z, model, starts, ends) for z in allowed]
                     ),
                     loss=np.array(
-                        [scale * sum(cost[a][b] for a, b in zip(truth, z)) for z in allowed]
+                        [
+                            scale
+                            * sum(
+                                f * of_label[a] * cost[a][b]
+                                for f, a, b in zip(factors[first:after], truth, z)
+                            )
+                            for z in allowed
+                        ]
                     ),
                     truth=allowed.index(truth),
                     weight=weight / total,

@@ -254,10 +254,30 @@ def test_restore_into_a_used_state_forgets_what_was_there(new_rng):
     np.testing.assert_array_equal(twin.state.w, fit.state.w)
 
 
+def test_restore_of_the_first_blocks_leaves_the_others_as_they_are(new_rng):
+    fit, twin = Fit(new_rng(5), 0.05), Fit(new_rng(5), 0.05)
+    fit.exact("pairwise", True)
+    exported = fit.state.export()
+    m, at = 4, exported["size"][:4].sum()
+    first = {
+        "size": exported["size"][:m],
+        "alpha": exported["alpha"][:at],
+        "code": exported["code"],
+    }
+    twin.state.restore(first)
+    twin.check()
+    kept = twin.state.export()
+    np.testing.assert_array_equal(kept["size"], np.r_[first["size"], 1, 1, 1])
+    np.testing.assert_array_equal(kept["alpha"], np.r_[first["alpha"], 1, 1, 1])
+    assert twin.state.n_labelings == kept["size"].sum()
+
+
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda e: {**e, "size": e["size"][:-1]}, "6 blocks, expected 7"),
+        (lambda e: {**e, "size": np.append(e["size"], 1)}, "8 blocks, expected at most 7"),
+        (lambda e: {**e, "size": e["size"][:0]}, "0 blocks, expected at most 7"),
+        (lambda e: {**e, "size": e["size"][:-1]}, "do not describe dual weights"),
         (lambda e: {**e, "alpha": e["alpha"][:-1]}, "do not describe dual weights"),
         (lambda e: {**e, "code": e["code"][:-1]}, "end before the last block"),
         (lambda e: {**e, "code": e["code"] + 3}, "block 0: label"),

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.padding import refuse_padding
-from sstruct._input.ragged import feature_arrays, flat_labels, labeled_nodes, pack_nodes
+from sstruct._input.ragged import flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
-from sstruct.losses import node_costs
+from sstruct.losses import class_weighted_costs, node_costs
 from sstruct.masks import allowed_transitions, check_labelings
 
 
@@ -40,18 +41,21 @@ class LabeledChains:
         self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
         labels = flat_labels(y, nodes, type(estimator).__name__)
         refuse_padding(estimator, y, labels, nodes)
-        weights, sample, used, self.classes, self.codes = labeled_nodes(
-            estimator, nodes, labels, sample_weight
-        )
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        weights, sample, used = labeled.weights, labeled.sample, labeled.used
+        self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
-        self._cost, divided = node_costs(
-            estimator.loss, self.codes[used], weights[sample[used]], len(self.classes)
-        )
+        truth = self.codes[used], labeled.counts()
+        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self._sample = sample[self.start]
-        n_labeled = np.bincount(sample[used], minlength=len(nodes))
+        self._node_weight = node = labeled.node_weights
+        n_labeled = np.bincount(
+            sample[used], weights=None if node is None else node[used], minlength=len(nodes)
+        )
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.block_weight = weights[self._sample] / self.total_weight
@@ -77,13 +81,25 @@ class LabeledChains:
             self.codes,
             cost=self._cost,
             loss_scale=self._loss_scale,
+            node_weight=self._node_weight,
         )
 
-    def arrays(self):
+    def data(self):
         """Return what tells these data, and the meaning of a labeling, from others."""
-        features = feature_arrays(self.nodes.flat)
         masks = [mask for mask in self.masks if mask is not None]
-        return [*features, self.start, self.length, self.codes, self.classes, *masks]
+        common = [label_array(self.classes), *masks]
+        costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
+        return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs)
+
+    def _of_first(self, n):
+        offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)
+        features = first_rows(self.nodes.flat, offsets[-1])
+        segments = [self.start[:blocks], self.length[:blocks]]
+        return [*features, offsets, *segments, self.codes[: offsets[-1]]]
+
+    def _n_segments(self, n):
+        """How many of the segments are of the first n sequences."""
+        return np.searchsorted(self.start, self.nodes.offsets[n])
 
 
 def _labeled_runs(used, offsets):

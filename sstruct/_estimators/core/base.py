@@ -4,7 +4,6 @@ import numbers
 import os
 import warnings
 from dataclasses import asdict, dataclass, field, fields
-from hashlib import blake2b
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -19,11 +18,12 @@ from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
+from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.weight_frame import weight_frame
 from sstruct._input.labels import encode, is_label
-from sstruct._input.ragged import check_choice, check_number, check_weights, flat_labels
+from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint
@@ -291,8 +291,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         setup = Setup(problem, lam, training.block_weight, options, bounds)
         setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
         setup.checkpoint = self._checkpoint(training, options)
-        fingerprint = _fingerprint(training.data) if self.warm_start else None
-        setup.warm = self._warm(training, fingerprint)
+        setup.warm = self._warm(training)
+        data = self._named(training.data) if self.warm_start else {}
 
         def as_fitted(solution):
             return self._fitted_attributes(solution, lam, solver, training.known)
@@ -303,7 +303,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         setup.callback = task.callback
         run = self._solvers[solver](setup)
         solution = run.solve()
-        warm = {"fingerprint": fingerprint, **run.export()} if self.warm_start else None
+        warm = {**data, **run.export()} if self.warm_start else None
         solution, training.inference = self._after_solve(problem, solution, training.inference)
         attributes = {**as_fitted(solution), "_warm_state": warm}
         return self._finish(task, solution, training, attributes)
@@ -323,20 +323,21 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             warnings.warn(remark, category, stacklevel=5)
         return self
 
-    def _warm(self, training, fingerprint):
+    def _named(self, data):
+        """Return what the next fit has to know of the data: taken before user code is called."""
+        return {"fingerprint": data.fingerprint(), "n_samples": data.n_samples}
+
+    def _warm(self, training):
         """Return what the last fit left to go on from, or None."""
         warm = self.__dict__.get("_warm_state") if self.warm_start else None
         if warm is None:
             return None
-        if warm["fingerprint"] != fingerprint:
-            raise ValueError(
-                "warm_start goes on from the last fit and needs its data; this X, y, set "
-                "of classes or transition_mask (for graphs also the loss; with slack "
-                "rescaling that, or the rescaling) is another one. Set warm_start=False, "
-                "or clone."
-            )
+        classes = training.attributes.get("classes_")
+        check_goes_on(warm, training.data, classes, self.__dict__.get("classes_"))
         if self.warm_start == "primal":
-            warm = rescaled(warm, training.lam, training.block_weight)
+            # New samples have the truth alone, whose plane is zero.
+            old = training.block_weight[: len(warm["size"])]
+            warm = rescaled(warm, training.lam, old)
         return warm
 
     def _checkpoint(self, training, options):
@@ -354,9 +355,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         searches = [problem.search] if isinstance(problem, SlackProblem) else []
         names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
         loss = np.asarray(self._parameters().get("loss", ""))
-        parts = [*training.data, training.block_weight, np.array(training.lam), loss, names]
+        parts = [*training.data.arrays(), *training.data.costs, training.block_weight]
+        parts += [np.array(training.lam), loss, names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
-        return Checkpoint(self.checkpoint, _fingerprint(parts))
+        return Checkpoint(self.checkpoint, fingerprint(parts))
 
     @property
     def w_(self) -> np.ndarray:
@@ -431,8 +433,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         ----------
         X, y : as in ``fit``
             Labels that training has not seen count as wrong; ``ignore_label`` is left out.
-        sample_weight : array-like of shape (n,), optional
-            Weight of each sequence's nodes.
+        sample_weight : array-like of shape (n,), or list of arrays, optional
+            Weight of each sample's nodes; or, for sequences, graphs and images, an array for each
+            sample with the weights of its nodes.
 
         Returns
         -------
@@ -441,7 +444,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         """
         nodes, codes = self._predict_codes(X)
         labels = self._labels(y, nodes)
-        weights = np.repeat(check_weights(sample_weight, len(nodes)), nodes.lengths)
+        of_samples, of_nodes = check_node_weights(sample_weight, nodes)
+        weights = np.repeat(of_samples, nodes.lengths)
+        weights = weights if of_nodes is None else of_nodes
         weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
         if not weights.any():
             raise ValueError("y has no labeled node in a sample of positive weight")
@@ -501,16 +506,3 @@ def _auto_sampling(problem, costly):
     if mapped > sklearn.get_config()["working_memory"] * 2**20:
         return "sequential"
     return "gap" if costly else "permutation"
-
-
-def _fingerprint(arrays):
-    """A digest of arrays: their bytes, shapes and dtypes."""
-    digest = blake2b(digest_size=16)
-    for array in arrays:
-        array = np.ascontiguousarray(array)
-        digest.update(repr((array.shape, array.dtype.str)).encode())
-        if array.dtype == object:
-            digest.update(repr(array.tolist()).encode())
-        else:
-            digest.update(memoryview(array.reshape(-1)).cast("B") if array.size else b"")
-    return digest.hexdigest()

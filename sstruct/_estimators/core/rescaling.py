@@ -58,9 +58,5 @@ def slack_rescaled(training, estimator):
             quality = Quality.BOUNDED if training.problem.bounded else Quality.APPROXIMATE
         inference = replace(inference, search=f"{problem.search} search", quality=quality)
     # Planes depend on the loss: a warm start must find it unchanged, too.
-    data = [
-        *training.data,
-        np.array("slack"),
-        np.asarray(getattr(estimator, "loss", "")),
-    ]
+    data = training.data.also(np.array("slack"), np.asarray(getattr(estimator, "loss", "")))
     return replace(training, problem=problem, data=data, inference=inference)

@@ -16,6 +16,10 @@ class Common:
     rescaling : {"margin", "slack"}, default="margin"
         What training asks of a wrong labeling. ``"margin"``: to score less than the truth by its
         loss. ``"slack"``: to score less by 1; the shortfall is multiplied by its loss [6]_.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of a wrong node's cost by its true label, on top of `loss`; labels that a dict leaves
+        out have 1. ``"balanced"``: N / (K N_k), as with ``loss="balanced"``. What a loss is divided
+        by stays as it is, so weight 2 doubles the cost of errors at the label.
     solver : {<solvers>}, default="auto"
         ``"mp-bcfw"`` alternates passes that call the max-oracle with cheap passes over cached
         labelings [1]_; ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others
@@ -69,9 +73,11 @@ class Common:
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
     warm_start : {False, True, "dual", "primal"}, default=False
-        Continue from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its
-        dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other data
-        raise an error.
+        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
+        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        exist. The data must begin with those of the last fit, all of its samples in their order;
+        others may follow, and sample weights may change. Other data raise an error, and so do
+        classes that are new: name all of them in `classes` before the first fit.
     checkpoint : path or None, default=None
         File in which the state of the fit is saved as it goes. A fit that finds the file continues
         from it, and gives the same bits as a fit that was never interrupted; the file of another
@@ -160,9 +166,12 @@ class Graphs:
         Nodes (pixels) with this label, and their edges, are left out of training, the loss and
         ``score``; they are still predicted. None: there is none.
     warm_start : {False, True, "dual", "primal"}, default=False
-        Continue from the last fit, also after a change of `lam`: ``"dual"`` (or True) keeps its
-        dual weights, ``"primal"`` its weights as far as dual weights for them exist. Other data
-        raise an error, and so may another `loss` or `fit_intercept`.
+        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
+        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        exist. The data must begin with those of the last fit, all of its samples in their order;
+        others may follow, and sample weights may change. Other data raise an error, so do new
+        classes (name all of them in `classes` before the first fit), and so may another `loss`,
+        other weights of nodes or another `fit_intercept`.
 
     Attributes
     ----------

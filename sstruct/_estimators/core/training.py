@@ -5,6 +5,8 @@ from enum import Enum
 
 import numpy as np
 
+from sstruct._estimators.core.sample_data import SampleData
+
 
 class Quality(Enum):
     """What a decoder's answers are worth to a certificate."""
@@ -51,8 +53,8 @@ class Training:
     block_weight : ndarray of shape (n_blocks,)
         Weight of each block's hinge loss.
     lam : float
-    data : list of arrays
-        What a warm start must find unchanged.
+    data : SampleData
+        What a warm start must find unchanged, up to samples that are added.
     inference : Inference
     attributes : dict
         Fitted attributes that come from the data and not from the solver; None: not there.
@@ -63,7 +65,7 @@ class Training:
     problem: object
     block_weight: np.ndarray
     lam: float
-    data: list
+    data: SampleData
     inference: Inference
     attributes: dict
     features: tuple = ()

@@ -4,6 +4,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from sstruct._cluster.parts import is_partitioned
+from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.threads import n_workers
 from sstruct._estimators.custom.samples import Partitions, Samples
 from sstruct._input.ragged import check_number
@@ -42,7 +43,7 @@ class OracleAdapter:
     ``samples(X, y)``
         What ``fit`` is given, as an object with a length.
     ``problem(samples, weights, options)``
-        The problem of a fit, with a block for each weight above 0, and a list of arrays that tells
+        The problem of a fit, with a block for each weight above 0, and the SampleData that tells
         its data from others. Raises TypeError or ValueError where the oracle refuses a true
         labeling, or gives it a loss. options: CallOptions.
     ``n_threads(problem, n_jobs)``
@@ -96,7 +97,10 @@ class PythonOracleAdapter(OracleAdapter):
             batch_size=options.batch_size,
             workers=workers,
         )
-        return problem, [np.array(calls.digests), np.array(calls.truth_digests), self._names()]
+        digests = np.array(calls.digests), np.array(calls.truth_digests)
+        return problem, SampleData(
+            problem.n_blocks, [self._names()], lambda n: [each[:n] for each in digests]
+        )
 
     def n_threads(self, problem, n_jobs):
         # One: calls are made in workers. But searches take a thread each, which makes their calls
@@ -152,14 +156,23 @@ class CompiledOracleAdapter(OracleAdapter):
                     f"X[{row}]: {name}.problem gives the true labeling loss {loss:g}, expected 0"
                 )
         digests = np.array([digest((x, labeling)) for x, labeling in zip(X, y)])
-        data = [digests, self._names(), self._answers(problem)]
+        answers = {problem.n_blocks: self._answers(problem, problem.n_blocks)}
+
+        def of_first(n):
+            if n not in answers:
+                answers[n] = self._answers(problem, n)
+            return [digests[:n], answers[n]]
+
         if options.batch_size is not None:
             problem.batch_size = options.batch_size
-        return problem, data
+        return problem, SampleData(problem.n_blocks, [self._names()], of_first)
 
-    def _answers(self, problem):
-        """What tells an oracle from one of other functions: answers of some blocks at two w."""
-        blocks = np.linspace(0, problem.n_blocks - 1, min(PROBES, problem.n_blocks)).astype(int)
+    def _answers(self, problem, n):
+        """What tells an oracle from one of other functions: answers at two w.
+
+        They are of some of the first n blocks.
+        """
+        blocks = np.linspace(0, n - 1, min(PROBES, n)).astype(int)
         weights = np.zeros(problem.n_weights), 1 / np.arange(1.0, problem.n_weights + 1)
         problem.remember(False)
         try:

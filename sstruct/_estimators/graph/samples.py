@@ -27,6 +27,9 @@ class ImageNodes(Nodes):
 
     shapes: np.ndarray | None = None
 
+    def shape_of(self, i):
+        return tuple(self.shapes[i].tolist())
+
     def like_input(self, values):
         if self.form == "rows":
             return values

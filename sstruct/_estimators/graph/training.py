@@ -6,12 +6,13 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from sstruct._input.ragged import Nodes, feature_arrays, labeled_nodes
+from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
-from sstruct.losses import node_costs
+from sstruct.losses import class_weighted_costs, node_costs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,13 +106,15 @@ class LabeledGraphs:
 
     def __init__(self, estimator, graphs, labels, sample_weight):
         nodes = graphs.nodes
-        weights, sample, used, self.classes, codes = labeled_nodes(
-            estimator, nodes, labels, sample_weight
-        )
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        weights, sample, used = labeled.weights, labeled.sample, labeled.used
+        self.classes, codes = labeled.classes, labeled.codes
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
-        self._cost, divided = node_costs(
-            estimator.loss, codes[used], (weights[sample] * sizes)[used], len(self.classes)
-        )
+        if labeled.node_weights is not None:
+            sizes = sizes * labeled.node_weights
+        truth = codes[used], labeled.counts(graphs.sizes)
+        cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
+        self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         size = np.bincount(sample[used], weights=sizes[used], minlength=len(nodes))
         kept = np.flatnonzero(size > 0)
         node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
@@ -136,16 +139,50 @@ class LabeledGraphs:
             node_weight=self._node_weight,
         )
 
-    def arrays(self):
-        """Return what tells these data, and the meaning of a labeling, from others."""
+    def data(self, *common, explicit):
+        """Return what tells these data, and the meaning of a labeling, from others.
+
+        common : more arrays that all graphs share; explicit : whether a labeling is kept as its
+        plane, of which the loss is a part
+        """
         graphs = self.graphs
-        features = feature_arrays(graphs.nodes.flat)
+        common = [label_array(self.classes), *common]
         if graphs.edge_features is not None:
-            features += [graphs.edge_features, graphs.feature_start]
-        if graphs.sizes is not None:
-            features.append(graphs.sizes)
-        where = [graphs.start, graphs.length, graphs.edge_start, graphs.n_edges]
-        return [*features, *where, graphs.edges, self._codes, self.classes]
+            common.append(np.array(graphs.edge_features.shape[1]))
+        if explicit:
+            common.append(self._cost)
+        return SampleData(
+            len(graphs.length),
+            common,
+            lambda n: self._of_first(n, explicit),
+            costs=[self._cost, self._node_weight],
+        )
+
+    def _of_first(self, n, explicit):
+        graphs = self.graphs
+        rows = _rows_of(graphs.start[:n], graphs.length[:n])
+        # Those of whole grids are known from their shapes and images.
+        grids = np.zeros((n, 3), dtype=np.int64) if graphs.grids is None else graphs.grids[:n]
+        other = np.flatnonzero(grids[:, 2] == 0)
+        edges = _rows_of(graphs.edge_start[other], graphs.n_edges[other])
+        flat = graphs.nodes.flat[rows]
+        parts = [*first_rows(flat, flat.shape[0]), self._codes[rows]]
+        parts += [graphs.length[:n], grids]
+        parts += [graphs.n_edges[:n], graphs.edges[edges].astype(np.int32)]
+        if graphs.edge_features is not None:
+            features = _rows_of(graphs.feature_start[other], graphs.n_edges[other])
+            parts.append(graphs.edge_features[features])
+        if explicit:
+            parts.append(self._node_weight[rows])
+        return parts
+
+
+def _rows_of(start, count):
+    """Return the rows of some ranges, one after another: a slice where they are that."""
+    ends = np.cumsum(count)
+    if len(start) and (start == start[0] + ends - count).all():
+        return slice(int(start[0]), int(start[0] + ends[-1]))
+    return np.arange(count.sum()) + np.repeat(start - ends + count, count)
 
 
 def without_nodes(graphs, used, n_used, partial):

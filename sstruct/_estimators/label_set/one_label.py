@@ -5,10 +5,11 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.training import blocks_of_weight
 from sstruct._input.labels import encode, training_classes
-from sstruct._input.ragged import check_weights, feature_arrays, flat_labels, pack_rows
+from sstruct._input.ragged import check_weights, flat_labels, pack_rows
 from sstruct._problems.core._rows import AT_ONCE, compressed
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct.losses import class_weights
@@ -49,13 +50,13 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
     block_weight = weights / total * factor
     kept, flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
-    bias = estimator.fit_intercept
-    problem = MulticlassProblem(compressed(flat), codes[kept], len(classes), cost=cost, bias=bias)
+    bias, codes = estimator.fit_intercept, codes[kept]
+    problem = MulticlassProblem(compressed(flat), codes, len(classes), cost=cost, bias=bias)
     return Training(
         problem,
         block_weight[kept],
         estimator._lam(total),
-        [*feature_arrays(flat), codes[kept], classes],
+        SampleData(len(codes), [label_array(classes)], lambda n: [*first_rows(flat, n), codes[:n]]),
         Inference("enumeration"),
         {
             "n_features_in_": rows.n_features,

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.label_set.interactions import (
     DECODERS,
@@ -13,7 +14,7 @@ from sstruct._estimators.label_set.interactions import (
 from sstruct._input.frames import label_names
 from sstruct._input.indicator import check_label_names, label_matrix, output_kind
 from sstruct._input.labels import training_classes
-from sstruct._input.ragged import check_weights, feature_arrays
+from sstruct._input.ragged import check_weights
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.label_set._multilabel import MultilabelProblem
@@ -86,12 +87,12 @@ class MultilabelTraining:
         model = {"method": self.method, "full": full, "output": self.output, "K": self.Y.shape[1]}
         parents = np.empty(0, dtype=np.int64) if self.parents is None else self.parents
         # What a working set's codes and planes are of, beside the data.
-        codes = np.array([full, self.decoder.relaxed])
+        codes = np.array([full, self.decoder.relaxed, self.Y.shape[1]])
         return Training(
             problem,
             self.block_weight,
             estimator._lam(self.total),
-            [*feature_arrays(self.flat), *lists, self.edges, parents, codes],
+            self._data([self.edges, parents, codes]),
             DECODERS[self.method],
             {
                 "n_features_in_": self.rows.n_features,
@@ -104,6 +105,18 @@ class MultilabelTraining:
                 "_model": model | {"parents": self.parents},
             },
             features=(self.flat,),
+        )
+
+    def _data(self, common):
+        """Return what tells these data, and the meaning of a labeling, from others."""
+        flat, Y, hint = self.flat, self.Y, ""
+        if isinstance(self.estimator.edges, str) and self.estimator.edges == "tree":
+            hint = ' edges="tree" looks at all data: give edges=model.edges_ to keep them.'
+        return SampleData(
+            Y.shape[0],
+            common,
+            lambda n: [*first_rows(flat, n), Y.indptr[: n + 1], Y.indices[: Y.indptr[n]]],
+            hint=hint,
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
@@ -78,10 +79,23 @@ class Trees:
         out[states < 0] = np.nan
         return out
 
-    def arrays(self):
-        """Return what tells these data from others."""
-        parts = (self.rows, self.start, self.shape, self.positions, self.scale, self.pair_scores)
-        return [part for part in parts if part is not None]
+    def data(self, states, used, parents):
+        """Return what tells these data, and the meaning of a labeling, from others.
+
+        used : which samples train; states : of all samples, (n, P)
+        """
+
+        def of_first(n):
+            n_rows, listed = self.start[n - 1, -1], self.positions is not None
+            parts = [self.rows[:n_rows], self.start[:n], self.scale[:n]]
+            parts += [] if self.shape is None else [self.shape[:n]]
+            parts += [self.positions[:n_rows]] if listed else []
+            if self.pair_scores is not None:
+                end = self.pair_start[n, 0] if n < len(self) else len(self.pair_scores)
+                parts.append(self.pair_scores[:end])
+            return [*parts, states[:n][used[:n]], used[:n]]
+
+        return SampleData(len(self), [parents], of_first, lambda n: used[:n].sum())
 
 
 def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):

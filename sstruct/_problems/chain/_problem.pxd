@@ -16,6 +16,8 @@ cdef class ChainProblem(BlockProblem):
     cdef const int32_t[::1] known    # label that each row must have, -1: free
     cdef const double[:, ::1] cost   # K x KP
     cdef const double[::1] loss_scale
+    cdef bint weighted               # whether nodes have weights of their own in the loss
+    cdef const double[::1] node_weight   # of each row, or empty
     cdef const unsigned char[::1] starts_here, ends_here
     cdef const double[:, ::1] edge_penalty
     cdef const double[:, ::1] boundary_penalty
@@ -41,3 +43,8 @@ cdef class ChainProblem(BlockProblem):
     cdef int _accumulated_distance(
         self, Py_ssize_t i, const int32_t* a, const int32_t* b, const int32_t* where,
         Py_ssize_t n_nodes, double* out) except -1 nogil
+
+
+cdef inline double node_scale(ChainProblem problem, Py_ssize_t i, Py_ssize_t r) noexcept nogil:
+    """Factor of the cost of row r, of block i."""
+    return problem.loss_scale[i] * (problem.node_weight[r] if problem.weighted else 1.0)

@@ -5,7 +5,8 @@
 # (b) Weights are laid out for the oracle, labels padded to KP: node F x KP, then bias, start,
 #     end (KP each), then transitions K x KP. `weight_views` names the parts.
 # (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
-#     term at a cut. L(y) = c_i sum_l cost[truth_l, y_l]; whole costs are tabled for slack rescaling.
+#     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]; without node weights a_l whole costs
+#     are tabled for slack rescaling.
 #     Labels that are known forbid all others at their node: -inf, as masks do.
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
@@ -29,7 +30,7 @@ import numpy as np
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
-    check_blocks, check_known, check_labels, of_blocks, padded, weight_views)
+    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, weight_views)
 from sstruct._problems.chain.arguments import error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -56,18 +57,21 @@ cdef class ChainProblem(BlockProblem):
         Node cost, rows the truth; zero diagonal, nonnegative. Default: 0 and 1 (Hamming).
     loss_scale : array-like of shape (n_blocks,), optional
         Factor of each block's sum of node costs. Default 1.
+    node_weight : array-like of shape (n_rows,), optional
+        Factor of each node's cost. Default 1.
     known : array-like of shape (n_rows,), dtype int32, optional
         Label that every labeling must have at a row, -1 where it is free. For decoding: training's
         working sets do not know it.
     """
 
     def __init__(
-            self, X, chains, model, labels=None, *, cost=None, loss_scale=None, known=None):
+            self, X, chains, model, labels=None, *, cost=None, loss_scale=None, node_weight=None,
+            known=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
         self.arguments = dict(
             X=features, chains=chains, model=model, labels=labels, cost=cost,
-            loss_scale=loss_scale, known=known)
+            loss_scale=loss_scale, node_weight=node_weight, known=known)
         self.features, self.rows = features, features.rows
         starts, lengths = check_blocks(chains.start, chains.length, n_rows)
         self.start, self.length = starts, lengths
@@ -89,6 +93,8 @@ cdef class ChainProblem(BlockProblem):
         self.has_known, self.known = known is not None, check_known(known, (n_rows,), K)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
+        self.weighted = node_weight is not None
+        self.node_weight = check_node_weights(node_weight, n_rows if self.weighted else 0)
         self.starts_here, self.ends_here = [
             of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
         self.edge_penalty = penalties(
@@ -100,7 +106,7 @@ cdef class ChainProblem(BlockProblem):
         self.batch_size = batch_size(n, self.oracle_work)
         self.bounded = True
         errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
-        if self.has_labels and errors is not None:
+        if self.has_labels and errors is not None and not self.weighted:
             self.has_product, self.errors, self.most_errors = True, errors, most
             self.product_work = self.oracle_work + VECTOR_WORK * table_work(
                 lengths, most, K, self.KP)
@@ -133,13 +139,19 @@ cdef class ChainProblem(BlockProblem):
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
-        cdef Py_ssize_t k
+        cdef Py_ssize_t k, l
+        cdef double scale = loss_weight * self.loss_scale[i]
         if loss_weight != 0:
             self.need_labels()
         sstruct_potentials(
             &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
-            &self.cost[0, 0] if loss_weight != 0 else NULL, &self.labels[first],
-            loss_weight * self.loss_scale[i], &self.theta[0])
+            &self.cost[0, 0] if loss_weight != 0 and not self.weighted else NULL,
+            &self.labels[first], scale, &self.theta[0])
+        if self.weighted and loss_weight != 0:
+            for l in range(L):
+                for k in range(K):
+                    self.theta[l * KP + k] += (
+                        scale * self.node_weight[first + l] * self.cost[self.labels[first + l], k])
         if self.starts_here[i]:
             for k in range(K):
                 self.theta[k] += self.boundary_penalty[0, k] + (
@@ -264,6 +276,8 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out) noexcept nogil:
         """Scores of some labels at position l, without transitions."""
         cdef Py_ssize_t k, r = self.start[i] + l
+        if self.weighted:
+            scale *= self.node_weight[r]
         sstruct_some_potentials(&self.rows, r, w, self.KP, label, count, out)
         for k in range(count):
             if self.bias:
@@ -277,10 +291,11 @@ cdef class ChainProblem(BlockProblem):
 
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t l, first = self.start[i]
-        cdef double total = 0
+        cdef double total = 0, cost
         self.need_labels()
         for l in range(self.length[i]):
-            total += self.cost[self.labels[first + l], code[l]]
+            cost = self.cost[self.labels[first + l], code[l]]
+            total += self.node_weight[first + l] * cost if self.weighted else cost
         out[0] = self.loss_scale[i] * total
         return 0
 

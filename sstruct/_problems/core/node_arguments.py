@@ -13,6 +13,16 @@ def of_blocks(values, n_blocks, dtype):
     return values
 
 
+def check_node_weights(weights, n_rows):
+    """Return the factor of each node's cost as float64; None: ones."""
+    if weights is None:
+        return np.ones(n_rows)
+    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
+        raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
+    return weights
+
+
 def padded(table, shape, width, name):
     """Return a float64 table with its rows padded by zeros to `width` entries."""
     table = np.asarray(table, dtype=np.float64)

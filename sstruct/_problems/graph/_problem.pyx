@@ -31,8 +31,9 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_labels, graph_weight_views, padded
-from sstruct._problems.graph.arguments import check_node_scores, check_node_weights
+from sstruct._problems.core.node_arguments import (
+    check_labels, check_node_weights, graph_weight_views, padded)
+from sstruct._problems.graph.arguments import check_node_scores
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil

@@ -154,16 +154,6 @@ def check_grids(grids, length, edges, edge_start, n_edges):
     return grids
 
 
-def check_node_weights(weights, n_rows):
-    """Return the factor of each node's cost as float64; None: ones."""
-    if weights is None:
-        return np.ones(n_rows)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
-    if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
-        raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
-    return weights
-
-
 def check_node_scores(scores, n_rows, n_labels):
     """Return what is added to the scores of nodes as float64 (n_rows, K); None: nothing."""
     if scores is None:

@@ -364,7 +364,8 @@ cdef class DualState:
     def restore(self, exported):
         """Take over the labelings and dual weights of `export`, then rebuild w.
 
-        Losses are computed anew, so that the problem's loss may have changed; its labelings not.
+        They may be of the first blocks alone: the others are left as they are. Losses are computed
+        anew, so that the problem's loss may have changed; its labelings not.
         """
         cdef const int64_t[::1] size = exported["size"]
         cdef const double[::1] alpha = exported["alpha"]
@@ -372,15 +373,15 @@ cdef class DualState:
         cdef Py_ssize_t i, j, at = 0, position = 0, length
         cdef double loss = 0
         cdef WorkingSet* working_set
-        if size.shape[0] != self.problem.n_blocks:
-            raise ValueError(f"{size.shape[0]} blocks, expected {self.problem.n_blocks}")
+        if not 0 < size.shape[0] <= self.problem.n_blocks:
+            raise ValueError(f"{size.shape[0]} blocks, expected at most {self.problem.n_blocks}")
         if np.min(size) < 1 or np.sum(size) != alpha.shape[0] or np.min(alpha) < 0:
             raise ValueError("size and alpha do not describe dual weights")
         sums = np.add.reduceat(alpha, np.cumsum(size) - size)
         if not np.allclose(sums, 1, rtol=0, atol=1e-9):
             raise ValueError("the dual weights of a block do not sum to 1")
         self.n_labelings, self.n_shared = 0, -1
-        for i in range(self.problem.n_blocks):
+        for i in range(size.shape[0]):
             working_set = &self.working_sets[i]
             length = working_set.code_size
             for j in range(working_set.size):
@@ -398,4 +399,6 @@ cdef class DualState:
                 position += length
             reserve(self.scratch, working_set.size)
             self.n_labelings += working_set.size
+        for i in range(size.shape[0], self.problem.n_blocks):
+            self.n_labelings += self.working_sets[i].size
         self.rebuild()

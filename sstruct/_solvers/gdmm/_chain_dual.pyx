@@ -15,6 +15,7 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from sstruct._problems.chain._problem cimport node_scale
 from sstruct._solvers.gdmm._chain_pass cimport ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries, append
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
@@ -205,7 +206,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
                 factors.reserve(node.size)
                 for k in range(node.size):
                     factors.label[k], factors.change[k] = node.at[k].first, -node.at[k].value
-                    loss += node.at[k].value * factors.problem.loss_scale[b] * (
+                    loss += node.at[k].value * node_scale(factors.problem, b, r) * (
                         factors.problem.cost[factors.problem.labels[r], node.at[k].first])
                 factors.change[0] += total   # entry 0 is the truth
                 if node.size > 1:

@@ -18,7 +18,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 
-from sstruct._problems.chain._problem cimport ChainProblem
+from sstruct._problems.chain._problem cimport ChainProblem, node_scale
 from sstruct._problems.core._rows cimport (
     sstruct_range_potentials, sstruct_row_product, sstruct_some_potentials)
 from sstruct._solvers.gdmm._edge_steps cimport edge_steps
@@ -162,7 +162,7 @@ cdef class ChainFactors:
         """Scores of some labels at position l, with the loss; allowed ones."""
         cdef Py_ssize_t k, r = self.problem.start[b] + l
         cdef int32_t truth = self.problem.labels[r]
-        cdef double scale = self.problem.loss_scale[b]
+        cdef double scale = node_scale(self.problem, b, r)
         cdef bint is_first = l == 0 and self.problem.starts_here[b]
         cdef bint is_last = l == self.problem.length[b] - 1 and self.problem.ends_here[b]
         sstruct_some_potentials(
@@ -183,7 +183,7 @@ cdef class ChainFactors:
         cdef double* theta = &self.theta[0]
         cdef const double* w = &self.weights[0]
         cdef const double* cost = &self.problem.cost[self.problem.labels[r], 0]
-        cdef double scale = self.problem.loss_scale[b]
+        cdef double scale = node_scale(self.problem, b, r)
         cdef const double* bias = w + self.problem.bias_at if self.problem.bias else NULL
         for k in range(low, high):
             theta[k] = scale * cost[k]
