@@ -439,6 +439,8 @@ def check_node_weights(sample_weight, nodes):
         return check_weights(sample_weight, len(nodes)), None
     if len(sample_weight) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but sample_weight has {len(sample_weight)}")
+    if nodes.offsets[-1] > len(nodes) and all(np.shape(item) == (1,) for item in sample_weight):
+        check_weights(np.array(list(sample_weight)), len(nodes))  # raises: a column is neither
     parts = [_weights_of_nodes(item, i, nodes.shape_of(i)) for i, item in enumerate(sample_weight)]
     flat = np.concatenate(parts)
     if not flat.any():

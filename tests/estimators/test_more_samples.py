@@ -220,16 +220,11 @@ def test_other_classes_are_named():
     y = [np.where(labels == 0, "a", "b") for labels in y]
     more = [*y, np.full(len(X[0]), "longer")]
     model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
-    with pytest.raises(
-        ValueError, match=r"but \['longer'\] is new\. Give all labels .* as classes="
-    ):
+    with pytest.raises(ValueError, match=r"but \['longer'\] is new\. Give all labels"):
         model.fit([*X, X[0]], more)
-    with pytest.raises(
-        ValueError, match=r"but \['c', .*'g'\] and 2 more are new and \['b'\] is mis"
-    ):
-        clone(model).fit(X, y).set_params(classes=list("acdefghi")).fit(
-            X, [["a"] * len(k) for k in y]
-        )
+    other = clone(model).fit(X, y).set_params(classes=list("acdefghi"))
+    with pytest.raises(ValueError, match=r"'g'\] and 2 more are new and \['b'\] is missing"):
+        other.fit(X, [["a"] * len(labels) for labels in y])
     model = clone(model).set_params(classes=["a", "b", "longer"]).fit(X, y)
     assert model.fit([*X, X[0]], more).converged_
     # A label that is ignored is no class, however long it is.

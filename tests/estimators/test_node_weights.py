@@ -15,6 +15,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
+    Sequences,
     TreeSSVM,
     ssvm_path,
 )
@@ -329,7 +330,8 @@ def test_forms_of_node_weights(rng):
     model = ChainSSVM(lam=0.1, random_state=0)
     expected = clone(model).fit(X, y, weights)
     right = expected.predict(X) == y
-    for form in (list(weights), tuple(weights), weights.tolist(), held, pd_series(weights)):
+    flat = Sequences.from_lengths(weights.ravel(), [4] * 6)
+    for form in (flat, list(weights), tuple(weights), weights.tolist(), held, pd_series(weights)):
         np.testing.assert_array_equal(clone(model).fit(X, y, form).w_, expected.w_)
         np.testing.assert_array_equal(clone(model).fit(list(X), list(y), form).w_, expected.w_)
         assert expected.score(X, y, form) == pytest.approx((right * weights).sum() / weights.sum())
