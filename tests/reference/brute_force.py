@@ -121,7 +121,7 @@ def segments(labels):
     return runs
 
 
-def blocks(X, y, model, loss="hamming", weights=None):
+def blocks(X, y, model, loss="hamming-count", weights=None):
     """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     # Samples of weight 0 are not there; a sample without a labeled node counts as one.

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._input.ragged import feature_arrays, flat_labels, labeled_nodes, pack_nodes
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
@@ -31,6 +32,7 @@ class LabeledChains:
         Weight of each segment's sample, divided by `total_weight`.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
+    trained : TrainedNodes
     masks : tuple of ndarray or None
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     """
@@ -44,8 +46,9 @@ class LabeledChains:
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
         check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
+        node_weight = weights[sample] * used
         self._cost, divided = node_costs(
-            estimator.loss, self.codes[used], weights[sample[used]], len(self.classes)
+            estimator.loss, self.codes[used], node_weight[used], len(self.classes)
         )
         self.start, self.length = _labeled_runs(used, nodes.offsets)
         self._sample = sample[self.start]
@@ -53,6 +56,9 @@ class LabeledChains:
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.block_weight = weights[self._sample] / self.total_weight
+        in_loss = node_weight[used] / (n_labeled[sample[used]] if divided else 1)
+        cost = mean_cost(self._cost, self.codes[used], in_loss, node_weight.sum())
+        self.trained = TrainedNodes(nodes.flat, node_weight, cost, estimator.fit_intercept)
 
     def problem(self, estimator):
         """Return the ChainProblem; dense features that are mostly zeros are stored as CSR."""
