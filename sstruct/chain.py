@@ -49,7 +49,7 @@ class ChainSSVM(LabelingSSVM):
     Parameters
     ----------
     <lam>
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling. ``"hamming"``: share of labeled nodes that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: nodes weighted N / (K N_k) by their true
         label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
@@ -240,7 +240,7 @@ class ChainSSVM(LabelingSSVM):
         return Training(
             data.problem(self),
             data.block_weight,
-            self._lam(data.total_weight),
+            self._lam(data.total_weight, data.trained),
             data.data(),
             Inference("viterbi"),
             {

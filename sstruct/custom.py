@@ -69,7 +69,9 @@ class StructuredSVM(BaseSSVM):
 
         Calls must not change their arguments, and return the same for the same. Or one in compiled
         code: see :mod:`sstruct.extending`.
-    <lam>
+    lam : float or "auto", default="auto"
+        Regularization strength, positive; all weights are regularized. ``"auto"`` is the papers'
+        choice, 1 over the sum of sample weights, whatever the scale of the oracle's features is.
     <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst labeling: ``"angular"``, which is exact, where the

@@ -68,7 +68,7 @@ class GraphCRFSSVM(LabelingSSVM):
         - a float, at least 0: the cost of neighbours with different labels, not learned.
     <inference>
     <lam>
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
         none). ``"hamming"``: 1 for a wrong node; ``"balanced"``: N / (K N_k) by the true label k,
         N_k the size of all nodes with it; an array (K,) of costs by true label, or a (K, K) cost
@@ -250,7 +250,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return Training(
             explicit,
             data.block_weight,
-            self._lam(data.total_weight),
+            self._lam(data.total_weight, data.trained),
             data.data(*common, explicit=explicit is not problem),
             inference,
             {

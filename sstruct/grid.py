@@ -46,7 +46,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         - a float, at least 0: the cost of neighbours with different labels, not learned.
     <inference>
     <lam>
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
         ``"hamming-count"``: their number; ``"balanced"``: pixels weighted N / (K N_k) by their true
         label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,

@@ -39,7 +39,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     Parameters
     ----------
     <lam>
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong class, the margin that training asks for: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in

@@ -92,7 +92,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
     <lam>
-    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming"
+    loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong set, the sum of its labels' costs. ``"hamming"``: 1 / K for every wrong
         label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
         the samples in which it is on, if it truly is, or off; an array (K,): the cost of each

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
@@ -237,11 +238,17 @@ class TreeSSVM(BaseSSVM):
             by_distance=self.loss == "distance",
         )
         model = problem.model
+        trained = TrainedNodes(
+            trees.rows,
+            np.repeat(weights * used, np.diff(trees.start[:, [0, -1]]).ravel()),
+            1.0 if self.loss == "hamming-count" else total / (weights @ n_annotated),
+            model.fit_intercept,
+        )
         maps = trees.positions is None
         return Training(
             problem,
             weights[used] / total,
-            self._lam(total),
+            self._lam(total, trained),
             trees.data(states, used, parents),
             Inference("distance transform" if maps else "max-sum"),
             {

@@ -181,7 +181,7 @@ def test_hooks_get_data_and_a_fitted_estimator(tiny_chains):
             assert fitted.n_iter_ == number == len(fitted.history_["dual"])
             assert fitted.dual_objective_ == info["dual"]
             np.testing.assert_equal(fitted.objective_, info["primal"])
-            terms = brute_force.blocks(X, y, brute_force.Model(3), "hamming", weights)
+            terms = brute_force.blocks(X, y, brute_force.Model(3), "hamming-count", weights)
             if weighted and number % 2 == 0:
                 primal = brute_force.primal(fitted.w_, model.lam_, terms)
                 assert primal == pytest.approx(info["primal"])

@@ -51,7 +51,7 @@ def test_weights_are_copies(tiny_chains, rng, lam, loss):
     repeated = (
         clone(model).set_params(random_state=1).fit([X[i] for i in copies], [y[i] for i in copies])
     )
-    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-15)
+    assert weighted.lam_ == pytest.approx(repeated.lam_, rel=1e-12)
     assert weighted.objective_ > 0.01  # not separable
     np.testing.assert_allclose(weighted.w_, repeated.w_, rtol=0, atol=1e-7)
     kept = np.flatnonzero(weights)

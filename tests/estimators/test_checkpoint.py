@@ -57,7 +57,7 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
     others = [
         (model(path, lam=0.1), X, y),
         (model(path, step="fw"), X, y),
-        (model(path, loss="hamming-count"), X, y),
+        (model(path, loss="hamming"), X, y),
         (model(path, random_state=4), X, y),
         (model(path), X[:-1], y[:-1]),
         (model(path), [2 * x for x in X], y),

@@ -155,7 +155,7 @@ def test_weights_and_copies(sets):
     copied = MultilabelSSVM(**options).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
     assert weighted.dual_objective_ <= copied.objective_
     assert copied.dual_objective_ <= weighted.objective_
-    assert weighted.lam_ == copied.lam_
+    assert weighted.lam_ == pytest.approx(copied.lam_, rel=1e-12)
 
 
 def test_weights_that_are_next_to_nothing(sets):

@@ -222,7 +222,7 @@ def test_warm_starts(rng):
         terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
         best, _ = dual_qp.optimum(terms, 0.05)
         assert model.objective_ == pytest.approx(best, rel=1e-6)
-    for change in ({"rescaling": "margin"}, {"loss": "hamming-count"}):
+    for change in ({"rescaling": "margin"}, {"loss": "hamming"}):
         with pytest.raises(ValueError, match="with slack rescaling that, or the rescaling"):
             _changed(model, change).fit(X, y)
     # How the planes are searched for may change.

@@ -133,7 +133,9 @@ def class_factors(class_weight, y, weights, node_weights, n_labels):
     return [(class_weight or {}).get(k, 1.0) for k in range(n_labels)]
 
 
-def blocks(X, y, model, loss="hamming", weights=None, *, class_weight=None, node_weights=None):
+def blocks(
+    X, y, model, loss="hamming-count", weights=None, *, class_weight=None, node_weights=None
+):
     """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     if node_weights is None:

@@ -64,7 +64,7 @@ def without(graph, y):
     return (np.asarray(x)[keep], edges.astype(int), features, sizes), np.asarray(y)[keep]
 
 
-def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided=True,
+def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided=False,
            strength=0.0):  # fmt: skip
     """The objective's hinge terms, one a sample: graphs (x, edges, features, sizes), labels."""
     K = n_labels

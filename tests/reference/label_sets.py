@@ -67,7 +67,7 @@ def blocks(X, Y, edges=(), pairwise="and", bias=True, cost=None, weights=None, p
     n, K = np.shape(Y)
     weights = np.ones(n) if weights is None else np.asarray(weights, dtype=float)
     factor = np.ones(n) if factor is None else factor
-    cost = np.full((2, K), 1 / K) if cost is None else cost
+    cost = np.ones((2, K)) if cost is None else cost
     allowed = label_sets(K, parents)
     out = []
     for i in range(n):

@@ -48,7 +48,7 @@ def make(rng, *, model=None, n=9, ignored=False, F=3, K=3, csr=False):
     return X, y
 
 
-def certify(estimator, X, y, lam, model, loss="hamming", weights=None):
+def certify(estimator, X, y, lam, model, loss="hamming-count", weights=None):
     """Recompute primal and dual by their definitions; return the reference's blocks."""
     terms = brute_force.blocks(X, y, model, loss, weights)
     primal = brute_force.primal(estimator.w_, lam, terms)
@@ -67,7 +67,7 @@ def certify(estimator, X, y, lam, model, loss="hamming", weights=None):
     return terms
 
 
-def compare(X, y, *, lam=0.1, model=None, loss="hamming", weights=None, **parameters):
+def compare(X, y, *, lam=0.1, model=None, loss="hamming-count", weights=None, **parameters):
     """Fit tightly; optimum, certificate and reference must agree."""
     model = model or brute_force.Model(3)
     parameters = {"tol": 1e-8, "max_iter": 100_000, "average": False, **parameters}
@@ -154,17 +154,17 @@ def test_certificate_away_from_the_optimum(rng, solver):
         assert estimator.dual_objective_ < best < estimator.objective_
 
 
-def test_lam_auto_is_one_over_the_weights_of_labeled_samples(rng):
+def test_samples_without_labels_count_as_weight_0(rng):
     X, y = make(rng, ignored=True)
     assert (y[5] == -1).all()  # counts as weight 0
     weights = np.arange(len(X), dtype=float)  # and so does sample 0
     y[1][0] = 1
-    compare_lam = 1 / (weights.sum() - weights[5])
-    estimator = ChainSSVM(ignore_label=-1, tol=1e-8, warm_start=True, max_iter=20_000).fit(
+    lam = 1 / (weights.sum() - weights[5])
+    estimator = ChainSSVM(lam=lam, ignore_label=-1, tol=1e-8, warm_start=True, max_iter=20_000).fit(
         X, y, weights
     )
-    terms = certify(estimator, X, y, compare_lam, brute_force.Model(3), weights=weights)
-    best, _ = dual_qp.optimum(terms, compare_lam)
+    terms = certify(estimator, X, y, lam, brute_force.Model(3), weights=weights)
+    best, _ = dual_qp.optimum(terms, lam)
     assert estimator.objective_ == pytest.approx(best, rel=1e-6)
 
 

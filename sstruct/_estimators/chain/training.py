@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import flat_labels, labeled_nodes, pack_nodes
@@ -33,6 +34,7 @@ class LabeledChains:
         Weight of each segment's sample, divided by `total_weight`.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
+    trained : TrainedNodes
     masks : tuple of ndarray or None
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     """
@@ -59,6 +61,10 @@ class LabeledChains:
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.block_weight = weights[self._sample] / self.total_weight
+        row_weight = weights[sample] * used
+        in_loss = labeled.counts() / (n_labeled[sample[used]] if divided else 1)
+        cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())
+        self.trained = TrainedNodes(nodes.flat, row_weight, cost, estimator.fit_intercept)
 
     def problem(self, estimator):
         """Return the ChainProblem; dense features that are mostly zeros are stored as CSR."""

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.lam_from_scale import lam_from_scale
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
@@ -269,9 +270,13 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             raise ValueError(f"{name} has no parameter C, it has lam: {lam_of(params['C'])}")
         return super().set_params(**params)
 
-    def _lam(self, total_weight):
-        """Return lambda, for samples of a total weight."""
-        return 1 / total_weight if isinstance(self.lam, str) else float(self.lam)
+    def _lam(self, total_weight, nodes=None):
+        """Return lambda, for samples of a total weight; "auto" asks for a record of their nodes."""
+        if not isinstance(self.lam, str):
+            return float(self.lam)
+        if nodes is None:  # nothing is known of what a user's oracle makes of a sample
+            return 1 / total_weight
+        return lam_from_scale(nodes, total_weight, self._parameters().get("rescaling") == "slack")
 
     def _prepare(self, X, y, sample_weight):
         """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
@@ -478,7 +483,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 class LabelingSSVM(BaseSSVM):
     """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
 
-    loss: str | ArrayLike = "hamming"
+    loss: str | ArrayLike = "hamming-count"
     fit_intercept: bool = True
     classes: ArrayLike | None = None
     classes_: np.ndarray = field(init=False)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
@@ -102,6 +103,7 @@ class LabeledGraphs:
         Weight of each graph, divided by `total_weight`.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
+    trained : TrainedNodes
     """
 
     def __init__(self, estimator, graphs, labels, sample_weight):
@@ -119,6 +121,11 @@ class LabeledGraphs:
         kept = np.flatnonzero(size > 0)
         node_weight = sizes / np.where(size > 0, size, 1)[sample] if divided else sizes
         self.total_weight = float(weights[kept].sum())
+        row_weight = weights[sample] * used
+        cost = mean_cost(
+            self._cost, codes[used], (row_weight * node_weight)[used], row_weight.sum()
+        )
+        self.trained = TrainedNodes(nodes.flat, row_weight, cost, estimator.fit_intercept)
         self.block_weight = weights[kept] / self.total_weight
         self.graphs = graphs.selected(kept)
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]

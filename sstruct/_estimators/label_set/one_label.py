@@ -5,6 +5,7 @@ from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.training import blocks_of_weight
@@ -47,6 +48,10 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     codes, weights = encode(labels[used], classes), weights[used]
     cost = cost_of(codes, weights, len(classes))
     total = float(weights.sum())
+    row_weight = np.zeros(len(rows))
+    row_weight[used] = weights
+    node = mean_cost(cost, codes, weights, total)
+    trained = TrainedNodes(rows.flat, row_weight, node, estimator.fit_intercept)
     factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
     block_weight = weights / total * factor
     kept, flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
@@ -55,7 +60,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     return Training(
         problem,
         block_weight[kept],
-        estimator._lam(total),
+        estimator._lam(total, trained),
         SampleData(len(codes), [label_array(classes)], lambda n: [*first_rows(flat, n), codes[:n]]),
         Inference("enumeration"),
         {

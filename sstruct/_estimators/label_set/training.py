@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.label_set.interactions import (
@@ -54,6 +55,12 @@ class MultilabelTraining:
         self.total = float(weights.sum())
         on = np.asarray(Y.T @ weights).ravel()
         self.cost = label_costs(estimator.loss, on, self.total)
+        off_cost, on_cost = self.cost
+        errors = (off_cost * (self.total - on) + on_cost * on).mean() / self.total
+        row_weight = np.zeros(len(rows))
+        row_weight[used] = weights
+        bias = estimator.fit_intercept
+        self.trained = TrainedNodes(rows.flat, row_weight, float(errors), bias)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         block_weight = weights / self.total * factor
         kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
@@ -91,7 +98,7 @@ class MultilabelTraining:
         return Training(
             problem,
             self.block_weight,
-            estimator._lam(self.total),
+            estimator._lam(self.total, self.trained),
             self._data([self.edges, parents, codes]),
             DECODERS[self.method],
             {

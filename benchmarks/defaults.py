@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+"""Are the defaults good? Every estimator's default fit beside a grid of lam, set by set.
+
+    python benchmarks/defaults.py [--data iris "CoNLL-2000" ...] [--yardsticks] [--output folder]
+    python benchmarks/defaults.py --choose [--output folder]
+
+For each set (`defaults_data.py`; training parts alone), the held-out error (share of wrong nodes or
+labels; poses: mean distance loss) of the default fit and of fits at nine values of lam, half a
+decade each from 10 to 0.001 times S / n, S the mean squared norm of a node's features. Printed are
+both errors, by how much the default's is larger (*: a fit at the best lam did not reach its
+tolerance), its CPU seconds over those at the best lam, and passes. --yardsticks adds LinearSVC, one
+node or label at a time, and for chains CRFsuite (where sklearn-crfsuite is installed), both at
+their own defaults; not for sets on which these take minutes.
+
+Every measurement is a row of defaults.csv in --output; those that are there are not made again.
+--choose reads them: which constants c, a, b of lam = c V^a m^b / n, m nodes a sample, V the summed
+variance of a node's features (or S), have the smallest excess (cut at 0.5) on the mean of all sets,
+and what each set's is when the constants come from the others; by interpolation in log lam. One
+thread. Needs SSTRUCT_DATA.
+"""
+
+import argparse
+import csv
+import os
+import time
+import warnings
+from itertools import product
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from benchmark_problems import machine
+from defaults_data import SETS, taken
+from scipy import sparse
+from sklearn.multiclass import OneVsRestClassifier
+from sklearn.svm import LinearSVC
+
+from sstruct import ChainSSVM, GraphCRFSSVM, MultilabelSSVM, Sequences, TreeSSVM
+from sstruct._estimators.core.lam_from_scale import feature_spread
+
+COLUMNS = (
+    *("data", "what", "n", "nodes", "S", "V", "lam"),
+    *("error", "seconds", "converged", "passes"),
+)
+LONGEST = 40  # seconds of a grid's fit
+STEPS = tuple(range(2, -7, -1))  # half decades of lam n / S
+LONG = ("CoNLL-2000", "EWT tags", "OCR letters, large")  # minutes of CRFsuite
+NO_NODES = ("stick figures", "poses")  # whose candidates are no classes
+
+
+def node_features(trial):
+    """Return the features of all nodes as one matrix, and how many nodes a sample has."""
+    X, y, kind = trial.X, trial.y, type(trial.kind())
+    if kind is TreeSSVM:
+        rows = [np.reshape(x["features"], (-1, np.shape(x["features"])[-1])) for x in X]
+        return np.concatenate(rows), np.mean([(np.asarray(v) >= 0).sum() for v in y])
+    if isinstance(X, Sequences):
+        return X.flat, len(X.flat) / len(X) if isinstance(X.flat, np.ndarray) else (
+            X.flat.shape[0] / len(X)
+        )
+    if kind is MultilabelSSVM:
+        return X, y.shape[1]
+    if hasattr(X, "shape") and X.ndim == 2:
+        return X, 1
+    rows = [x[0] if kind is GraphCRFSSVM else x for x in X]
+    rows = [np.reshape(x, (-1, x.shape[-1])) for x in rows]
+    return np.concatenate(rows), np.mean([len(x) for x in rows])
+
+
+def error_of(model, X, y):
+    """Share of wrong nodes or labels; where states have places, the mean distance loss."""
+    if isinstance(model, MultilabelSSVM):
+        return (model.predict(X) != y).sum() / np.prod(y.shape)
+    if not (isinstance(model, TreeSSVM) and "scale" in X[0]):
+        return 1 - model.score(X, y)
+    losses = []
+    for x, found, truth in zip(X, model.predict(X), y):
+        known, width = np.asarray(truth) >= 0, np.shape(x["features"])[2]
+        off = np.stack([found % width - truth % width, found // width - truth // width])[:, known]
+        losses.append(np.minimum(1, (off**2).sum(axis=0) / x["scale"] ** 2))
+    return np.concatenate(losses).mean()
+
+
+def measured(trial, lam):
+    """Return error, CPU seconds, share of converged fits and passes: means over the folds."""
+    rows = []
+    for fit, held in trial.folds():
+        chosen = {} if lam is None else {"lam": lam, "max_time": LONGEST}
+        model = trial.kind(random_state=0, **chosen)
+        data = taken(trial.X, fit), taken(trial.y, fit)
+        begin = time.process_time()
+        model.fit(*data)
+        seconds = time.process_time() - begin
+        wrong = error_of(model, taken(trial.X, held), taken(trial.y, held))
+        rows.append([wrong, seconds, model.converged_, model.n_iter_, model.lam_])
+    return np.mean(rows, axis=0)
+
+
+def linear_svc(trial):
+    """Error and seconds of one linear SVM, of nodes or labels by themselves."""
+    rows = []
+    for fit, held in trial.folds():
+        X, y, X_held, y_held = (part for chosen in (fit, held) for part in flat(trial, chosen))
+        model = LinearSVC() if y.ndim == 1 else OneVsRestClassifier(LinearSVC())
+        begin = time.process_time()
+        model.fit(X, y)
+        seconds = time.process_time() - begin
+        rows.append([(model.predict(X_held) != y_held).sum() / np.prod(y_held.shape), seconds])
+    return np.mean(rows, axis=0)
+
+
+def flat(trial, chosen):
+    """Return the nodes of some samples as rows, and their labels."""
+    X, y = taken(trial.X, chosen), taken(trial.y, chosen)
+    if hasattr(y, "shape") and y.dtype != object and (y.ndim == 1 or not hasattr(X[0], "ndim")):
+        return X, y
+    if isinstance(trial.kind(), MultilabelSSVM):
+        return X, y
+    rows = [x[0] if isinstance(x, tuple) else x for x in X]
+    if sparse.issparse(rows[0]):
+        return sparse.vstack(rows).tocsr(), np.concatenate([np.ravel(v) for v in y])
+    rows = [np.reshape(x, (-1, x.shape[-1])) for x in rows]
+    return np.concatenate(rows), np.concatenate([np.ravel(v) for v in y])
+
+
+def crfsuite(trial):
+    """Error and seconds of CRFsuite."""
+    from sklearn_crfsuite import CRF
+
+    given = trial.dicts
+    if given is None:
+        given = [[{str(f): float(v) for f, v in enumerate(row)} for row in x] for x in trial.X]
+    labels = [[str(label) for label in v] for v in trial.y]
+    rows = []
+    for fit, held in trial.folds():
+        model = CRF()
+        begin = time.process_time()
+        model.fit(taken(given, fit), taken(labels, fit))
+        seconds = time.process_time() - begin
+        found = np.concatenate([np.asarray(v) for v in model.predict(taken(given, held))])
+        rows.append([(found != np.concatenate(taken(labels, held))).mean(), seconds])
+    return np.mean(rows, axis=0)
+
+
+class Measurements:
+    """The rows of defaults.csv, to which more are added."""
+
+    def __init__(self, folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        self.path, self.rows = folder / "defaults.csv", {}
+        if self.path.exists():
+            with self.path.open(newline="", encoding="utf-8") as lines:
+                for row in csv.DictReader(lines):
+                    number = {k: float(v) for k, v in row.items() if k not in COLUMNS[:2]}
+                    self.rows[row["data"], row["what"]] = row | number
+
+    def add(self, **row):
+        new = not self.path.exists()
+        with self.path.open("a", newline="", encoding="utf-8") as lines:
+            writer = csv.DictWriter(lines, COLUMNS)
+            if new:
+                writer.writeheader()
+            writer.writerow({k: f"{v:.6g}" if isinstance(v, float) else v for k, v in row.items()})
+        self.rows[row["data"], row["what"]] = row
+
+    def grid(self, name):
+        """The rows of a set's grid, from the smallest lam."""
+        found = [self.rows.get((name, str(step))) for step in reversed(STEPS)]
+        return [row for row in found if row]
+
+
+def measure(name, found, yardsticks):
+    """Make the measurements of a set that are not there yet."""
+    wanted = ["default", *map(str, STEPS)]
+    if yardsticks:
+        wanted += ["LinearSVC"] * (name not in NO_NODES) + ["CRFsuite"]
+    wanted = [what for what in wanted if (name, what) not in found.rows]
+    if not wanted:
+        return
+    trial = SETS[name]()
+    features, nodes = node_features(trial)
+    squares = features.multiply(features) if sparse.issparse(features) else features**2
+    S = float(squares.sum() / features.shape[0]) + 1
+    V = feature_spread(features, np.ones(features.shape[0]), bias=True)
+    n = float(np.mean([len(fit) for fit, _ in trial.folds()]))
+    about = {"data": name, "n": n, "nodes": float(nodes), "S": S, "V": V}
+    for what in wanted:
+        lam = None
+        if what == "LinearSVC":
+            results = *linear_svc(trial), 1.0, 0.0, 0.0
+        elif what == "CRFsuite":
+            if trial.kind is not ChainSSVM or nodes == 1 or name in LONG:
+                continue
+            try:
+                results = *crfsuite(trial), 1.0, 0.0, 0.0
+            except ImportError:
+                continue
+        else:
+            lam = None if what == "default" else S / n * 10 ** (int(what) / 2)
+            results = measured(trial, lam)
+        keys = ("error", "seconds", "converged", "passes", "lam")
+        found.add(what=what, **about, **dict(zip(keys, map(float, results))))
+
+
+def line(name, found):
+    """Print a set's row of the table; return its excess and its share of the best lam's time."""
+    default, best = found.rows[name, "default"], min(found.grid(name), key=lambda r: r["error"])
+    excess = default["error"] / best["error"] - 1
+    times = default["seconds"] / best["seconds"]
+    cells = ""
+    for other in ("LinearSVC", "CRFsuite"):
+        row = found.rows.get((name, other))
+        cells += f"{row['error']:10.4f}" if row else f"{'-':>10}"
+    n, V = default["n"], default["V"]
+    print(
+        f"{name:23}{n:6.0f}{default['nodes']:7.1f}{V:9.3g}{default['lam'] * n:9.3g}"
+        f"{best['lam'] * n:9.3g}{default['error']:9.4f}{best['error']:8.4f}{100 * excess:7.1f} %"
+        f"{' *'[best['converged'] < 1]}{default['seconds']:8.3f}{times:7.2f}"
+        f"{default['passes']:6.0f} {' !'[default['converged'] < 1]}{cells}",
+        flush=True,
+    )
+    return excess, times
+
+
+def interpolated(rows, lam_n, key="error"):
+    """Value of a grid's rows at a lam n, between them on a straight line over log lam."""
+    x = np.log([row["lam"] * row["n"] for row in rows])
+    return np.interp(np.log(lam_n), x, [row[key] for row in rows])
+
+
+def choose(found):
+    """Print which constants are best, and how they do on sets left out."""
+    names = [name for name in SETS if len(found.grid(name)) == len(STEPS)]
+    strengths = np.geomspace(0.05, 3, 21)
+
+    def excesses(c, a, b, scale):
+        out = []
+        for name in names:
+            rows = found.grid(name)
+            lam_n = c * rows[0][scale] ** a * rows[0]["nodes"] ** b
+            out.append(interpolated(rows, lam_n) / min(row["error"] for row in rows) - 1)
+        return np.array(out)
+
+    for scale, powers, counts in (
+        ("V", [1], [0]), ("S", [1], [0]), ("V", [0.5, 0.75, 1, 1.25], np.arange(-0.4, 0.3, 0.1)),
+    ):  # fmt: skip
+        rules = list(product(strengths, powers, counts))
+        table = np.array([excesses(*rule, scale) for rule in rules])
+        cut = np.minimum(table, 0.5)
+        best = cut.mean(axis=1).argmin()
+        left = [(cut.sum(axis=1) - cut[:, i]).argmin() for i in range(len(names))]
+        out = table[left, np.arange(len(names))]
+        c, a, b = rules[best]
+        print(
+            f"lam = c {scale}^a m^b / n, a in {np.round(powers, 2)}, b in {np.round(counts, 1)}: "
+            f"c={c:.2f} a={a} b={b:.1f}\n"
+            f"  median excess {100 * np.median(table[best]):.1f} %, sets left out "
+            f"{100 * np.median(out):.1f} %, with c from {rules[min(left)][0]:.2f} to "
+            f"{rules[max(left)][0]:.2f}; left out above 20 %:",
+            *(f"{name} {100 * x:.0f} %;" for name, x in zip(names, out) if x > 0.2),
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="*", choices=[*SETS], default=[*SETS])
+    parser.add_argument("--yardsticks", action="store_true")
+    parser.add_argument("--choose", action="store_true")
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    found = Measurements(arguments.output)
+    if arguments.choose:
+        choose(found)
+        return
+    print(machine())
+    print(
+        f"{'data':23}{'n':>6}{'nodes':>7}{'V':>9}{'lam n':>9}{'best':>9}{'error':>9}{'best':>8}"
+        f"{'excess':>9} {'CPU s':>9}{'ratio':>7}{'passes':>7} {'LinearSVC':>10}{'CRFsuite':>10}"
+    )
+    lines = []
+    for name in arguments.data:
+        measure(name, found, arguments.yardsticks)
+        lines.append(line(name, found))
+    excess, times = np.array(lines).T
+    print(
+        f"\nexcess: median {100 * np.median(excess):.1f} %, largest {100 * excess.max():.1f} %; "
+        f"time over that of the best lam: largest {times.max():.2f}"
+    )
+
+
+if __name__ == "__main__":
+    main()
