@@ -241,8 +241,8 @@ def test_clone_and_parameters():
     copy = clone(model)
     assert copy.lam == 0.5
     np.testing.assert_array_equal(copy.transition_mask, mask)
-    with pytest.raises(ValueError, match="Invalid parameter 'C'"):
-        model.set_params(C=1)
+    with pytest.raises(ValueError, match="Invalid parameter 'gamma'"):
+        model.set_params(gamma=1)
     with pytest.raises(TypeError):
         ChainSSVM(0.5)
 

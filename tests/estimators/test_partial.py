@@ -339,6 +339,7 @@ def test_all_known_none_known_and_single_nodes(rng):
         for found, other in zip(model.predict(X, nothing), model.predict(X), strict=True):
             np.testing.assert_array_equal(found, other)
     rows = rng.standard_normal((4, 2))
+    model = GraphCRFSSVM(**ROUGH).fit(rows, [0, 1, 2, 1])
     found = model.predict(rows, [2, None, -1, 0])
     assert found[[0, 3]].tolist() == [2, 0]
     np.testing.assert_array_equal(found[1:3], model.predict(rows)[1:3])

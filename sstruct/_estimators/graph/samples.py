@@ -81,7 +81,7 @@ def _graph_items(X):
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
-    if isinstance(X, Mapping):
+    if isinstance(X, Mapping) and not sparse.issparse(X):  # one kind of sparse arrays is a dict
         raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
     if not isinstance(X, list | tuple):
         return None
