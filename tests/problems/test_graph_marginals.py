@@ -91,7 +91,7 @@ def test_cuts_of_grids_equal_enumeration(seed, shape, connectivity):
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
 def test_free_weights_that_happen_to_attract_are_cut(rng, pairwise):
     exact = 0
-    for _ in range(60):
+    for _ in range(200):
         case = Case(rng, 4, np.array([[0, 1], [1, 2], [2, 0], [3, 1]], np.int32), pairwise, 2)
         found, best = case.found(), case.enumerated()
         assert (found <= best + 1e-9).all()
