@@ -447,8 +447,9 @@ class GraphCRFSSVM(LabelingSSVM):
         Notes
         -----
         O(E K^2) time for E edges without cycles, O(V K + E K) for changes of one labeling. With
-        cuts one for the whole graph; then each node's other label takes a search of its
-        neighbourhood, the larger the more the edges weigh against the features [1]_.
+        cuts, one for the whole graph, and then a search around each node for its other label [1]_.
+        It is short unless edges weigh much more than features, and at worst goes through the whole
+        graph: O(V E).
 
         References
         ----------

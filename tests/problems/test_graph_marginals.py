@@ -1,5 +1,7 @@
 """Max-marginals of graphs against enumeration: cuts, forests, and changes of one labeling."""
 
+import signal
+import threading
 from itertools import product
 
 import numpy as np
@@ -89,7 +91,7 @@ def test_cuts_of_grids_equal_enumeration(seed, shape, connectivity):
 @pytest.mark.parametrize("pairwise", ["full", "directed"])
 def test_free_weights_that_happen_to_attract_are_cut(rng, pairwise):
     exact = 0
-    for _ in range(60):
+    for _ in range(200):
         case = Case(rng, 4, np.array([[0, 1], [1, 2], [2, 0], [3, 1]], np.int32), pairwise, 2)
         found, best = case.found(), case.enumerated()
         assert (found <= best + 1e-9).all()
@@ -168,6 +170,22 @@ def test_threads_and_earlier_graphs_change_no_bit(rng):
     one = max_marginals(problem, w, np.zeros(90), 1)
     np.testing.assert_array_equal(one, max_marginals(problem, w, np.zeros(90), 4))
     np.testing.assert_array_equal(one, max_marginals(problem, w, np.zeros(90), 1))
+
+
+def test_ctrl_c_ends_a_long_one(rng):
+    """Strong edges, so that each node's search goes through the whole image: minutes."""
+    edges = grid_edges(300, 300, 4)
+    x = rng.standard_normal((90000, 1))
+    ranges = GraphRanges([0], [90000], edges, [0], [len(edges)], grids=[(300, 300, 4)])
+    problem = GraphProblem(x, ranges, PairwiseModel("potts", 2), GraphDecoder("cut", 0))
+    w = np.zeros(problem.n_weights)
+    views = problem.weight_views(w)
+    views["coef"][1, 0], views["edge"][...] = 1, -1e4
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        max_marginals(problem, w, [False])
+    timer.join()
 
 
 def test_what_is_refused(rng):

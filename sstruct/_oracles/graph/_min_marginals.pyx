@@ -6,19 +6,24 @@
 #     other one, the node is tied to the terminal of the other side without limit, and the minimum
 #     cut rises by what then flows on: from its own terminal, and through residual arcs from those of
 #     others (Kohli and Torr). Afterwards the residuals that changed are put back.
-# (c) The flow is augmented along shortest ways: a search in breadth from the node, that goes on as
-#     long as what it meets are terminals that run dry, and begins anew where an arc does. From a node
-#     that keeps to label 0 no way leaves the nodes of label 0 (else the flow was no maximum), and the
-#     same holds for 1. Such a search ends early where terminals nearby have room left.
+# (c) A search in breadth from the node finds the nearest terminals, until they have as much as the
+#     node's own arcs carry, and the tree of the search is filled at once; again, as long as something
+#     flows. From a node that keeps to label 0 no way leaves the nodes of label 0 (else the flow was no
+#     maximum), and the same holds for 1. All are shortest ways, so that there is an end; it comes
+#     early where terminals nearby have room left.
 # (d) What rounding leaves of a saturated arc or terminal is taken as 0, else searches would follow it.
 """Min-marginals of graphs: by cuts, or bounds by single changes."""
 
-from libc.math cimport fabs
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._deadline cimport WORK_PER_LOOK, is_over
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
+
+# Nodes of searches, 20 ns each, between two looks for signals: there may be V searches of V nodes.
+cdef Py_ssize_t NODES_PER_LOOK = WORK_PER_LOOK // 20
 
 
 cdef class CutMarginals:
@@ -36,6 +41,8 @@ cdef class CutMarginals:
         self.grow(<void**> &self.queue, V, sizeof(int32_t))
         self.grow(<void**> &self.via, V, sizeof(int32_t))
         self.grow(<void**> &self.found, V, sizeof(int64_t))
+        self.grow(<void**> &self.reach, V, sizeof(double))
+        self.grow(<void**> &self.carried, V, sizeof(double))
         self.grow(<void**> &self.old_residual, 2 * E, sizeof(double))
         self.grow(<void**> &self.old_supply, V, sizeof(double))
         self.grow(<void**> &self.changed_edge, E, sizeof(int32_t))
@@ -47,7 +54,7 @@ cdef class CutMarginals:
     cdef bint fill(self, const GraphCosts* costs, double* out) except -1 nogil:
         """Write out[v, k] for two labels, and return True; False if an edge is repulsive.
 
-        One maximum flow, and for each node one more in what the first left: O(V E) each search.
+        One maximum flow, and for each node one more in what the first left, O(E) each search.
         """
         cdef Py_ssize_t v, V = costs.n_nodes
         cdef double least, work = 0
@@ -64,6 +71,9 @@ cdef class CutMarginals:
         for v in range(V):
             out[2 * v + self.labels[v]] = least
             out[2 * v + 1 - self.labels[v]] = least + self.force(<int32_t> v)
+            if self.n_seen > NODES_PER_LOOK:
+                self.n_seen = 0
+                is_over(INFINITY)
         return True
 
     cdef void set_residuals(self) noexcept nogil:
@@ -100,77 +110,114 @@ cdef class CutMarginals:
                 self.supply[v] = -self.supply[v]
             if self.supply[v] <= ROUNDING * size[v]:
                 self.supply[v] = 0
+        self.n_seen = 0
         self.n_searches = self.n_changed_edges = self.n_changed_nodes = 0
 
     cdef double force(self, int32_t v) noexcept nogil:
         """Return what the minimum rises by where node v has the other label."""
+        cdef Py_ssize_t n
         cdef double total = self.supply[v]
-        while self.find_terminals(v, &total):
-            pass
+        while True:
+            n = self.grow_tree(v)
+            if n == 0:
+                break
+            total += self.send_through_tree(n)
+            self.n_seen += n
         self.undo()
         return total
 
-    cdef bint find_terminals(self, int32_t v, double* total) noexcept nogil:
-        """Send what terminals near v can give or take; whether an arc ran dry, and more may be left.
+    cdef Py_ssize_t grow_tree(self, int32_t v) noexcept nogil:
+        """Find the nearest terminals that can give, or take, as much as the arcs of v carry.
 
-        v, and what is found, is on one side. There what flows is towards v, or away from it.
+        Fills `queue` with the nodes found, parents first, and `via` with their arcs towards v. They
+        are on v's side: there what flows is towards v, or away from it. Returns their number; 0:
+        nothing can flow any more.
         """
         cdef const int32_t* ends = self.costs.edges
         cdef Py_ssize_t head = 0, n = 1, i
         cdef int32_t x, y, e, at, side = self.labels[v]
+        cdef double supply = 0, most = 0
         self.n_searches += 1
         self.queue[0] = v
         self.found[v] = self.n_searches
-        while head < n:
+        while head < n and (head == 0 or supply < most):
             x = self.queue[head]
             head += 1
             for i in range(self.first[x], self.first[x + 1]):
                 e = self.arc[i]
                 y = ends[2 * e] + ends[2 * e + 1] - x
-                if self.found[y] == self.n_searches or self.labels[y] != side:
-                    continue
                 # The arc y -> x, or x -> y on the sink's side.
                 at = 2 * e + ((ends[2 * e] == x) ^ side)
+                if self.found[y] == self.n_searches or self.labels[y] != side:
+                    continue
                 if self.residual[at] <= 0:
                     continue
+                if x == v:
+                    most += self.residual[at]
                 self.found[y], self.via[y] = self.n_searches, at
-                if self.supply[y] > 0 and self.push(v, y, total):
-                    return True
                 self.queue[n] = y
                 n += 1
-        return False
+                supply += self.supply[y]
+        return n if supply > 0 else 0
 
-    cdef bint push(self, int32_t v, int32_t x, double* total) noexcept nogil:
-        """Send as much as can be between v and the terminal of x; whether an arc ran dry."""
+    cdef double send_through_tree(self, Py_ssize_t n) noexcept nogil:
+        """Send what the tree of the first n nodes of `queue` can carry; return how much that is.
+
+        From the leaves up, what could come through each node; then from the root down, what does:
+        first from its own terminal, then from its children. O(n).
+        """
         cdef const int32_t* ends = self.costs.edges
-        cdef double most = self.supply[x]
-        cdef bint is_dry = False
-        cdef int32_t y = x, at, e
-        while y != v:
-            most = min(most, self.residual[self.via[y]])
-            e = self.via[y] // 2
-            y = ends[2 * e] + ends[2 * e + 1] - y
+        cdef double* reach = self.reach
+        cdef double* carried = self.carried
+        cdef double amount, own
+        cdef Py_ssize_t i
+        cdef int32_t x, parent, at
+        reach[self.queue[0]] = 0
+        for i in range(1, n):
+            reach[self.queue[i]] = self.supply[self.queue[i]]
+        for i in range(n - 1, 0, -1):
+            x = self.queue[i]
+            carried[x] = min(reach[x], self.residual[self.via[x]])
+            at = self.via[x]
+            reach[ends[at] + ends[at ^ 1] - x] += carried[x]
+        amount = reach[self.queue[0]]
+        # From here on: what a node is still asked for.
+        for i in range(1, n):
+            x, at = self.queue[i], self.via[self.queue[i]]
+            parent = ends[at] + ends[at ^ 1] - x
+            carried[x] = min(carried[x], reach[parent])
+            reach[parent] -= carried[x]
+            own = min(self.supply[x], carried[x])
+            reach[x] = carried[x] - own
+            if own > 0:
+                self.change_supply(x, own)
+            if carried[x] > 0:
+                self.change_residual(at, carried[x])
+        return amount
+
+    cdef void change_supply(self, int32_t x, double taken) noexcept nogil:
+        """Take from what a terminal can give or take; note what it was."""
         if not self.is_node_changed[x]:
             self.is_node_changed[x], self.old_supply[x] = True, self.supply[x]
             self.changed_node[self.n_changed_nodes] = x
             self.n_changed_nodes += 1
-        self.supply[x] -= most
-        total[0] += most
-        y = x
-        while y != v:
-            at = self.via[y]
-            e = at // 2
-            if not self.is_edge_changed[e]:
-                self.is_edge_changed[e] = True
-                self.old_residual[2 * e] = self.residual[2 * e]
-                self.old_residual[2 * e + 1] = self.residual[2 * e + 1]
-                self.changed_edge[self.n_changed_edges] = e
-                self.n_changed_edges += 1
-            self.residual[at] -= most
-            self.residual[at ^ 1] += most
-            is_dry = is_dry or self.residual[at] <= 0
-            y = ends[2 * e] + ends[2 * e + 1] - y
-        return is_dry
+        self.supply[x] -= taken
+        if self.supply[x] <= ROUNDING * self.old_supply[x]:
+            self.supply[x] = 0
+
+    cdef void change_residual(self, int32_t at, double sent) noexcept nogil:
+        """Send through an arc; note what its edge was."""
+        cdef int32_t e = at // 2
+        if not self.is_edge_changed[e]:
+            self.is_edge_changed[e] = True
+            self.old_residual[2 * e] = self.residual[2 * e]
+            self.old_residual[2 * e + 1] = self.residual[2 * e + 1]
+            self.changed_edge[self.n_changed_edges] = e
+            self.n_changed_edges += 1
+        self.residual[at] -= sent
+        self.residual[at ^ 1] += sent
+        if self.residual[at] <= ROUNDING * self.residual[at ^ 1]:
+            self.residual[at] = 0
 
     cdef void undo(self) noexcept nogil:
         """Put back what the last forced label has changed."""
