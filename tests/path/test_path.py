@@ -74,7 +74,12 @@ def chains(rng, weights=None, box=None, **parameters):
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", weights)
     bounds = None if box is None else make_bounds(rng, box, terms[0].phi.shape[1])
     return Case(
-        ChainSSVM(random_state=0, bounds=bounds, **parameters), X, y, terms, bounds, weights
+        ChainSSVM(loss="hamming", random_state=0, bounds=bounds, **parameters),
+        X,
+        y,
+        terms,
+        bounds,
+        weights,
     )
 
 
@@ -98,11 +103,11 @@ def cycles(rng, **parameters):
         edges = np.array([(v, (v + 1) % V) for v in range(V)])
         y.append(np.r_[0, 1, rng.integers(0, 2, V - 2)])
         X.append((rng.standard_normal((V, 2)) + y[-1][:, np.newaxis], edges, None, None))
-    terms = graphs.blocks(X, y, "potts", 2)
+    terms = graphs.blocks(X, y, "potts", 2, divided=True)
     d = terms[0].phi.shape[1]
     bounds = np.full((2, d), [[-np.inf], [np.inf]])
     bounds[1, -1] = 0
-    return Case(GraphCRFSSVM(random_state=0, **parameters), X, y, terms, bounds)
+    return Case(GraphCRFSSVM(loss="hamming", random_state=0, **parameters), X, y, terms, bounds)
 
 
 def forests(rng, **parameters):
@@ -112,15 +117,17 @@ def forests(rng, **parameters):
         edges = np.array([(v, rng.integers(v)) for v in range(1, V)])
         X.append((rng.standard_normal((V, 2)), edges, None, None))
         y.append(rng.integers(0, 3, V) if i else np.arange(3))
-    terms = graphs.blocks(X, y, "full", 3)
-    return Case(GraphCRFSSVM(pairwise="full", random_state=0, **parameters), X, y, terms)
+    terms = graphs.blocks(X, y, "full", 3, divided=True)
+    return Case(
+        GraphCRFSSVM(pairwise="full", loss="hamming", random_state=0, **parameters), X, y, terms
+    )
 
 
 def sets(rng, **parameters):
     X, Y = rng.standard_normal((16, 3)), rng.integers(0, 2, (16, 3))
     edges = np.array([(0, 1), (0, 2), (1, 2)])
-    terms = label_sets.blocks(X, Y, edges, "and", True)
-    return Case(MultilabelSSVM(random_state=0, **parameters), X, Y, terms)
+    terms = label_sets.blocks(X, Y, edges, "and", True, np.full((2, 3), 1 / 3))
+    return Case(MultilabelSSVM(loss="hamming", random_state=0, **parameters), X, Y, terms)
 
 
 def slack(case):
