@@ -115,7 +115,7 @@ LOADERS = {
 def packed(name, lams):
     """Load and pack a problem, once for all `lams` (0: 1/n); return a list of Packed."""
     kind = MulticlassSSVM if name in ("digits", "usps", "yeast") else ChainSSVM
-    return pack(name, kind(random_state=0), *LOADERS[name](), lams)
+    return pack(name, kind(loss="hamming", random_state=0), *LOADERS[name](), lams)
 
 
 def pack(name, estimator, X, y, lams):
@@ -123,7 +123,8 @@ def pack(name, estimator, X, y, lams):
     kept = estimator._prepare(X, y, None)
     problem, weight = kept.problem, kept.block_weight
     bounds = estimator._bounds(problem)
-    return [Packed(name, estimator, problem, weight, lam or kept.lam, bounds) for lam in lams]
+    lams = [lam or 1 / problem.n_blocks for lam in lams]
+    return [Packed(name, estimator, problem, weight, lam, bounds) for lam in lams]
 
 
 def machine():

@@ -51,7 +51,7 @@ def job(name):
             (np.eye(n_labels)[labels] + rng.normal(size=(len(labels), n_labels)), pairs)
             for labels, pairs in zip(y, edges)
         ]
-        model = GraphCRFSSVM(lam=0.01, random_state=0, **parameters)
+        model = GraphCRFSSVM(lam=0.01, loss="hamming", random_state=0, **parameters)
     else:
         X, y = make_grids(n, shape=(512, 512), n_labels=n_labels, n_shapes=12, random_state=0)
         X = X.astype(np.float32)

@@ -145,7 +145,8 @@ class Run:
         self.primal = primal
         self.chains = isinstance(estimator, ChainSSVM)
         self.kept = estimator._prepare(X, y, None)
-        self.problem, self.lam = self.kept.problem, self.kept.lam
+        self.problem = self.kept.problem
+        self.lam = 1 / self.problem.n_blocks
         self.weights = self.kept.block_weight
         self.pool = ThreadPool(self.problem, 1)
         of_factors = method in OF_FACTORS

@@ -44,7 +44,7 @@ def horses():
 def load(name):
     """Training and test samples, and an estimator."""
     if name == "horses-superpixels":
-        return GraphCRFSSVM(pairwise="contrast", random_state=0), horses()
+        return GraphCRFSSVM(pairwise="contrast", loss="hamming", random_state=0), horses()
     X, y = LOADERS[name]()
     order = np.random.default_rng(0).permutation(len(y))
     cut = len(y) * 2 // 3
@@ -52,7 +52,7 @@ def load(name):
     if name == "ocr-small":
         parts[2:] = LOADERS["ocr-large"]()
     kind = MulticlassSSVM if name in ("digits", "usps", "yeast") else ChainSSVM
-    return kind(random_state=0), parts
+    return kind(loss="hamming", random_state=0), parts
 
 
 def sweep(method, estimator, X, y, eps):

@@ -55,6 +55,7 @@ def main():
         n = round(arguments.tokens / MEAN_LENGTH)
         X, y = make_large_domain_sequences(2 * n, n_labels, random_state=0)
         model = ChainSSVM(
+            lam=1 / n,
             loss="hamming-count",
             solver="gdmm",
             max_iter=2,

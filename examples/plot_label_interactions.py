@@ -33,8 +33,8 @@ def photographs(n):
 X, Y = photographs(1500)
 X_test, Y_test = photographs(1500)
 
-alone = MultilabelSSVM(edges=None, lam=0.01, random_state=0).fit(X, Y)
-together = MultilabelSSVM(edges="full", pairwise="full", lam=0.01, random_state=0).fit(X, Y)
+alone = MultilabelSSVM(edges=None, lam=0.001, random_state=0).fit(X, Y)
+together = MultilabelSSVM(edges="full", pairwise="full", lam=0.001, random_state=0).fit(X, Y)
 
 # %%
 # An edge has a weight for each of its four outcomes. What it adds if its labels agree, less what it

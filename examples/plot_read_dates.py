@@ -17,7 +17,7 @@ from sstruct.datasets import load_digit_dates
 
 train, test = load_digit_dates(subset="train"), load_digit_dates(subset="test")
 
-chain = ChainSSVM(lam=0.3, random_state=0).fit(train.data, train.target)
+chain = ChainSSVM(lam=0.03, random_state=0).fit(train.data, train.target)
 single = LinearSVC(C=0.1, random_state=0)
 single.fit(np.vstack(train.data), np.concatenate(train.target))
 

@@ -33,7 +33,7 @@ left, right = np.s_[:, :middle], np.s_[:, middle:]
 
 predictions = {}
 for name, pairwise in {"alone": 0.0, "neighbours": "contrast"}.items():
-    model = GridCRFSSVM(pairwise=pairwise, loss="hamming-count", lam=3, random_state=0)
+    model = GridCRFSSVM(pairwise=pairwise, lam=3, random_state=0)
     model.fit([features[left]], [truth[left]])
     predictions[name] = model.predict([features[right]])[0]
 

@@ -21,7 +21,7 @@ lams = np.geomspace(0.001, 3, 8)
 
 def fit(rescaling, lam):
     """A chain, and its accuracy in cross-validation on the training dates and on the test dates."""
-    chain = ChainSSVM(rescaling=rescaling, lam=lam, random_state=0)
+    chain = ChainSSVM(rescaling=rescaling, loss="hamming", lam=lam, random_state=0)
     validated = cross_val_score(chain, train.data, train.target, cv=5).mean()
     return validated, chain.fit(train.data, train.target).score(test.data, test.target)
 

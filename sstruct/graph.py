@@ -124,10 +124,10 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Notes
     -----
-    Features add up over the V nodes of a graph, and the loss, unless it is ``"hamming-count"``, is
-    divided by V: weights come out V times smaller than those of single nodes, and `lam` is to be
-    V^2 times as large (``"hamming-count"``: V times). With ``lam="auto"`` large graphs are hardly
-    regularised, and take many passes.
+    Features add up over the V nodes of a graph, as errors do with ``"hamming-count"``, so that
+    `lam` does not depend on V. The other losses are divided by V: weights come out V times smaller,
+    and `lam` is to be V times as large, as ``"auto"`` is. With a far smaller one large graphs take
+    many passes.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
     of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While

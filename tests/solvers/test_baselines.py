@@ -460,7 +460,7 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_estimator(rng, name):
     case = Case(rng)
-    model = ChainSSVM(lam=0.3, solver=name, random_state=0, **TIGHT[name])
+    model = ChainSSVM(lam=0.3, loss="hamming", solver=name, random_state=0, **TIGHT[name])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(case.X, case.y, case.weights)
@@ -482,7 +482,9 @@ def test_estimator(rng, name):
 def test_bounds_of_the_estimator(rng, name):
     case = Case(rng)
     box = boxes(rng, case.d)
-    model = ChainSSVM(lam=0.3, solver=name, bounds=box, random_state=0, **TIGHT[name])
+    model = ChainSSVM(
+        lam=0.3, loss="hamming", solver=name, bounds=box, random_state=0, **TIGHT[name]
+    )
     w = model.fit(case.X, case.y, case.weights).w_
     assert (w >= box[0]).all()
     assert (w <= box[1]).all()
