@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-# lam * n over the features' spread, by benchmarks/defaults.py: the best for all its sets, and for
-# any of them left out; from 0.25 to 0.5 the errors hardly differ.
-STRENGTH = 0.4
+# lam * n over the features' spread. By benchmarks/defaults.py the errors hardly differ from 0.3 to
+# 1; below that fits take longer, and dates, whose images recur, have more errors.
+STRENGTH = 0.6
 # The least spread, as a share of the summed variance, and beside a bias: where the scale of one
 # feature, or of a bias, is out of all proportion, fits with a much smaller lam take more than
 # `max_iter` passes.
-LEAST_SHARE = 1 / 30
+LEAST_SHARE = 1 / 100
 LEAST_BESIDE_BIAS = 1 / 10
 # Entries of features that are looked at together.
 AT_ONCE = 2**19
@@ -42,7 +42,7 @@ class TrainedNodes:
 def lam_from_scale(nodes, total_weight, slack=False):
     r"""Return a lam that asks for about as much whatever the scale of features and loss.
 
-    .. math:: \lambda = 0.4\, \frac{V}{n\, c}
+    .. math:: \lambda = 0.6\, \frac{V}{n\, c}
 
     for the features' spread V (`feature_spread`), the samples' total weight n, and c, what a wrong
     node costs on average: 1 for ``"hamming-count"``. Features times t give lam times t^2, costs
@@ -90,7 +90,7 @@ def feature_spread(features, weights, bias):
     r"""Return the variance of a row's features, added up; features of outlying scale count less.
 
     .. math:: V = \max\Big( \Big(\sum_f p_f\Big) \Big(
-        \frac{\sum_f p_f (v_f / p_f)^{1/3}}{\sum_f p_f}\Big)^3, \frac{1}{30} \sum_f v_f,
+        \frac{\sum_f p_f (v_f / p_f)^{1/3}}{\sum_f p_f}\Big)^3, \frac{1}{100} \sum_f v_f,
         \frac{1}{10} [\text{bias}] \Big)
 
     for the variance v_f of feature f and the share p_f of rows in which it is not 0. With one scale

@@ -12,7 +12,7 @@ class Common:
     ----------
     lam : float or "auto", default="auto"
         Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
-        is 0.4 V / n: n is the sum of sample weights, and V the variances of a node's features added
+        is 0.6 V / n: n is the sum of sample weights, and V the variances of a node's features added
         up, where features whose scale is far beyond that of the others count less. Where `loss` is
         divided by the number of nodes, it is as many times larger. The papers' choice is
         ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
