@@ -241,6 +241,7 @@ class TreeSSVM(BaseSSVM):
         trained = TrainedNodes(
             trees.rows,
             np.repeat(weights * used, np.diff(trees.start[:, [0, -1]]).ravel()),
+            weights @ n_annotated / total,
             1.0 if self.loss == "hamming-count" else total / (weights @ n_annotated),
             model.fit_intercept,
         )

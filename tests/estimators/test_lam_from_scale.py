@@ -93,7 +93,8 @@ def test_a_feature_of_another_scale_counts_less(rng):
     assert alike == pytest.approx(rows.var(axis=0).sum(), rel=0.02)
     rows[:, 3] *= 10
     assert feature_spread(rows, weights, True) < 4 * alike < 0.5 * rows.var(axis=0).sum()
-    rows[:, 3] *= 1000
+    rows = rng.standard_normal((400, 40))
+    rows[:, 3] *= 10_000
     most = rows.var(axis=0).sum() * LEAST_SHARE
     assert feature_spread(rows, weights, True) == pytest.approx(most)
 
@@ -108,18 +109,18 @@ def test_by_hand():
     # Six nodes 0, 2, 4, 2, 2, 2: mean 2, variance 8/6, five of them not 0; so the spread is
     # 5/6 * (8/6) / (5/6). Three samples.
     model = ChainSSVM().fit(CHAINS, LABELS)
-    assert model.lam_ == pytest.approx(0.6 * (8 / 6) / 3)
+    assert model.lam_ == pytest.approx(0.4 * (8 / 6) * 2**0.2 / 3)
     # The loss is divided by lengths: a wrong node costs 3/6 on average.
     assert ChainSSVM(loss="hamming").fit(CHAINS, LABELS).lam_ == pytest.approx(2 * model.lam_)
     assert ChainSSVM(lam=1 / 3).fit(CHAINS, LABELS).lam_ == 1 / 3
     # Weights 2, 0, 1: nodes 0, 2 twice and 2, 2, 2; mean 10/7, not 0 in 5 of 7.
     weighted = ChainSSVM().fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
     variance = (2 * (10 / 7) ** 2 + 5 * (4 / 7) ** 2) / 7
-    assert weighted.lam_ == pytest.approx(0.6 * variance / 3)
+    assert weighted.lam_ == pytest.approx(0.4 * variance * (7 / 3) ** 0.2 / 3)
     # Nodes without a label are not there: 0 and 4.
     labels = [["a", "-"], ["b"], ["-"] * 3]
     model = ChainSSVM(ignore_label="-").fit(CHAINS, labels)
-    assert model.lam_ == pytest.approx(0.6 * 4 / 2)
+    assert model.lam_ == pytest.approx(0.4 * 4 / 2)
 
 
 def samples(kind, rng, t=1.0, n=30):

@@ -64,7 +64,8 @@ class LabeledChains:
         row_weight = weights[sample] * used
         in_loss = labeled.counts() / (n_labeled[sample[used]] if divided else 1)
         cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())
-        self.trained = TrainedNodes(nodes.flat, row_weight, cost, estimator.fit_intercept)
+        n_nodes = row_weight.sum() / self.total_weight
+        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
 
     def problem(self, estimator):
         """Return the ChainProblem; dense features that are mostly zeros are stored as CSR."""

@@ -7,9 +7,12 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-# lam * n over the features' spread. By benchmarks/defaults.py the errors hardly differ from 0.3 to
-# 1; below that fits take longer, and dates, whose images recur, have more errors.
-STRENGTH = 0.6
+# lam * n over the features' spread, for samples of one node. By benchmarks/defaults.py the errors
+# hardly differ from 0.25 to 0.5.
+STRENGTH = 0.4
+# The power of the number of nodes. Samples of more nodes do as well with a larger lam, and their
+# fits are faster: with images of thousands of pixels ten times.
+NODES_POWER = 0.2
 # The least spread, as a share of the summed variance, and beside a bias: where the scale of one
 # feature, or of a bias, is out of all proportion, fits with a much smaller lam take more than
 # `max_iter` passes.
@@ -28,6 +31,8 @@ class TrainedNodes:
     features : ndarray or CSR matrix of shape (n_rows, n_features)
     weight : ndarray of shape (n_rows,)
         Weight of each row's sample; 0 where the row is not trained on.
+    n_nodes : float
+        Nodes of a sample that are trained on, on average over samples.
     mean_cost : float
         What a wrong node costs, on average over nodes (`mean_cost`).
     bias : bool
@@ -35,6 +40,7 @@ class TrainedNodes:
 
     features: Any
     weight: np.ndarray
+    n_nodes: float
     mean_cost: float
     bias: bool
 
@@ -42,14 +48,14 @@ class TrainedNodes:
 def lam_from_scale(nodes, total_weight, slack=False):
     r"""Return a lam that asks for about as much whatever the scale of features and loss.
 
-    .. math:: \lambda = 0.6\, \frac{V}{n\, c}
+    .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
-    for the features' spread V (`feature_spread`), the samples' total weight n, and c, what a wrong
-    node costs on average: 1 for ``"hamming-count"``. Features times t give lam times t^2, costs
-    times t lam over t: in both cases the labels predicted are the same (but for the regularized
-    bias), as they are whether losses are divided by the number of nodes or not (for samples of one
-    size). Weight k is k copies. With slack rescaling, where costs do not set margins but weigh
-    hinges, lam is multiplied by c.
+    for the features' spread V (`feature_spread`), m nodes a sample on average, the samples' total
+    weight n, and c, what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t
+    give lam times t^2, costs times t lam over t: in both cases the labels predicted are the same
+    (but for the regularized bias), as they are whether losses are divided by the number of nodes or
+    not (for samples of one size). Weight k is k copies. With slack rescaling, where costs do not
+    set margins but weigh hinges, lam is multiplied by c.
 
     Parameters
     ----------
@@ -72,12 +78,13 @@ def lam_from_scale(nodes, total_weight, slack=False):
     -----
     O(nnz) time. Form and constant were chosen by cross-validation over some thirty sets,
     ``benchmarks/defaults.py``: of the sums of squares and of variances, with and without the bias,
-    the number of nodes, and powers of these, it is the variance that the best lam n follows, and
-    neither the number of nodes nor that of labels adds to it.
+    and powers of these, it is the variance that the best lam n follows. Numbers of nodes and labels
+    add little to that; the power of the nodes is for the time of fits.
     """
     spread = feature_spread(nodes.features, nodes.weight, nodes.bias)
     cost = nodes.mean_cost or 1.0
-    lam = STRENGTH * (spread or 1.0) / total_weight * (cost if slack else 1 / cost)
+    lam = STRENGTH * nodes.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
+    lam *= cost if slack else 1 / cost
     if not np.isfinite(lam):
         raise ValueError(
             'lam="auto" follows the scale of the features, whose squares are too large for '

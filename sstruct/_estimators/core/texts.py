@@ -12,10 +12,10 @@ class Common:
     ----------
     lam : float or "auto", default="auto"
         Regularization strength, positive; all weights are regularized, intercepts too. ``"auto"``
-        is 0.6 V / n: n is the sum of sample weights, and V the variances of a node's features added
-        up, where features whose scale is far beyond that of the others count less. Where `loss` is
-        divided by the number of nodes, it is as many times larger. The papers' choice is
-        ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
+        is 0.4 V m^(1/5) / n: n is the sum of sample weights, m the nodes of a sample on average,
+        and V the variances of a node's features added up, where features whose scale is far beyond
+        that of the others count less. Where `loss` is divided by the number of nodes, it is as many
+        times larger. The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
     rescaling : {"margin", "slack"}, default="margin"
         What training asks of a wrong labeling. ``"margin"``: to score less than the truth by its
         loss. ``"slack"``: to score less by 1; the shortfall is multiplied by its loss [6]_.

@@ -125,7 +125,8 @@ class LabeledGraphs:
         cost = mean_cost(
             self._cost, codes[used], (row_weight * node_weight)[used], row_weight.sum()
         )
-        self.trained = TrainedNodes(nodes.flat, row_weight, cost, estimator.fit_intercept)
+        n_nodes = row_weight.sum() / self.total_weight
+        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
         self.block_weight = weights[kept] / self.total_weight
         self.graphs = graphs.selected(kept)
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]

@@ -51,7 +51,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     row_weight = np.zeros(len(rows))
     row_weight[used] = weights
     node = mean_cost(cost, codes, weights, total)
-    trained = TrainedNodes(rows.flat, row_weight, node, estimator.fit_intercept)
+    trained = TrainedNodes(rows.flat, row_weight, 1, node, estimator.fit_intercept)
     factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
     block_weight = weights / total * factor
     kept, flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)

@@ -60,7 +60,7 @@ class MultilabelTraining:
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
         bias = estimator.fit_intercept
-        self.trained = TrainedNodes(rows.flat, row_weight, float(errors), bias)
+        self.trained = TrainedNodes(rows.flat, row_weight, Y.shape[1], float(errors), bias)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         block_weight = weights / self.total * factor
         kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
