@@ -17,7 +17,7 @@ FAR_APART = 100.0
 # A fit that has not converged is looked at more closely: for the ratio, and for features that are
 # all large, such as years or colours up to 255, whose squares the number of passes grows with:
 # chains whose features have variance 1 take 12 passes if their mean is 0, 180 if it is 10, and more
-# than 1,000 if it is 30.
+# than 1,000 if it is 30. Counts of words are no alarm.
 FAR_APART_UNCONVERGED = 30.0
 LARGE = 10.0
 # Features that are all smaller than this are regularised too much at the least lam="auto".
