@@ -254,7 +254,11 @@ def class_weights(
     named = sum(weight is not None for weight in given)
     if named < min(K, len(class_weight)):
         missing = [label for label, weight in zip(classes.tolist(), given) if weight is None]
-        raise ValueError(f"the classes {missing} are not in class_weight: {class_weight}")
+        unknown = [label for label in class_weight if label not in classes.tolist()]
+        raise ValueError(
+            f"class_weight names {unknown}, which y does not have, and the classes {missing} are "
+            f"not in class_weight: {class_weight}"
+        )
     out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")

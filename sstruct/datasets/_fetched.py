@@ -23,7 +23,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
-from sstruct.datasets._cache import cached_file, check_sha256, download
+from sstruct.datasets._cache import cache_path, cached_file, check_sha256, download
 
 # Either a Bunch or, with return_X_y, a pair. scikit-learn has no type hints that could tell.
 Data = Any
@@ -227,7 +227,13 @@ def _path(name: str, part: str, data_home: DataHome, download_if_missing: bool =
             check_sha256(found, expected, what)
         draft.write_bytes(content)
 
-    return cached_file(data_home, source.file.format(part=part), make, download_if_missing)
+    file = source.file.format(part=part)
+    if not source.url and not cache_path(data_home, file).exists():
+        raise OSError(
+            f"{cache_path(data_home, file)} not found, and no page serves it: give the folder that "
+            "has it as data_home, or name it in the environment variable SSTRUCT_DATA"
+        )
+    return cached_file(data_home, file, make, download_if_missing)
 
 
 def _arrays(name: str, data_home: DataHome, download_if_missing: bool = False) -> Any:

@@ -17,7 +17,13 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
 from sstruct._input.labels import object_array
-from sstruct._input.ragged import check_weights, flat_labels, pack_nodes
+from sstruct._input.ragged import (
+    check_node_weights,
+    check_weights,
+    flat_labels,
+    is_of_nodes,
+    pack_nodes,
+)
 from sstruct.preprocessing._structures import structures_of
 from sstruct.sequences import Sequences
 
@@ -129,9 +135,10 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             edges.
         **params : dict
             Passed on. Arrays with an entry for each of the n samples, such as `sample_weight`,
-            are repeated for the nodes of each sample, or its edges. With metadata routing enabled,
-            only what each transformer has requested; otherwise that of edges is given what its
-            ``fit`` takes.
+            are repeated for the nodes of each sample, or its edges; `sample_weight` may also be
+            an array for each sample with a weight for each node, as estimators take it. With
+            metadata routing enabled, only what each transformer has requested; otherwise that of
+            edges is given what its ``fit`` takes.
 
         Returns
         -------
@@ -244,7 +251,9 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
             labels = flat_labels(given.labels(y), nodes, type(self).__name__)
         of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
-            of_nodes = {name: _of_nodes(name, value, nodes) for name, value in of_nodes.items()}
+            of_nodes = {
+                name: _of_nodes(name, value, nodes, given) for name, value in of_nodes.items()
+            }
         rows = _rows(items, nodes)
         inner, out = _fitted(self.transformer, rows, labels, of_nodes, transform)
         if transform:
@@ -371,10 +380,13 @@ def _names_out(transformer, nodes):
         return None
 
 
-def _of_nodes(name, value, nodes):
+def _of_nodes(name, value, nodes, given):
     """Repeat what has an entry a sequence for each of its nodes."""
     if name == "sample_weight" and value is not None:
-        return np.repeat(check_weights(value, len(nodes)), nodes.lengths)
+        if is_of_nodes(value):
+            value = given.node_weights(value)
+        of_samples, own = check_node_weights(value, nodes)
+        return np.repeat(of_samples, nodes.lengths) if own is None else own
     if getattr(value, "ndim", 0) == 1 and len(value) == len(nodes):
         return np.repeat(np.asarray(value), nodes.lengths)
     return value
@@ -383,6 +395,11 @@ def _of_nodes(name, value, nodes):
 def _of_edges(name, value, edges, n_samples):
     """Repeat what has an entry a graph for each of its edges."""
     if name == "sample_weight" and value is not None:
+        if is_of_nodes(value):
+            raise ValueError(
+                "sample_weight has a weight for each node, which edge_transformer, of edges, "
+                "cannot take; give one number a sample, or a transformer without sample_weight"
+            )
         return edges.of_edges(check_weights(value, n_samples))
     if getattr(value, "ndim", 0) == 1 and len(value) == n_samples:
         return edges.of_edges(np.asarray(value))

@@ -36,6 +36,10 @@ class Plain:
         """Return label sequences."""
         return y
 
+    def node_weights(self, sample_weight):
+        """Return a sequence of weights for each sequence of nodes."""
+        return sample_weight
+
     def restored(self, items, edge_rows=None):
         """Return transformed sequences of nodes, and rows of edges, as what was given."""
         return items
@@ -74,6 +78,19 @@ class Images(Plain):
                     f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"
                 )
             out.append(labels.ravel())
+        return out
+
+    def node_weights(self, sample_weight):
+        """Return the weights of each image's pixels, row by row."""
+        out = []
+        for i, item in enumerate(sample_weight):
+            weights, shape = np.asarray(item), np.shape(self.given[i])[:2] if i < len(self) else ()
+            if shape and weights.shape != shape:
+                raise ValueError(
+                    f"X[{i}] is an image of shape {shape} but sample_weight[{i}] has shape "
+                    f"{weights.shape}"
+                )
+            out.append(weights.ravel())
         return out
 
     def __len__(self):

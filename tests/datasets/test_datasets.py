@@ -18,6 +18,7 @@ from sstruct.datasets import (
     _fetched,
     fetch_conll2000,
     fetch_ocr_letters,
+    fetch_weizmann_horses,
     load_digit_dates,
     make_sequences,
 )
@@ -303,6 +304,11 @@ def test_download_if_missing_false(fetch, tmp_path):
     with pytest.raises(OSError, match="not found, and download_if_missing is False"):
         fetch(data_home=tmp_path / "nothing", download_if_missing=False)
     assert not (tmp_path / "nothing").exists()
+
+
+def test_what_no_page_serves_is_told_where_to_be(tmp_path):
+    with pytest.raises(OSError, match=r"horses\.npz not found, and no page serves it.*_DATA"):
+        fetch_weizmann_horses(data_home=tmp_path)
 
 
 def test_without_pooch_the_error_says_what_to_install(monkeypatch, tmp_path):

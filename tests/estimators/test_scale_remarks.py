@@ -125,6 +125,26 @@ def test_features_that_are_all_large_are_named_where_a_fit_has_not_converged(cha
     assert warned(ChainSSVM(lam=1e5), [200 * np.abs(x) + 100 for x in X], y) is None
 
 
+@pytest.mark.parametrize("offset", [20, 200])
+def test_features_far_from_zero_are_named_where_a_fit_has_not_converged(chains, offset):
+    X, y = chains
+    text = short(ChainSSVM(lam=0.1), [x + offset for x in X], y)
+    assert "scale the features: the median feature has values of about" in text
+    assert "Increase" not in text
+    assert "scale" not in short(ChainSSVM(lam=0.1), [x + 1 for x in X], y)
+
+
+def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chains):
+    X, y = chains
+    small = [1e-4 * x for x in X]
+    text, category = warned(ChainSSVM(), small, y)
+    assert category is UserWarning
+    assert "scale the features: no feature has larger values than feature" in text
+    assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in text
+    assert warned(ChainSSVM(lam=0.1), small, y) is None
+    assert warned(ChainSSVM(), [0.1 * x for x in X], y) is None
+
+
 def test_what_a_warning_advises_ends_it(chains):
     X, y = chains
     X = [x * FACTORS for x in X]

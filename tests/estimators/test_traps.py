@@ -94,6 +94,28 @@ def test_one_image_and_one_graph_are_no_lists_of_them(rng):
     assert rows.predict(np.eye(2)).shape == (2,)
 
 
+@pytest.mark.parametrize(
+    "edges", [[[0, 1], [1, 2]], [(0, 1)], sparse.csr_array(np.eye(4)[::-1]), np.array([[0, 1]])]
+)
+def test_the_parts_of_one_graph_are_no_list_of_graphs(rng, edges):
+    nodes = rng.standard_normal((4, 3))
+    model = GraphCRFSSVM(lam=0.1, random_state=0).fit([(nodes, edges)], [[0, 1, 0, 1]])
+    for X in ((nodes, edges), [nodes, edges]):
+        with pytest.raises(ValueError, match=r"X is one graph, .*: one graph is a list of one"):
+            model.predict(X)
+        with pytest.raises(ValueError, match=r"X is one graph, .*: one graph is a list of one"):
+            GraphCRFSSVM().fit(X, [0, 1, 0, 1])
+
+
+def test_grey_images_are_told_of_their_channel(rng):
+    images = rng.standard_normal((3, 4, 5))
+    labels = (images > 0).astype(int)
+    for X in (images, list(images)):
+        with pytest.raises(ValueError, match=r"grey image.*\[\.\.\., np\.newaxis\]"):
+            GridCRFSSVM().fit(X, labels)
+    GridCRFSSVM(lam=1).fit(images[..., np.newaxis], labels)
+
+
 def padded(dtype=int):
     y = np.array([[0, 1, 2, 1], [1, 0, -1, -1], [2, -1, -1, -1]], dtype=dtype)
     return np.random.default_rng(0).standard_normal((3, 4, 2)), y

@@ -183,6 +183,42 @@ def test_weights_are_repeated_for_nodes(items):
     np.testing.assert_array_equal(rows.transformer_.mean_, expected.mean_)
 
 
+def test_weights_of_nodes_are_those_of_rows(items, rng):
+    weights = [rng.random(length) for length in LENGTHS]
+    expected = StandardScaler().fit(np.vstack(items), sample_weight=np.concatenate(weights)).mean_
+    for given in (weights, Sequences.from_list(weights), pd.Series(weights)):
+        fitted = PerNode(StandardScaler()).fit(items, sample_weight=given)
+        np.testing.assert_array_equal(fitted.transformer_.mean_, expected)
+    with config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(
+            PerNode(StandardScaler().set_fit_request(sample_weight=True)),
+            ChainSSVM(random_state=0).set_fit_request(sample_weight=True),
+        ).fit(items, [[0, 1, 0], [1], [0, 1, 1, 0], [1, 0]], sample_weight=weights)
+    np.testing.assert_array_equal(pipeline[0].transformer_.mean_, expected)
+    with pytest.raises(ValueError, match=r"sample_weight\[2\] has shape \(3,\), expected \(4,\)"):
+        PerNode(StandardScaler()).fit(items, sample_weight=[*weights[:2], weights[2][1:], [1, 1]])
+
+
+def test_weights_of_pixels_are_those_of_rows(rng):
+    images, weights = rng.standard_normal((3, 2, 4, 2)), rng.random((3, 2, 4))
+    expected = StandardScaler().fit(images.reshape(-1, 2), sample_weight=weights.ravel()).mean_
+    for X, given in ((images, weights), (list(images), list(weights))):
+        fitted = PerNode(StandardScaler()).fit(X, sample_weight=given)
+        np.testing.assert_array_equal(fitted.transformer_.mean_, expected)
+        with pytest.raises(ValueError, match=r"X\[0\] is an image of shape \(2, 4\) but sample_w"):
+            PerNode(StandardScaler()).fit(X, sample_weight=weights.transpose(0, 2, 1))
+        with pytest.raises(ValueError, match="X has 3 samples but sample_weight has 2"):
+            PerNode(StandardScaler()).fit(X, sample_weight=given[:2])
+
+
+def test_edges_have_no_weights_of_nodes(rng):
+    graph = rng.random((2, 2)), np.array([[0, 1]]), rng.random((1, 2))
+    both = PerNode(StandardScaler(), StandardScaler())
+    both.fit([graph] * 2, sample_weight=[1.0, 2.0])
+    with pytest.raises(ValueError, match="a weight for each node, which edge_transformer"):
+        both.fit([graph] * 2, sample_weight=[[1.0, 2.0], [1.0, 1.0]])
+
+
 def test_metadata_are_routed_as_the_transformer_requests(items):
     weights = np.array([2.0, 0.0, 1.0, 3.0])
     y = [[0, 1, 0], [1], [0, 1, 1, 0], [1, 0]]

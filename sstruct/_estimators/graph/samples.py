@@ -122,9 +122,17 @@ def _refuse_one_graph(X):
     """Raise where the parts of a graph are given in place of a list of graphs."""
     if not isinstance(X, list | tuple) or not 2 <= len(X) <= len(PARTS):
         return
-    shapes = [getattr(part, "shape", ()) for part in X[:2]]
-    kind = getattr(getattr(X[1], "dtype", None), "kind", "")
-    if len(shapes[0]) == 2 and len(shapes[1]) == 2 and shapes[1][1] == 2 and kind in ("i", "u"):
+    edges = X[1]
+    if not hasattr(edges, "shape"):
+        try:
+            edges = np.asarray(edges)
+        except ValueError:  # ragged
+            return
+    shapes = [getattr(part, "shape", ()) for part in (X[0], edges)]
+    if len(shapes[0]) != 2 or len(shapes[1]) != 2:
+        return
+    pairs = shapes[1][1] == 2 and getattr(edges.dtype, "kind", "") in ("i", "u")
+    if pairs or (sparse.issparse(edges) and shapes[1] == (shapes[0][0],) * 2 != shapes[0]):
         raise ValueError(
             f"X is one graph, node features {shapes[0]} and edges {shapes[1]}, expected a list of "
             "graphs: one graph is a list of one tuple, [(node features, edges)]"
@@ -336,7 +344,8 @@ def _image_nodes(estimator, X, fitted):
     if stacked and X.ndim == 3:
         raise ValueError(
             f"X has shape {X.shape}, expected a list of images (height, width, channels) or one "
-            "array (n, height, width, channels); a single image x is [x]"
+            "array (n, height, width, channels); a single image x is [x], and grey images have one "
+            "channel, X[..., np.newaxis]"
         )
     if isinstance(X, list | tuple | np.ndarray) and any(np.ndim(item) >= 2 for item in X):
         items = []
@@ -345,6 +354,7 @@ def _image_nodes(estimator, X, fitted):
             if item.ndim != 3 or 0 in item.shape[:2]:
                 raise ValueError(
                     f"X[{i}] has shape {item.shape}, expected (height, width, channels)"
+                    + "; a grey image x is x[..., np.newaxis]" * (item.ndim == 2)
                 )
             items.append(item)
         flat = [item.reshape(-1, item.shape[2]) for item in items]
