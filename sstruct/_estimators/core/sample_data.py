@@ -106,6 +106,11 @@ def check_goes_on(warm, data, classes, known):
         If they do not; says what is different.
     """
     goes_on = "warm_start goes on from the last fit"
+    if "n_samples" not in warm:  # pickled by a version that did not take more samples
+        raise ValueError(
+            f"{goes_on}, but what that left is of an earlier version of sstruct and cannot be "
+            "gone on from. Clone the estimator, or set warm_start=False."
+        )
     if classes is not None:
         found = _differing(classes, known)
         if found:
