@@ -66,7 +66,7 @@ def lam_from_scale(nodes, total_weight, slack=False):
     Raises
     ------
     ValueError
-        If the features' squares are no finite numbers.
+        If there is no such number in floating point.
 
     Notes
     -----
@@ -78,10 +78,11 @@ def lam_from_scale(nodes, total_weight, slack=False):
     spread = feature_spread(nodes.features, nodes.weight, nodes.bias)
     cost = nodes.mean_cost or 1.0
     lam = STRENGTH * (spread or 1.0) / total_weight * (cost if slack else 1 / cost)
-    if not np.isfinite(lam):
+    if not 0 < lam < np.inf:
         raise ValueError(
-            'lam="auto" follows the scale of the features, whose squares are too large for '
-            "floating point: scale the features"
+            f'lam="auto" is {lam:g} for features of variance {spread:g}, samples of a total weight '
+            f"of {total_weight:g} and errors that cost {cost:g}: out of the range of floating "
+            "point; scale the features, the weights or the loss, or give a number"
         )
     return float(lam)
 
@@ -108,9 +109,12 @@ def feature_spread(features, weights, bias):
     Returns
     -------
     float
+        Infinite where the squares of features are.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         share, mean, variance = _moments(features, weights)
+        if not np.isfinite(variance).all():
+            return np.inf
         # What is left of a constant by rounding is no variance.
         varies = variance > 1e-22 * (variance + mean**2)
         share, variance = share[varies], variance[varies]
@@ -144,7 +148,7 @@ def _parts(features, weights):
     """Yield rows and their weights, some at a time: features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
-        cuts = np.unique(np.r_[np.searchsorted(features.indptr, at), features.shape[0]])
+        cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
     else:
         step = max(1, AT_ONCE // max(1, features.shape[1]))
         cuts = np.r_[np.arange(0, len(features), step), len(features)]
