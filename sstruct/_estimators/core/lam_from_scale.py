@@ -171,9 +171,13 @@ def _sums(rows, weight, total):
         return np.bincount(columns, terms, minlength=rows.shape[1])
 
     stored = added(weight)
-    here = stored if values.all() else added(weight * (values != 0))
-    mean = added(weight * values) / total
-    squares = added(weight * (values - mean[columns]) ** 2)
+    if (values == 1).all():  # words, as a rule: nothing more to add up
+        here, mean = stored, stored / total
+        squares = stored * (1 - mean) ** 2
+    else:
+        here = stored if values.all() else added(weight * (values != 0))
+        mean = added(weight * values) / total
+        squares = added(weight * (values - mean[columns]) ** 2)
     rest = total - stored
     rest[rest < 1e-12 * total] = 0  # rounding
     return here, mean, squares + rest * mean**2
