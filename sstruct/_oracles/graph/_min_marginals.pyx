@@ -13,12 +13,18 @@
 # (d) What rounding leaves of a saturated arc or terminal is taken as 0, else searches would follow it.
 """Min-marginals of graphs: by cuts, or bounds by single changes."""
 
+from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
+
+# Where edges weigh much against the features each search may meet all nodes: a minute for a large
+# image, which Ctrl-C is to end.
+cdef enum:
+    SEARCHES_A_SIGNAL = 128
 
 
 cdef class CutMarginals:
@@ -62,6 +68,9 @@ cdef class CutMarginals:
         self.set_residuals()
         least = labeling_cost(costs, self.labels)
         for v in range(V):
+            if v % SEARCHES_A_SIGNAL == SEARCHES_A_SIGNAL - 1:
+                with gil:
+                    PyErr_CheckSignals()
             out[2 * v + self.labels[v]] = least
             out[2 * v + 1 - self.labels[v]] = least + self.force(<int32_t> v)
         return True
