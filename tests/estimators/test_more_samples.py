@@ -333,3 +333,11 @@ def test_labels_of_any_type():
     cold = clone(model).set_params(warm_start=False).fit(X, y)
     model.fit(X[:8], y[:8]).fit(X, y)
     assert model.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+
+
+def test_which_samples_have_weight_0_must_stay():
+    X, y = make_sequences(n_samples=12, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
+    model.fit(X, y, sample_weight=np.r_[np.full(11, 2.0), 0])
+    with pytest.raises(ValueError, match="samples of weight 0"):
+        model.fit(X, y, sample_weight=np.r_[0, np.ones(11)])
