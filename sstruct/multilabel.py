@@ -342,7 +342,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         """Return the fitted model's problem on new rows, around known labels."""
         rows, known = pack_rows(self, X, fitted=True), None
         if y_partial is not None:
-            known = known_sets(y_partial, len(rows), len(self.classes_))
+            known = known_sets(y_partial, len(rows), self.classes_)
             if self._model["parents"] is not None:
                 known = close_hierarchy(known, self._model["parents"])
         return prediction_problem(rows, self._model, self.edges_, self._terms[0], known)

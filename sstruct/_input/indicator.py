@@ -67,11 +67,11 @@ def as_output(codes, kind, names, X):
     return sparse.csr_array(codes) if kind.endswith("array") else sparse.csr_matrix(codes)
 
 
-def check_label_names(y, classes):
+def check_label_names(y, classes, name="y"):
     """Raise where the columns of a data frame are other labels, or in another order."""
     names, known = label_names(y), classes.tolist()
     if names is not None and names != known and known != list(range(len(known))):
-        raise ValueError(f"the columns of y are {names}, expected {known}, as classes_")
+        raise ValueError(f"the columns of {name} are {names}, expected {known}, as classes_")
 
 
 def label_matrix(y, n_rows, n_labels=None):

@@ -1,7 +1,8 @@
 """Known labels among unknown ones, as `predict` takes them: to integers, -1 where unknown.
 
 What marks an unknown label is the same for all estimators: None, NaN, or -1 where that is none of
-the classes; and `ignore_label`. None in the place of a whole sample: nothing is known of it.
+the classes; and `ignore_label`; and the mask of a masked array. None in the place of a whole
+sample: nothing is known of it.
 """
 
 import numbers
@@ -208,6 +209,8 @@ def _marks(value, markers):
 def _labels_of(item, i, expected):
     """Return the labels of a sample as a 1-D array, or a list where they are of any type."""
     n_axes = len(expected)
+    if isinstance(item, np.ma.MaskedArray):
+        item = np.where(np.ma.getmaskarray(item), None, item.data.astype(object))
     if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
         raise TypeError(
             f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "

@@ -32,6 +32,10 @@ class PerSample(np.ndarray):
             raise TypeError(ADVICE)
         return super().__array_function__(function, types, arguments, keywords)
 
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        # Of a sum, which is the array of a sample, NumPy would make an array of that array.
+        return array[()] if array.ndim == 0 else super().__array_wrap__(array, context)
+
     def __repr__(self):
         return repr(np.asarray(self))
 

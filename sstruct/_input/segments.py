@@ -61,5 +61,7 @@ def painted(nodes, n_nodes, values, fill):
         )
     if nodes.min() >= 0:
         return values[nodes]
+    if values.dtype.kind in "US" and not isinstance(fill, str | bytes):
+        values = values.astype(object)  # else -1 would become "-1"
     # Nodes of -1 find it at the end.
     return np.concatenate([values, np.full((1, *values.shape[1:]), fill)])[nodes]

@@ -157,7 +157,8 @@ def superpixel_labels(
     order = np.lexsort((code, -votes, node))
     node, first = np.unique(node[order], return_index=True)
     # A node that nobody votes for has pixels of that label alone.
-    out = np.full(n_nodes, flat[ignored.argmax()] if ignored.any() else classes[0], classes.dtype)
+    other = int(ignored.argmax())
+    out = np.repeat(flat[other : other + 1], n_nodes).astype(classes.dtype)
     out[node] = classes[code[order[first]]]
     return out
 

@@ -1,5 +1,6 @@
 """`decision_function` of graphs and grids: max-marginals, in the shapes of `predict`."""
 
+import signal
 from itertools import product
 
 import numpy as np
@@ -104,3 +105,29 @@ def test_one_label(rng):
     (scores,) = model.decision_function(X)
     assert scores.shape == (3, 1)
     assert np.ptp(scores) == 0
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this platform")
+def test_signals_are_seen_between_searches(rng):
+    # Edges that outweigh all features: a search for each pixel meets most of the image.
+    labels = np.zeros((100, 100), dtype=int)
+    labels[25:50, 25:50] = 1
+    image = (labels + rng.standard_normal(labels.shape))[..., np.newaxis]
+    model = GridCRFSSVM(pairwise=1e3, lam=1.0, **ROUGH).fit([image], [labels])
+    seen = []
+
+    def interrupt(number, frame):
+        seen.append(number)
+        if len(seen) == 3:
+            raise KeyboardInterrupt
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        # Signals that nobody looks at are seen as one, at the end.
+        signal.setitimer(signal.ITIMER_REAL, 0.01, 0.01)
+        with pytest.raises(KeyboardInterrupt):
+            model.decision_function([image])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert len(seen) == 3

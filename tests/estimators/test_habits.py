@@ -197,6 +197,12 @@ def test_what_is_made_of_predictions_is_not_refused():
     assert np.unique(lengths).tolist() == [1, 2]
 
 
+def test_sums_of_predictions_are_arrays_of_a_sample():
+    found = PerSample.of([np.array([1, 2]), np.array([3, 4])])
+    assert found.sum().tolist() == [4, 6]
+    assert [labels.tolist() for labels in found + 1] == [[2, 3], [4, 5]]
+
+
 def test_rows_have_scores_of_scikit_learn(rng):
     X = rng.standard_normal((30, 2))
     y = (X[:, 0] > 0).astype(int)

@@ -230,8 +230,15 @@ def test_what_says_nothing(rng):
     y = [0, 1, 1]
     assert MulticlassSSVM().fit(np.ones((3, 2)), y).lam_ == pytest.approx(0.1 * STRENGTH / 3)
     assert MulticlassSSVM(fit_intercept=False).fit(np.ones((3, 2)), y).lam_ == STRENGTH / 3
-    with pytest.raises(ValueError, match="scale the features"):
-        MulticlassSSVM().fit(np.array([[1e200], [-1e200], [0]]), y)
+
+
+@pytest.mark.parametrize("scale, weight", [(1e200, 1.0), (1.0, 1e-320), (1e-150, 1e300)])
+def test_no_such_number(scale, weight):
+    X = np.array([[1, 2], [-1, 0], [0, 3]]) * [scale, 1.0]
+    model = MulticlassSSVM(fit_intercept=False)
+    X = X if scale > 1 else X * [1, 1e-150]
+    with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; scale the features'):
+        model.fit(X, [0, 1, 1], sample_weight=np.full(3, weight))
 
 
 def test_an_own_oracle_has_the_papers_choice(rng):

@@ -121,7 +121,7 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None
     model = ChainSSVM(ignore_label=-1, lam=0.05, average=False, warm_start=kind, **TIGHT)
     model.fit(X[:9], y[:9]).set_params(lam=0.1).fit(X, y, weights)
-    found = test_optimum.certify(model, X, y, 0.1, brute_force.Model(3), "hamming", weights)
+    found = test_optimum.certify(model, X, y, 0.1, brute_force.Model(3), weights=weights)
     best, _ = dual_qp.optimum(found, 0.1)
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert len(model._warm_state["size"]) == len(found)
@@ -168,16 +168,22 @@ def pieces():
 @pytest.mark.parametrize("case", ["chains", "auto", "digits"])
 def test_fewer_passes_than_anew(case, kind):
     model, X, y = pieces()[case]
-    model = clone(model).set_params(warm_start=kind, certificate_every=1, random_state=0)
+    model = clone(model).set_params(warm_start=kind, certificate_every=1)
+    # Where a fit takes seven passes, that of one order of visits may be lucky: several.
+    seeds = range(3) if case == "auto" else [0]
     for share in (0.9,) if case == "digits" else (0.75, 0.9):
         m = int(share * len(X))
-        going_on = clone(model).fit(X[:m], y[:m]).fit(X, y)
-        anew = clone(model).fit(X, y)
-        assert going_on.converged_
-        assert going_on.n_iter_ < anew.n_iter_
-        assert going_on.n_oracle_calls_ < anew.n_oracle_calls_
-        assert going_on.dual_objective_ <= anew.objective_
-        assert anew.dual_objective_ <= going_on.objective_
+        work = []
+        for seed in seeds:
+            model.set_params(random_state=seed)
+            going_on = clone(model).fit(X[:m], y[:m]).fit(X, y)
+            anew = clone(model).fit(X, y)
+            assert going_on.converged_
+            assert going_on.dual_objective_ <= anew.objective_
+            assert anew.dual_objective_ <= going_on.objective_
+            work.append([(fit.n_iter_, fit.n_oracle_calls_) for fit in (going_on, anew)])
+        more, all_anew = np.sum(work, axis=0)
+        assert (more < all_anew).all()
 
 
 def test_a_piece_after_the_other(rng):
@@ -309,6 +315,16 @@ def test_what_follows_does_not_change_the_first_samples(lengths, seed, storage, 
             assert (other.fingerprint(n) == of_first.fingerprint()) == same
 
 
+def test_working_sets_of_an_earlier_version_are_refused_by_name():
+    X, y = make_sequences(n_samples=4, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X, y)
+    del model._warm_state["n_samples"]
+    older = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ValueError, match="is of an earlier version of sstruct"):
+        older.fit(X, y)
+    assert older.set_params(warm_start=False).fit(X, y).converged_
+
+
 def test_labels_of_any_type():
     X, y = make_sequences(n_samples=12, random_state=0)
     names = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), None, "x"]
@@ -317,3 +333,11 @@ def test_labels_of_any_type():
     cold = clone(model).set_params(warm_start=False).fit(X, y)
     model.fit(X[:8], y[:8]).fit(X, y)
     assert model.objective_ == pytest.approx(cold.objective_, rel=3e-6)
+
+
+def test_which_samples_have_weight_0_must_stay():
+    X, y = make_sequences(n_samples=12, random_state=0)
+    model = ChainSSVM(lam=0.1, warm_start=True, random_state=0).fit(X[:8], y[:8])
+    model.fit(X, y, sample_weight=np.r_[np.full(11, 2.0), 0])
+    with pytest.raises(ValueError, match="samples of weight 0"):
+        model.fit(X, y, sample_weight=np.r_[0, np.ones(11)])

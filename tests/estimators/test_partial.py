@@ -578,12 +578,23 @@ def test_marks_of_label_sets_agree(rng):
     forms += [np.where(known == -1, np.nan, known), pd.DataFrame(known)]
     forms += [[None if (row == -1).all() else row for row in known]]
     forms += [[[None if k == -1 else bool(k) for k in row] for row in known]]
+    forms += [np.ma.array(Y, mask=known == -1), list(np.ma.array(Y, mask=known == -1))]
     for form in forms:
         np.testing.assert_array_equal(model.predict(X, form), expected)
     np.testing.assert_array_equal(model.predict(X, [None] * 8), model.predict(X))
     of_sparse = MultilabelSSVM(**ROUGH).fit(X, sparse.csr_array(Y)).predict(X, known)
     assert sparse.issparse(of_sparse)
     np.testing.assert_array_equal(of_sparse.toarray(), expected)
+
+
+def test_known_labels_in_a_frame_have_the_names_of_the_classes(rng):
+    X, Y = rng.standard_normal((8, 2)), rng.integers(0, 2, (8, 3))
+    known = some_known(rng, Y)
+    model = MultilabelSSVM(**ROUGH).fit(X, pd.DataFrame(Y, columns=["a", "b", "c"]))
+    found = model.predict(X, pd.DataFrame(known, columns=["a", "b", "c"]))
+    np.testing.assert_array_equal(found, model.predict(X, known))
+    with pytest.raises(ValueError, match=r"columns of y_partial are \['c', 'b', 'a'\], expected"):
+        model.predict(X, pd.DataFrame(known[:, ::-1], columns=["c", "b", "a"]))
 
 
 @pytest.mark.parametrize(

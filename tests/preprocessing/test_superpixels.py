@@ -192,6 +192,20 @@ def test_what_is_not_finite_may_be_masked():
     assert sizes.tolist() == [2, 2]
 
 
+def test_labels_of_any_type():
+    labels = np.empty((1, 4), dtype=object)
+    labels[0, :] = ["b", None, None, -1]
+    labels[0, 0] = labels[0, 2] = ("a", 1)
+    found = superpixel_labels([[0, 1, 0, 2]], labels)
+    assert found.tolist() == [("a", 1), None, -1]
+
+
+def test_what_is_in_no_segment_is_no_string():
+    painted = pixel_labels([[0, -1]], ["sky"])
+    assert painted.tolist() == [["sky", -1]]
+    assert pixel_labels([[0, -1]], ["sky"], fill="none").tolist() == [["sky", "none"]]
+
+
 def test_other_labels_are_refused():
     with pytest.raises(ValueError, match=r"labels has shape \(2, 2\), expected .* \(2, 3\)"):
         superpixel_labels(SEGMENTS, [[0, 1], [1, 0]])

@@ -72,7 +72,7 @@ def lam_from_scale(nodes, total_weight, slack=False):
     Raises
     ------
     ValueError
-        If the features' squares are no finite numbers.
+        If there is no such number in floating point.
 
     Notes
     -----
@@ -85,10 +85,11 @@ def lam_from_scale(nodes, total_weight, slack=False):
     cost = nodes.mean_cost or 1.0
     lam = STRENGTH * nodes.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
     lam *= cost if slack else 1 / cost
-    if not np.isfinite(lam):
+    if not 0 < lam < np.inf:
         raise ValueError(
-            'lam="auto" follows the scale of the features, whose squares are too large for '
-            "floating point: scale the features"
+            f'lam="auto" is {lam:g} for features of variance {spread:g}, samples of a total weight '
+            f"of {total_weight:g} and errors that cost {cost:g}: out of the range of floating "
+            "point; scale the features, the weights or the loss, or give a number"
         )
     return float(lam)
 
@@ -115,9 +116,12 @@ def feature_spread(features, weights, bias):
     Returns
     -------
     float
+        Infinite where the squares of features are.
     """
     with np.errstate(over="ignore", invalid="ignore"):
         share, mean, variance = _moments(features, weights)
+        if not np.isfinite(variance).all():
+            return np.inf
         # What is left of a constant by rounding is no variance.
         varies = variance > 1e-22 * (variance + mean**2)
         share, variance = share[varies], variance[varies]
@@ -151,7 +155,7 @@ def _parts(features, weights):
     """Yield rows and their weights, some at a time: features may be on disk."""
     if sparse.issparse(features):
         at = np.arange(0, features.nnz, max(AT_ONCE, features.shape[1]))
-        cuts = np.unique(np.r_[np.searchsorted(features.indptr, at), features.shape[0]])
+        cuts = np.unique(np.r_[0, np.searchsorted(features.indptr, at), features.shape[0]])
     else:
         step = max(1, AT_ONCE // max(1, features.shape[1]))
         cuts = np.r_[np.arange(0, len(features), step), len(features)]
@@ -174,9 +178,13 @@ def _sums(rows, weight, total):
         return np.bincount(columns, terms, minlength=rows.shape[1])
 
     stored = added(weight)
-    here = stored if values.all() else added(weight * (values != 0))
-    mean = added(weight * values) / total
-    squares = added(weight * (values - mean[columns]) ** 2)
+    if (values == 1).all():  # words, as a rule: nothing more to add up
+        here, mean = stored, stored / total
+        squares = stored * (1 - mean) ** 2
+    else:
+        here = stored if values.all() else added(weight * (values != 0))
+        mean = added(weight * values) / total
+        squares = added(weight * (values - mean[columns]) ** 2)
     rest = total - stored
     rest[rest < 1e-12 * total] = 0  # rounding
     return here, mean, squares + rest * mean**2

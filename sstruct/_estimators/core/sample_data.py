@@ -106,6 +106,11 @@ def check_goes_on(warm, data, classes, known):
         If they do not; says what is different.
     """
     goes_on = "warm_start goes on from the last fit"
+    if "n_samples" not in warm:  # pickled by a version that did not take more samples
+        raise ValueError(
+            f"{goes_on}, but what that left is of an earlier version of sstruct and cannot be "
+            "gone on from. Clone the estimator, or set warm_start=False."
+        )
     if classes is not None:
         found = _differing(classes, known)
         if found:
@@ -124,9 +129,9 @@ def check_goes_on(warm, data, classes, known):
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
             f"{goes_on} and needs its data, to which samples may be added at the end; this X, y, "
-            "set of classes or transition_mask (for graphs also the loss; with slack rescaling "
-            f"that, or the rescaling) is another one in the first {n} samples. Set "
-            f"warm_start=False, or clone.{data.hint}"
+            "set of classes, samples of weight 0 or transition_mask (for graphs also the loss; "
+            "with slack rescaling that, or the rescaling) is another one in the first "
+            f"{n} samples. Set warm_start=False, or clone.{data.hint}"
         )
 
 

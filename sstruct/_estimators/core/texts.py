@@ -79,8 +79,8 @@ class Common:
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
         exist. The data must begin with those of the last fit, all of its samples in their order;
-        others may follow, and sample weights may change. Other data raise an error, and so do
-        classes that are new: name all of them in `classes` before the first fit.
+        others may follow, and sample weights may change, but not from or to 0. Other data raise an
+        error, and so do classes that are new: name all of them in `classes` before the first fit.
     checkpoint : path or None, default=None
         File in which the state of the fit is saved as it goes. A fit that finds the file continues
         from it, and gives the same bits as a fit that was never interrupted; the file of another
@@ -172,9 +172,9 @@ class Graphs:
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
         exist. The data must begin with those of the last fit, all of its samples in their order;
-        others may follow, and sample weights may change. Other data raise an error, so do new
-        classes (name all of them in `classes` before the first fit), and so may another `loss`,
-        other weights of nodes or another `fit_intercept`.
+        others may follow, and sample weights may change, but not from or to 0. Other data raise an
+        error, so do new classes (name all of them in `classes` before the first fit), and so may
+        another `loss`, other weights of nodes or another `fit_intercept`.
 
     Attributes
     ----------

@@ -3,11 +3,13 @@
 import numpy as np
 from scipy import sparse
 
+from sstruct._input.indicator import check_label_names
 from sstruct._input.partial import check_samples, known_codes, known_numbers
 
 
-def known_sets(y_partial, n_rows, n_labels):
+def known_sets(y_partial, n_rows, classes):
     """Return 1 where a label is known to be on, 0 where off, -1 elsewhere, int32 (n_rows, K)."""
+    check_label_names(y_partial, classes, "y_partial")
     if sparse.issparse(y_partial):
         raise TypeError(
             "y_partial is sparse, and its zeros would be labels known to be off; expected a dense "
@@ -17,7 +19,7 @@ def known_sets(y_partial, n_rows, n_labels):
     def expected(i, k):
         return f"y_partial[{i}] of label {k}", "0 or 1 where it is known whether the row has it"
 
-    return known_numbers(y_partial, np.full((n_rows, n_labels), 2), None, expected)
+    return known_numbers(y_partial, np.full((n_rows, len(classes)), 2), None, expected)
 
 
 def close_hierarchy(known, parents):
@@ -52,7 +54,7 @@ def best_classes(scores, y_partial, rows, classes):
     if not _is_sets(y_partial):
         known = known_codes(y_partial, rows, classes, None)
         return np.where(known >= 0, known, scores.argmax(axis=1))
-    known = known_sets(y_partial, *scores.shape)
+    known = known_sets(y_partial, len(scores), classes)
     n_on = (known == 1).sum(axis=1)
     wrong = np.flatnonzero((n_on > 1) | (known == 0).all(axis=1))
     if len(wrong):
