@@ -26,16 +26,16 @@ PARENTS = [-1, 0, 0]
 def definition(rows, weights, bias):
     """The spread, feature by feature."""
     total = weights.sum()
-    scales, shares, variances = [], [], []
+    scales, shares, squares = [], [], 0
     for column in np.asarray(rows, dtype=float).T:
         variance = weights @ (column - weights @ column / total) ** 2 / total
+        squares += weights @ column**2 / total
         if variance > 1e-22 * (weights @ column**2 / total):
             share = weights[column != 0].sum() / total
             scales.append((variance / share) ** (1 / 3))
             shares.append(share)
-            variances.append(variance)
     typical = sum(shares) * np.average(scales, weights=shares) ** 3 if shares else 0
-    return max(typical, sum(variances) / 30, 0.1 * bias)
+    return max(typical, squares / 400, bias / 40)
 
 
 @given(
@@ -82,8 +82,8 @@ def test_stored_zeros_and_constants_say_nothing():
     weights = np.ones(3)
     expected = definition(stored.toarray()[:, :2], weights, False)
     assert feature_spread(stored, weights, False) == pytest.approx(expected)
-    assert feature_spread(np.full((4, 2), 0.1), np.ones(4), False) == 0
-    assert feature_spread(np.full((4, 2), 0.1), np.ones(4), True) == 0.1
+    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), False) == pytest.approx(200 / 400)
+    assert feature_spread(np.full((4, 2), 10.0), np.ones(4), True) == pytest.approx(200 / 400)
 
 
 def test_a_feature_of_another_scale_counts_less(rng):
@@ -95,7 +95,7 @@ def test_a_feature_of_another_scale_counts_less(rng):
     assert feature_spread(rows, weights, True) < 4 * alike < 0.5 * rows.var(axis=0).sum()
     rows = rng.standard_normal((400, 40))
     rows[:, 3] *= 10_000
-    most = rows.var(axis=0).sum() * LEAST_SHARE
+    most = (rows**2).sum(axis=1).mean() * LEAST_SHARE
     assert feature_spread(rows, weights, True) == pytest.approx(most)
 
 
@@ -228,8 +228,17 @@ def test_sizes_of_nodes_are_costs(rng):
 
 def test_what_says_nothing(rng):
     y = [0, 1, 1]
-    assert MulticlassSSVM().fit(np.ones((3, 2)), y).lam_ == pytest.approx(0.1 * STRENGTH / 3)
-    assert MulticlassSSVM(fit_intercept=False).fit(np.ones((3, 2)), y).lam_ == STRENGTH / 3
+    X, plain = np.ones((3, 2)), MulticlassSSVM(fit_intercept=False)
+    assert MulticlassSSVM().fit(X, y).lam_ == pytest.approx(STRENGTH / 40 / 3)
+    assert plain.fit(X, y).lam_ == pytest.approx(STRENGTH * 2 / 400 / 3)
+    assert plain.fit(0 * X, y).lam_ == STRENGTH / 3
+
+
+@pytest.mark.parametrize("mean", [0, 30, 100, 1000])
+def test_features_far_from_0_converge(rng, mean):
+    y = rng.integers(0, 3, 200)
+    X = rng.standard_normal((200, 6)) + y[:, np.newaxis] + mean
+    assert MulticlassSSVM(random_state=0).fit(X, y).converged_
 
 
 @pytest.mark.parametrize("scale, weight", [(1e200, 1.0), (1.0, 1e-320), (1e-150, 1e300)])

@@ -13,11 +13,10 @@ STRENGTH = 0.4
 # The power of the number of nodes. Samples of more nodes do as well with a larger lam, and their
 # fits are faster: with images of thousands of pixels ten times.
 NODES_POWER = 0.2
-# The least spread, as a share of the summed variance, and beside a bias: where the scale of one
-# feature, or of a bias, is out of all proportion, fits with a much smaller lam take more than
-# `max_iter` passes.
-LEAST_SHARE = 1 / 100
-LEAST_BESIDE_BIAS = 1 / 10
+# The least spread, as a share of a row's mean squared norm, and beside a bias: it is with that norm
+# over lam n that the number of passes grows, to somewhat below `max_iter` at these.
+LEAST_SHARE = 1 / 400
+LEAST_BESIDE_BIAS = 1 / 40
 # Entries of features that are looked at together.
 AT_ONCE = 2**19
 
@@ -98,13 +97,14 @@ def feature_spread(features, weights, bias):
     r"""Return the variance of a row's features, added up; features of outlying scale count less.
 
     .. math:: V = \max\Big( \Big(\sum_f p_f\Big) \Big(
-        \frac{\sum_f p_f (v_f / p_f)^{1/3}}{\sum_f p_f}\Big)^3, \frac{1}{100} \sum_f v_f,
-        \frac{1}{10} [\text{bias}] \Big)
+        \frac{\sum_f p_f (v_f / p_f)^{1/3}}{\sum_f p_f}\Big)^3, \frac{S}{400},
+        \frac{1}{40} [\text{bias}] \Big)
 
-    for the variance v_f of feature f and the share p_f of rows in which it is not 0. With one scale
-    in all features, sparse or dense, that is about the sum of variances. With one feature a
-    thousand times larger than the others it follows these, so that they are not regularized away,
-    as far as a fit then still converges; nor is it less than a tenth of what is 1 in every row.
+    for the variance v_f of feature f, the share p_f of rows in which it is not 0, and S the mean
+    squared norm of a row. With one scale in all features, sparse or dense, that is about the sum of
+    variances. With one feature a thousand times larger than the others it follows these, so that
+    they are not regularized away, as far as a fit then still converges; so it is with features far
+    from 0, and with features far smaller than the bias.
 
     Parameters
     ----------
@@ -120,12 +120,13 @@ def feature_spread(features, weights, bias):
     """
     with np.errstate(over="ignore", invalid="ignore"):
         share, mean, variance = _moments(features, weights)
-        if not np.isfinite(variance).all():
+        if not np.isfinite(variance + mean**2).all():
             return np.inf
+        squares = variance + mean**2
+        least = max(LEAST_SHARE * squares.sum(), LEAST_BESIDE_BIAS * bool(bias))
         # What is left of a constant by rounding is no variance.
-        varies = variance > 1e-22 * (variance + mean**2)
+        varies = variance > 1e-22 * squares
         share, variance = share[varies], variance[varies]
-        least = max(LEAST_SHARE * variance.sum(), LEAST_BESIDE_BIAS * bool(bias))
         if not varies.any():
             return float(least)
         present = share.sum()
