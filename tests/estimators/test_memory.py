@@ -32,7 +32,7 @@ def spy(self, *arguments):
     return finish(self, *arguments)
 
 BaseSSVM._finish = spy
-model = ChainSSVM(max_iter=10, random_state=0).fit(X, y)
+model = ChainSSVM(loss="hamming", lam=1 / n, max_iter=10, random_state=0).fit(X, y)
 assert model.n_iter_ == 10, model.status_
 """
 

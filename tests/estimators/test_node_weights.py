@@ -32,8 +32,9 @@ def chain_terms(X, y, loss="hamming", weights=None, **more):
     return brute_force.blocks(X, y, brute_force.Model(3), loss, weights, **more)
 
 
-def fit_chain(X, y, weights=None, **parameters):
-    return ChainSSVM(lam=0.1, ignore_label=-1, **TIGHT, **parameters).fit(X, y, weights)
+def fit_chain(X, y, weights=None, loss="hamming", **parameters):
+    model = ChainSSVM(lam=0.1, loss=loss, ignore_label=-1, **TIGHT, **parameters)
+    return model.fit(X, y, weights)
 
 
 # Weights by true label ----------------------------------------------------------------------------
@@ -307,8 +308,8 @@ def test_a_node_of_weight_zero_is_not_an_ignored_one():
 def test_node_weights_under_slack_rescaling_are_bounded(rng, search):
     X, y = make(rng)
     weights = node_weights(rng, y)
-    model = ChainSSVM(lam=0.1, rescaling="slack", search=search, tol=1e-4, random_state=0)
-    model.fit(X, y, weights)
+    parameters = dict(lam=0.1, loss="hamming", rescaling="slack", tol=1e-4, random_state=0)
+    model = ChainSSVM(search=search, **parameters).fit(X, y, weights)
     name = "bisecting" if search == "auto" else search
     assert model.inference_ == f"viterbi, {name} search (bounded)"
     terms = [

@@ -64,7 +64,8 @@ def test_horses_of_superpixels(features, horses):
         regions.append(region)
     found = {}
     for pairwise in (0.0, "contrast"):
-        model = GraphCRFSSVM(lam=0.3, pairwise=pairwise, random_state=0).fit(X[:140], y[:140])
+        model = GraphCRFSSVM(lam=0.3, loss="hamming", pairwise=pairwise, random_state=0)
+        model.fit(X[:140], y[:140])
         assert model.inference_ == "graph cut (exact)"
         assert model.converged_
         painted = [labels[region] for labels, region in zip(model.predict(X[140:]), regions[140:])]
