@@ -243,7 +243,8 @@ def choose(found):
         return np.array(out)
 
     for scale, powers, counts in (
-        ("V", [1], [0]), ("S", [1], [0]), ("V", [0.5, 0.75, 1, 1.25], np.arange(-0.4, 0.3, 0.1)),
+        ("V", [1], [0.2]), ("V", [1], [0]), ("S", [1], [0]),
+        ("V", [0.5, 0.75, 1, 1.25], np.arange(-0.4, 0.3, 0.1)),
     ):  # fmt: skip
         rules = list(product(strengths, powers, counts))
         table = np.array([excesses(*rule, scale) for rule in rules])
