@@ -1,4 +1,4 @@
-"""A small structure of our own: choose one of the candidates that a sample lists."""
+"""Small structures of our own: one of the candidates that a sample lists; a sign."""
 
 from dataclasses import replace
 
@@ -28,6 +28,22 @@ class Choice:
         if y_true is not None:
             scores = scores + loss_weight * self.losses(x, y_true)
         return int(np.argmax(scores))
+
+
+class Sign:
+    """The oracle of two classes, -1 and 1: y * x is the joint feature map."""
+
+    def joint_feature(self, x, y):
+        return y * np.asarray(x, dtype=float)
+
+    def loss(self, y_true, y):
+        return float(y != y_true)
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
+        if y_true is not None:
+            scores[-y_true] += loss_weight
+        return max(scores, key=scores.get)
 
 
 class ConstrainedChoice(Choice):

@@ -22,6 +22,7 @@ from sstruct import (
     TreeSSVM,
 )
 from sstruct.metrics import flat_accuracy_score
+from tests.estimators.choices import Sign
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -190,20 +191,6 @@ def test_features_of_edges_keep_their_names(library, pairwise):
     frame = model.fit(arrays, y).to_frame()
     assert frame.feature[frame.kind == "edge"].unique().tolist() == ["edge0", "edge1"]
     GraphCRFSSVM(**FIT).fit(mixed, y)  # reads no edge features
-
-
-class Sign:
-    def joint_feature(self, x, y):
-        return y * np.asarray(x, dtype=float)
-
-    def loss(self, y_true, y):
-        return float(y != y_true)
-
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
-        if y_true is not None:
-            scores[-y_true] += loss_weight
-        return max(scores, key=scores.get)
 
 
 def test_own_structures_get_the_items_of_columns(library):

@@ -26,25 +26,12 @@ from sstruct.datasets import make_stick_figures
 from sstruct.inference import MRF, map_mrf
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
+from tests.estimators.choices import Sign
 
 ROWS = np.random.default_rng(0).standard_normal((20, 3))
 CHAINS = [ROWS[:5], ROWS[5:10], ROWS[10:20]]
 LABELS = [np.arange(5) % 2, np.arange(5) % 2, np.arange(10) % 2]
 EDGES = np.array([[0, 1], [1, 2], [2, 0]])
-
-
-class Sign:
-    def joint_feature(self, x, y):
-        return y * np.asarray(x)
-
-    def loss(self, y_true, y):
-        return float(y != y_true)
-
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
-        if y_true is not None:
-            scores[-y_true] += loss_weight
-        return max(scores, key=scores.get)
 
 
 def never(info):

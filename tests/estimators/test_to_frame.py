@@ -16,6 +16,7 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
+from tests.estimators.choices import Sign
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -83,20 +84,6 @@ def tree(*, maps=False, types=1, pairs=False, **options):
     X = [sample() for _ in range(6)]
     y = [RNG.integers(0, 4 * types, 3) for _ in X]
     return TreeSSVM(parents=[-1, 0, 0], **FIT, **options).fit(X, y)
-
-
-class Sign:
-    def joint_feature(self, x, y):
-        return y * np.asarray(x)
-
-    def loss(self, y_true, y):
-        return float(y != y_true)
-
-    def argmax(self, x, w, y_true=None, loss_weight=1.0):
-        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
-        if y_true is not None:
-            scores[-y_true] += loss_weight
-        return max(scores, key=scores.get)
 
 
 MODELS = {
