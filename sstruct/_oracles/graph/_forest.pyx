@@ -15,6 +15,18 @@ from sstruct._oracles.core._graph_costs cimport edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
 
+cdef inline void find_two_least(
+        const double* costs, Py_ssize_t n, Py_ssize_t* best, Py_ssize_t* second) noexcept nogil:
+    """Find the places of the least cost, the first of equal ones, and of the next; -1: none."""
+    cdef Py_ssize_t a
+    best[0], second[0] = 0, -1
+    for a in range(1, n):
+        if costs[a] < costs[best[0]]:
+            second[0], best[0] = best[0], a
+        elif second[0] < 0 or costs[a] < costs[second[0]]:
+            second[0] = a
+
+
 cdef class Forest:
     """Decodes one forest after another; each thread needs its own."""
 
@@ -63,7 +75,7 @@ cdef class Forest:
 
     cdef void send(self, const GraphCosts* costs, Py_ssize_t v) noexcept nogil:
         """Add the best costs of v's subtree to its parent's, and note v's labels for them."""
-        cdef Py_ssize_t K = costs.n_labels, a, b, e = self.parent_edge[v], best = 0, second = -1
+        cdef Py_ssize_t K = costs.n_labels, a, b, e = self.parent_edge[v], best, second
         cdef Py_ssize_t forth = K, back = 1       # of the table: to v's, to the parent's next label
         cdef const double* cost = self.least + v * K
         cdef int32_t* choice = self.choice + v * K
@@ -77,11 +89,7 @@ cdef class Forest:
             forth, back = 1, K
         if costs.tables == NULL:
             weight = costs.edge_weights[e]
-            for a in range(1, K):
-                if cost[a] < cost[best]:
-                    second, best = best, a
-                elif second < 0 or cost[a] < cost[second]:
-                    second = a
+            find_two_least(cost, K, &best, &second)
             for b in range(K):
                 a = second if b == best else best
                 if a >= 0 and (cost[a] + weight < cost[b] or (cost[a] + weight == cost[b] and a < b)):
@@ -187,17 +195,13 @@ cdef class Forest:
 
         forth : whether the sender is the first node of the edge
         """
-        cdef Py_ssize_t K = costs.n_labels, a, b, best = 0, second = -1
+        cdef Py_ssize_t K = costs.n_labels, a, b, best, second
         cdef Py_ssize_t of_sender = K if forth else 1, of_receiver = 1 if forth else K
         cdef double weight, value
         cdef const double* table
         if costs.tables == NULL:
             weight = costs.edge_weights[e]
-            for a in range(1, K):
-                if of[a] < of[best]:
-                    second, best = best, a
-                elif second < 0 or of[a] < of[second]:
-                    second = a
+            find_two_least(of, K, &best, &second)
             for b in range(K):
                 a = second if b == best else best
                 out[b] = of[b] if a < 0 else min(of[b], of[a] + weight)
