@@ -1,7 +1,7 @@
 """
-=============================================
+================================================
 How do I train a structure of my own: a ranking?
-=============================================
+================================================
 
 A query lists documents, of which some matter more than others; the model is to put them into
 order. There are as many rankings as permutations, but for a linear score of documents the best
@@ -62,7 +62,9 @@ fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.plot(sizes, scores, "o-", label="learned")
 ax.axhline(bound, color="grey", linestyle="--", label="the hidden score itself")
 ax.set(xlabel="Queries to learn from", ylabel="1 - mean loss on 80 others", xscale="log")
+ax.set_ylim(0.8, 0.9)
 ax.set_xticks(sizes, sizes)
+ax.minorticks_off()
 ax.set_title(f"Rankings: {models[-1].status_} after {models[-1].n_oracle_calls_} oracle calls")
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()

@@ -3,10 +3,10 @@
 Which point is which after a turn and some losses?
 ==================================================
 
-A picture of some points is turned, every point moves a little, and a few of them are lost on either
-side. Only distances are left to compare: a point goes with one whose distances to the others'
-partners are its own. That is a graph matching problem, with a cost for each pair of assignments;
-there are far too many matchings to try them all.
+A picture of some points is turned, every point moves a little, and two points are lost on each
+side. Only distances between points can still be compared: two assignments fit together if the
+distance on the left is that on the right. That is a graph matching problem, with a cost for each
+pair of assignments; there are far too many matchings to try them all.
 """
 
 import matplotlib.pyplot as plt
@@ -24,8 +24,8 @@ left, right = points[:n], moved[n_lost:]  # the last are not on the left, the fi
 truth = np.arange(n) - n_lost
 
 # %%
-# Two assignments together cost -1 if the distances on both sides are equal, and more the more they
-# differ. An assignment costs a little by itself: so that one that nothing speaks for is left out.
+# Two assignments together cost -1 if the distances on both sides are equal, and up to 0 if they
+# differ. An assignment alone costs 1, so that a point without support stays unmatched.
 
 
 def distances(x):
@@ -42,18 +42,24 @@ pairwise = sparse.coo_array(
 result = graph_matching(np.full((n, n), 1.0), pairwise, max_iter=200, random_state=0)
 
 # %%
-# Lines join the points that were matched, green where they were one point at first.
+# Lines join the points that were matched.
 
-fig, ax = plt.subplots(figsize=(8, 4.2), layout="constrained")
+fig, ax = plt.subplots(figsize=(8, 4.6), layout="constrained")
 shift = np.array([2.2, 0.0])
 middle = right - right.mean(axis=0) + points.mean(axis=0) + shift
-for u, v in enumerate(result.labels):
-    if v >= 0:
-        colour = "tab:green" if v == truth[u] else "tab:red"
-        ax.plot(*zip(left[u], middle[v], strict=True), color=colour, linewidth=0.8)
+matched = np.flatnonzero(result.labels >= 0)
+correct = result.labels[matched] == truth[matched]
+for some, colour, name in (
+    (matched[correct], "tab:green", "same point"),
+    (matched[~correct], "tab:red", "another point: its own is lost"),
+):
+    ends = np.stack([left[some], middle[result.labels[some]]])
+    lines = ax.plot(ends[..., 0], ends[..., 1], color=colour, linewidth=0.8)
+    lines[0].set_label(name)
 ax.plot(*left.T, "o", color="black")
 ax.plot(*middle.T, "o", color="black")
 ax.set_axis_off()
+ax.legend(loc="lower center", bbox_to_anchor=(0.5, -0.08), ncols=2, frameon=False)
 n_right = int(((result.labels == truth) & (truth >= 0)).sum())
 ax.set_title(
     f"{n_right} of {n - n_lost} points found again: "
@@ -62,6 +68,6 @@ ax.set_title(
 plt.show()
 
 # %%
-# All ten points that are on both sides are found again. Bound and cost meet: no matching is better.
-# Not even the one that leaves out the second point, whose partner was lost: by chance another point
-# is where it could be.
+# All ten points that are on both sides are found again. The lower bound equals the cost, so no
+# matching is better, the red line included: that point's partner is lost, but by chance another
+# point lies where the partner could be.

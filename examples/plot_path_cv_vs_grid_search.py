@@ -1,10 +1,9 @@
 """
-What does a grid of lambdas miss?
-=================================
+What lies between the lambdas of a grid?
+========================================
 
-A grid search fits a model from the beginning for each lambda that somebody thought of.
-:class:`sstruct.PathCV` follows one regularization path in each fold and knows the validation score
-of all of them, for less work.
+A grid search fits a model for each of a few lambdas. :class:`sstruct.PathCV` computes one
+regularization path in each fold, and from it the validation score at every lambda.
 """
 
 import time
@@ -29,9 +28,10 @@ grid.fit(X, y)
 seconds["GridSearchCV"] = time.process_time() - begin
 
 # %%
-# The grid's dots lie on the curve, but for what ``eps`` leaves open. Between them one sees how flat
-# the score is for a decade, next to the spread of the folds (grey): ``rule="one-se"`` would take
-# the largest lambda whose score is within one standard error of the best.
+# The grid's scores lie on the curve, up to the tolerance ``eps``. The curve shows what the dots do
+# not: below 10 the score hardly changes, and much less than from fold to fold (grey). So which
+# lambda comes out best is largely chance. ``rule="one-se"`` takes the largest lambda within one
+# standard error of the best, the simplest model that is about as good.
 
 lams = np.geomspace(0.3, 300, 500)
 scores = np.array([search.split_scores(lam) for lam in lams])
@@ -47,7 +47,8 @@ figure.tight_layout()
 plt.show()
 
 # %%
-# Both have been refitted to all samples, with the same tolerance.
+# Both searches refit their best lambda to all training samples. Test scores differ by less than the
+# folds do.
 
 for name, found in (("PathCV", search), ("GridSearchCV", grid)):
     print(

@@ -3,9 +3,10 @@
 Does slack rescaling read dates better than margin rescaling?
 =================================================================
 
-Both are hinge losses of chains that read handwritten dates. Margin rescaling wants a wrong reading
-to score less by a margin of its errors; slack rescaling wants a margin of 1 from every wrong
-reading, and multiplies what is missing by its errors. Each is trained at eight regularisations.
+Both are hinge losses for chains that read handwritten dates. With margin rescaling the true reading
+must score higher than a wrong one by as much as the wrong one has errors. With slack rescaling the
+margin is always 1, and a violation is multiplied by the number of errors. Each is trained at eight
+values of ``lam``.
 """
 
 import matplotlib.pyplot as plt
@@ -27,27 +28,34 @@ def fit(rescaling, lam):
 
 
 # %%
-# The circles are where cross-validation would have stopped: it has not seen the test dates.
+# Circles mark the lam that cross-validation on the training dates chooses.
 
+chosen = {}
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for rescaling, marker in (("margin", "o"), ("slack", "s")):
     validated, tested = np.array([fit(rescaling, lam) for lam in lams]).T
     errors, best = 100 * (1 - tested), validated.argmax()
-    label = f"{rescaling} rescaling: {errors[best]:.2f} % at the best in cross-validation"
-    (line,) = ax.plot(lams, errors, marker=marker, markersize=4, label=label)
+    chosen[rescaling] = errors[best]
+    (line,) = ax.plot(lams, errors, marker=marker, markersize=4, label=f"{rescaling} rescaling")
     ax.plot(lams[best], errors[best], "o", markersize=13, fillstyle="none", color=line.get_color())
+# One entry of the legend for both circles.
+ax.plot(
+    [], [], "o", markersize=13, fillstyle="none", color="0.4", label="chosen by cross-validation"
+)
 ax.set(
     xscale="log",
     xlabel="lam",
     ylabel="Misread marks of the test dates (%)",
-    title="Misread marks by surrogate and regularisation",
+    title="Errors of both hinge losses",
 )
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()
 plt.show()
 
 # %%
-# Hardly: 54 against 69 of 5,000 marks at the regularisation that cross-validation picks, and 54
-# against 63 at each one's best, is a difference that other dates could turn round. Slack
-# rescaling wants a smaller ``lam``: errors are counted as shares of a date here, so that its
-# planes are about ten times shorter.
+# No: where cross-validation chooses ``lam`` the two differ by less than other test dates would
+# change them. Slack rescaling needs a smaller ``lam``: it multiplies by the loss, which here is a
+# share of ten marks.
+
+for rescaling, errors in chosen.items():
+    print(f"{rescaling} rescaling: {errors:.2f} % of the marks misread")

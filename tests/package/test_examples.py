@@ -1,7 +1,6 @@
 """Examples run, and so do those in the docstrings of compiled functions."""
 
 import doctest
-import os
 import runpy
 from pathlib import Path
 
@@ -10,14 +9,11 @@ import pytest
 from sstruct import inference
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-NEEDS_DATA = {"plot_chunking.py"}
 
 
 @pytest.mark.parametrize("path", sorted(EXAMPLES.glob("plot_*.py")), ids=lambda path: path.name)
 def test_gallery_script_runs(path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
-    if path.name in NEEDS_DATA and not os.environ.get("SSTRUCT_DATA"):
-        pytest.skip("SSTRUCT_DATA is not set")
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.extend(plt.get_fignums()))
     runpy.run_path(str(path))
