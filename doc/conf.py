@@ -12,11 +12,33 @@ extensions = [
     "sphinx.ext.autosummary",
     "sphinx.ext.mathjax",
     "numpydoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
 ]
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "ignore_pattern": r"demo\.py|distributed_fit\.py|compiled_problem",
+    "backreferences_dir": "generated/backreferences",
+    "doc_module": ("sstruct",),
+    "reference_url": {"sstruct": None},
+    "remove_config_comments": True,
+    "plot_gallery": True,
+}
 autosummary_generate = True
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
 exclude_patterns = ["_build", "_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "sstruct"
+html_static_path = ["_static"]
+html_logo = "_static/logo.svg"
+# A single page has no others to list at its side; those of the gallery and the API do.
+html_sidebars = {
+    page: []
+    for page in ("install", "which_estimator", "quickstart", "user_guide", "extending")
+    + ("distributed", "theory", "architecture", "benchmarks")
+}
 html_show_sourcelink = False
