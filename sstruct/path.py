@@ -203,7 +203,7 @@ def ssvm_path(
 
     Parameters
     ----------
-    estimator : ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM or TreeSSVM
+    estimator : an estimator of this package
         Unfitted; its `solver` is ``"mp-bcfw"`` or ``"bcfw"``. `lam`, `tol`, `average`,
         `warm_start` and callbacks are not looked at; `max_iter` is for each breakpoint, `max_time`
         for the whole path. Bounds must have 0 between them.

@@ -50,7 +50,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM or TreeSSVM
+    estimator : an estimator of this package
         With what :func:`sstruct.ssvm_path` asks of it.
     eps : float, default=0.1
         Largest duality gap, absolute, in units of the mean loss: of the paths, and at each of

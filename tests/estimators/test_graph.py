@@ -525,11 +525,13 @@ PATH = sparse.csr_array([[0, 1, 0], [1, 0, 1], [0, 1, 0]])
         (sparse.triu(PATH), "not symmetric.*between 0 and 1", lambda A: A.maximum(A.T)),
         (PATH[:, :2], r"has shape \(3, 2\), expected \(3, 3\)", None),
         (PATH.toarray(), r"shape \(3, 3\), expected \(E, 2\).*csr_array", sparse.csr_array),
+        (np.zeros((3, 4)), r"shape \(3, 4\).*; a graph is \(node features, edges\), in this order",
+         None),
         (np.array([[0, 1, 0, 1], [1, 2, 2, 3]])[:, :3], r"shape \(2, 3\).*write edges.T$",
          np.transpose),
         ([[0, 1], [2]], "are no .* their lengths differ", None),
     ],
-    ids=["weights", "diagonal", "directed", "shape", "dense", "transposed", "ragged"],
+    ids=["weights", "diagonal", "directed", "shape", "dense", "swapped", "transposed", "ragged"],
 )  # fmt: skip
 def test_other_matrices_are_named_and_what_is_to_be_written_works(edges, message, repair):
     good = np.eye(3), PATH

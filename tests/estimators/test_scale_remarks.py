@@ -143,6 +143,25 @@ def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chai
     assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in text
     assert warned(ChainSSVM(lam=0.1), small, y) is None
     assert warned(ChainSSVM(), [0.1 * x for x in X], y) is None
+    text = short(ChainSSVM(), small, y)
+    assert "no feature has larger values" in text
+    assert "Increase" not in text
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_features_that_are_all_large_are_named_where_they_outweigh_neighbours(
+    chains, rng, rescaling
+):
+    X, y = chains
+    large = [100 * x for x in X]
+    text, category = warned(ChainSSVM(rescaling=rescaling), large, y)
+    assert category is UserWarning
+    assert "the scale of what bias and neighbours add" in text
+    assert warned(ChainSSVM(transitions=False, boundaries=False), large, y) is None
+    assert warned(MulticlassSSVM(), np.vstack(large), np.concatenate(y)) is None
+    images = rng.integers(0, 256, (4, 3, 3, 1), dtype=np.uint8)
+    labels = (images[..., 0] > 90).astype(int)
+    assert "PerNode(StandardScaler()), GridCRFSSVM" in warned(GridCRFSSVM(), images, labels)[0]
 
 
 def test_what_a_warning_advises_ends_it(chains):

@@ -14,12 +14,13 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from sstruct import ChainSSVM, MulticlassSSVM, PathCV, Sequences, ssvm_path
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
 from sstruct.datasets import load_digit_dates, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
-from sstruct.preprocessing import SequenceVectorizer
+from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 GRID = (100.0, 30.0, 10.0, 3.0, 1.0)
 
@@ -302,3 +303,9 @@ def test_below_the_end(chains):
     assert search.best_lam_ >= 0.1
     with pytest.raises(ValueError, match=r"lam=0\.05 is below the end of the paths, 0\.1"):
         search.split_scores(0.05)
+
+
+def test_a_pipeline_is_told_where_to_stand():
+    pipeline = make_pipeline(PerNode(StandardScaler()), ChainSSVM())
+    with pytest.raises(TypeError, match="put PathCV at the end of the pipeline"):
+        PathCV(pipeline).fit([np.ones((2, 2))] * 6, [[0, 1]] * 6)

@@ -165,6 +165,8 @@ def _edges_of(edges, n_nodes, i):
             hint = "; for an adjacency matrix write scipy.sparse.csr_array(edges)"
         elif edges.shape[:1] == (2,):
             hint = "; write edges.T"
+        if edges.dtype.kind == "f":
+            hint = "; a graph is (node features, edges), in this order"
         raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
     if edges.dtype.kind not in "iu":
         raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers")

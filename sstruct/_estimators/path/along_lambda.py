@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.remarks import scale_remark
@@ -36,7 +37,8 @@ class Sweep:
 
     def __init__(self, estimator, X, y, sample_weight):
         if not isinstance(estimator, BaseSSVM):
-            raise TypeError(f"expected an estimator of this package, found {estimator!r}")
+            hint = "; put PathCV at the end of the pipeline" * isinstance(estimator, Pipeline)
+            raise TypeError(f"expected an estimator of this package, found {estimator!r}{hint}")
         solver = estimator._solvers.get(estimator.solver)
         if solver is not None and not solver.has_dual_weights:
             raise ValueError(
