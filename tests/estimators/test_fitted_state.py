@@ -329,3 +329,9 @@ def test_models_are_let_go():
     gc.collect()
     assert gone() is None
     assert key not in _looked_at
+
+
+def test_bounds_without_rows_are_refused_by_their_shape():
+    _, rows = fitted("sets")
+    with pytest.raises(ValueError, match=r"bounds of shape \(0, 2\)"):
+        MultilabelSSVM(bounds=np.empty((0, 2))).fit(rows, np.eye(3, dtype=int)[[0, 1, 2, 1, 2, 0]])
