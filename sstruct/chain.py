@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.chain.fitted_state import CHAIN_STATE
 from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
@@ -164,6 +164,7 @@ class ChainSSVM(LabelingSSVM):
     True
     """
 
+    _fitted_state = CHAIN_STATE
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
     _one_sample = "sequences: one sequence is a list of one array, [X]"
@@ -286,7 +287,7 @@ class ChainSSVM(LabelingSSVM):
         return ChainProblem(nodes.flat, chains, model, known=known), self._w
 
     def _predict_codes(self, X, y_partial=None):
-        check_is_fitted(self)
+        self._require_fitted()
         nodes, known = pack_nodes(self, X, fitted=True), None
         if y_partial is not None:
             known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
@@ -354,7 +355,7 @@ class ChainSSVM(LabelingSSVM):
             `transition_mask` forbids it. The labels of ``predict`` have the highest score of
             their node, up to ties.
         """
-        check_is_fitted(self)
+        self._require_fitted()
         nodes = pack_nodes(self, X, fitted=True)
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
@@ -394,7 +395,7 @@ class ChainSSVM(LabelingSSVM):
         >>> labels[0].tolist()
         [['a', 'b'], ['a', 'a']]
         """
-        check_is_fitted(self)
+        self._require_fitted()
         check_number("k", k, least=1, whole=True)
         nodes = pack_nodes(self, X, fitted=True)
         ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))

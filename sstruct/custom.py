@@ -5,7 +5,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._cluster.parts import is_partitioned
 from sstruct._estimators.core.arguments import explains_arguments
@@ -280,7 +279,7 @@ class StructuredSVM(BaseSSVM):
     @property
     def w_(self) -> np.ndarray:
         """The weights."""
-        check_is_fitted(self)
+        self._require_fitted()
         return self._w
 
     def predict(self, X: Any) -> np.ndarray:
@@ -301,7 +300,7 @@ class StructuredSVM(BaseSSVM):
 
     def _find(self, X):
         """Return samples, and the oracle's labelings of them."""
-        check_is_fitted(self)
+        self._require_fitted()
         if is_partitioned(X):
             raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
         samples = some_samples(X, "X")

@@ -7,7 +7,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
@@ -16,6 +15,7 @@ from sstruct._estimators.core.named_weights import named_weights, no_label_weigh
 from sstruct._estimators.core.texts import Common, Graphs
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
+from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.partial import free_nodes
 from sstruct._estimators.graph.samples import pack_graphs
@@ -32,7 +32,6 @@ from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractiv
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]
-INFERENCE = ("auto", "cut", "expansion", "max-sum", "fwmap")
 # Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
 TRAINING_ITERATIONS = 20
 PREDICTION_ITERATIONS = 200
@@ -154,6 +153,7 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _fitted_state = GRAPH_STATE
     _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
 
     coef_ = named_weights("coef", "Node weights.")
@@ -347,7 +347,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return self._model.get("edge_names") or default
 
     def _predict_codes(self, X, y_partial=None):
-        check_is_fitted(self)
+        self._require_fitted()
         graphs = self._pack(X, self._model, fitted=True)
         nodes = graphs.nodes
         if y_partial is None:
@@ -468,7 +468,7 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> scores[0].argmax(axis=1)
         array([1, 1, 1])
         """
-        check_is_fitted(self)
+        self._require_fitted()
         graphs = self._pack(X, self._model, fitted=True)
         is_forest = np.ones(len(graphs.nodes), dtype=bool)
         is_forest[graphs.with_cycles()] = False

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.graph.fitted_state import GRID_STATE
 from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
@@ -131,6 +132,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     True
     """
 
+    _fitted_state = GRID_STATE
     _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
 
     connectivity: int = 4

@@ -6,7 +6,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
@@ -15,6 +14,7 @@ from sstruct._estimators.core.named_weights import named_weights, no_label_weigh
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
     check_edges_parameter,
@@ -217,6 +217,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
            [0, 1]])
     """
 
+    _fitted_state = LABEL_SET_STATE
     _solvers = LABEL_SET_SOLVERS
     _scaling = "{}"
 
@@ -399,7 +400,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         array([[1, 0],
                [0, 1]])
         """
-        check_is_fitted(self)
+        self._require_fitted()
         if self._model["method"] == "one label":
             if y_partial is None:
                 return self.classes_[self._predict_codes(X)[1]]
@@ -422,7 +423,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             The best score of a set with the label minus the best of one without it; for one label
             a row as in :class:`MulticlassSSVM`. As exact as the sets that the decoder finds.
         """
-        check_is_fitted(self)
+        self._require_fitted()
         if self._model["method"] == "one label":
             return one_label_decisions(self, X)
         return label_marginals(self._problem(X), self._w)
@@ -444,7 +445,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         float
             Share of rows.
         """
-        check_is_fitted(self)
+        self._require_fitted()
         if self._model["method"] == "one label":
             return BaseSSVM.score(self, X, y, sample_weight)
         check_label_names(y, self.classes_)

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._estimators.path.fitted_state import PATH_STATE
 from sstruct._input.ragged import check_choice, check_number
 from sstruct._solvers.path.segment import Segment
 
@@ -79,6 +80,8 @@ class RegularizationPath(AlongLambda):
     True
     """
 
+    _fitted_state = PATH_STATE
+
     lam_end_: float
     guarantee_: str
     kappa: float
@@ -104,6 +107,8 @@ class RegularizationPath(AlongLambda):
 
     def _at(self, lam):
         check_number("lam", lam, above=0)
+        if len(self.lams_) == 0:
+            raise ValueError(f"this path ended before its first breakpoint ({self.status_})")
         if lam < self.lam_end_:
             raise ValueError(
                 f"lam={lam:g} is below the end of the path, {self.lam_end_:g}: nothing is known "
@@ -139,6 +144,7 @@ class RegularizationPath(AlongLambda):
             The duality gap of ``w(lam)`` and rescaled dual weights, from its formula, without the
             data; above the first breakpoint an upper bound on it. At most `eps`.
         """
+        self._require_fitted()
         row, _ = self._at(lam)
         primal, dual = self._certificate(lam)
         # At a breakpoint the gap is known; a difference of sums would round it.
@@ -175,6 +181,7 @@ class RegularizationPath(AlongLambda):
         return path
 
     def __repr__(self):
+        self._require_fitted()
         end = "all smaller lam" if self.lam_end_ == 0 else f"lam={self.lam_end_:g}"
         return (
             f"<{self.guarantee_} path of {type(self._template).__name__}: {len(self.lams_)} "

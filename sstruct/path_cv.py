@@ -19,7 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fitted_state import CheckedState
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
+from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.ragged import check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, ssvm_path
 from sstruct.sequences import Sequences
@@ -41,7 +43,7 @@ def _has(name):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class PathCV(MetaEstimatorMixin, BaseEstimator):
+class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     """Choose lambda by cross-validation, among all lambdas at once.
 
     Each fold computes one regularization path and scores every segment of it on the samples left
@@ -132,6 +134,8 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
     True
     """
 
+    _fitted_state = SEARCH_STATE
+
     estimator: BaseSSVM = field(kw_only=False)
     eps: float = 0.1
     kappa: float | None = None
@@ -170,6 +174,10 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
+
+    def _is_fitted(self):
+        # Not after a fit that came no further than to the folds' paths.
+        return self.__sklearn_is_fitted__()
 
     def fit(
         self,
@@ -262,7 +270,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
                 "no lambda has been reached in every fold: increase max_iter or max_time of the "
                 "estimator, or eps"
             )
-        scores = np.array([self.split_scores(lam) for lam in lams])
+        scores = np.array([_scores_at(self._folds, lam) for lam in lams])
         mean, std = scores.mean(axis=1), scores.std(axis=1)
         if np.isnan(mean).all():
             raise ValueError("scoring gave NaN for every lambda")
@@ -299,10 +307,11 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
             One score a fold.
         """
         check_is_fitted(self, "lam_end_")
+        self._check_state()
         check_number("lam", lam, above=0)
         if lam < self.lam_end_:
             raise ValueError(f"lam={lam:g} is below the end of the paths, {self.lam_end_:g}")
-        return np.array([fold["scores"][_segment(fold, lam)] for fold in self._folds])
+        return _scores_at(self._folds, lam)
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
@@ -369,10 +378,11 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         float
             The score.
         """
-        return self.scorer_(self._best(), X, y, **keywords)
+        best = self._best()
+        return self.scorer_(best, X, y, **keywords)
 
     def _best(self):
-        check_is_fitted(self)
+        self._require_fitted()
         if not hasattr(self, "best_estimator_"):
             raise AttributeError("this PathCV was fitted with refit=False and cannot predict")
         return self.best_estimator_
@@ -403,6 +413,11 @@ def _are_sequences(y):
     if isinstance(y, list | tuple | np.ndarray):
         return any(isinstance(labels, list | np.ndarray) for labels in y)
     return isinstance(y, Sequences)
+
+
+def _scores_at(folds, lam):
+    """Score of each fold at a lambda."""
+    return np.array([fold["scores"][_segment(fold, lam)] for fold in folds])
 
 
 def _segment(fold, lam):

@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
@@ -16,6 +15,7 @@ from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.tree.fitted_state import TREE_STATE
 from sstruct._estimators.tree.training import pack_known_states, pack_states, pack_trees
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample
@@ -153,6 +153,7 @@ class TreeSSVM(BaseSSVM):
     True
     """
 
+    _fitted_state = TREE_STATE
     _searches = ("auto", "bisecting", "binary")
     _scaling = None
 
@@ -270,7 +271,7 @@ class TreeSSVM(BaseSSVM):
         return padded_bounds(problem, bounds)
 
     def _model(self):
-        check_is_fitted(self)
+        self._require_fitted()
         return TreeModel(len(self.parents_), self.n_features_in_, self.n_types_, *self._terms)
 
     def _views(self):

@@ -13,8 +13,9 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, TransformerMixin, cl
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
+from sstruct._estimators.core.fitted_state import CheckedState, FittedState, Labels, Number, Of
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import (
@@ -46,7 +47,9 @@ def _transformers_have(name):
 
 
 # Without output wrapping: set_output would try to make one data frame of ragged data.
-class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class PerNode(
+    CheckedState, MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Apply a scikit-learn transformer to the nodes of sequences, images or graphs.
 
     The transformer is fitted once, on the nodes (pixels) of all samples as the rows of one array.
@@ -107,6 +110,15 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
     """
 
     __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+
+    _fitted_state = FittedState(
+        {
+            "transformer_": Of(methods=("transform",)),
+            "edge_transformer_": Of(methods=("transform",), optional=True),
+            "n_features_in_": Number(whole=True, least=1, size="F"),
+            "feature_names_in_": Labels(size="F", strings=True, optional=True),
+        }
+    )
 
     edge_transformer: Any = None  # of pickles from before there was one
     transformer_: Any
@@ -205,7 +217,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
 
     def _apply(self, method, X, fitted):
         """Call a method of the fitted transformers; fitted: X has the features of the fit."""
-        check_is_fitted(self, "transformer_")
+        self._require_fitted()
         given = structures_of(items_of(X))
         items = given.items
         nodes = pack_nodes(self, items, fitted=fitted, numeric=False)
@@ -234,7 +246,7 @@ class PerNode(MetaEstimatorMixin, TransformerMixin, BaseEstimator, auto_wrap_out
         names : ndarray of str objects
             A name for each column.
         """
-        check_is_fitted(self, "transformer_")
+        self._require_fitted()
         known = getattr(self, "feature_names_in_", None)
         names = known if input_features is None else input_features
         return self.transformer_.get_feature_names_out(names)

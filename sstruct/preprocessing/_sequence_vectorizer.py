@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from array import array
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral, Real
 from typing import Any
@@ -13,8 +14,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
 
+from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
@@ -28,8 +29,40 @@ ABSENT = -1
 FIRST_WEIGHTED = -2
 
 
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(Field):
+    """Columns of names: 0, 1, ... in the order of the dict."""
+
+    def expected(self):
+        return "a dict of names and their columns, 0, 1, ... in order"
+
+    def check(self, value, name, sizes):
+        columns = list(value.values()) if isinstance(value, dict) else None
+        right = columns == list(range(len(columns or ()))) and set(map(type, columns)) <= {int}
+        if not right or not all(isinstance(key, str) for key in value):
+            refuse(name, value, self.expected())
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnNames(Field):
+    """The names of a vocabulary as an array."""
+
+    def expected(self):
+        return "an array of the names of vocabulary_"
+
+    def check(self, value, name, sizes):
+        if type(value) is not np.ndarray or value.ndim != 1 or value.dtype != object:
+            refuse(name, value, self.expected())
+
+
+def names_agree(state):
+    """The columns' names are those of the vocabulary."""
+    if state["_column_names"].tolist() != list(state["vocabulary_"]):
+        refuse("_column_names", state["_column_names"], "the names of vocabulary_")
+
+
 # Without output wrapping: set_output would try to make one data frame of ragged data.
-class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
+class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
     """Turn sequences of feature dicts into ragged sparse rows.
 
     Reads features as python-crfsuite and sklearn-crfsuite do, so that feature functions written
@@ -82,6 +115,10 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
     """
 
     __module__ = "sstruct.preprocessing"  # where pickles and skops look for it
+
+    _fitted_state = FittedState(
+        {"vocabulary_": Vocabulary(), "_column_names": ColumnNames()}, rules=(names_agree,)
+    )
 
     vocabulary_: dict[str, int]
 
@@ -140,7 +177,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
             Its flat array is CSR, of shape (number of items, number of attributes), with sorted
             indices. Its columns are named, so that estimators have ``feature_names_in_``.
         """
-        check_is_fitted(self, "vocabulary_")
+        self._require_fitted()
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
         return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
@@ -157,7 +194,7 @@ class SequenceVectorizer(TransformerMixin, BaseEstimator, auto_wrap_output_keys=
         names : ndarray of str objects of shape (n_attributes,)
             Attribute of each column.
         """
-        check_is_fitted(self, "vocabulary_")
+        self._require_fitted()
         return object_array(self.vocabulary_)
 
     def _named(self, rows):

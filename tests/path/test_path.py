@@ -312,7 +312,7 @@ def test_save_and_load(rng, tmp_path):
         np.testing.assert_array_equal(again.estimator(lam).w_, path.w(lam))
     state = path.__getstate__()
     assert not any(word in repr(state) for word in ("Problem", "DualState"))
-    with pytest.raises(ValueError, match="saved in format 0; this version of sstruct reads"):
+    with pytest.raises(ValueError, match="in format 0; this version of sstruct reads"):
         again.__setstate__({**state, "_sstruct_format": 0})
 
 

@@ -11,11 +11,12 @@ import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
+from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
+from sstruct._estimators.core.fitted_state import CheckedState, FittedState, of_format
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
@@ -44,7 +45,7 @@ COSTLY_ORACLE = 20_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseSSVM(CallbackSupport, BaseEstimator):
+class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     """Fit, certificate, warm start and state of a structured SVM.
 
     A subclass has a documented ``fit`` that calls ``_fit``, a ``predict``, and what is listed
@@ -85,6 +86,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     # Hooks ----------------------------------------------------------------------------------------
 
+    # What its fitted attributes are: types, ranges, and how they must agree. Models come from
+    # files: all that decoding and ``to_frame`` read of them is to be in it.
+    _fitted_state: ClassVar[FittedState] = BASE_STATE
     # The solvers that the estimator accepts, by name.
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
@@ -250,7 +254,11 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     def _parameters(self):
         """Return all parameters by name, also where a user's subclass does not show them."""
-        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}
+        names = [each.name for each in fields(self) if each.init]
+        missing = [name for name in names if not hasattr(self, name)]
+        if missing:  # of a file without a state
+            raise ValueError(f"this {type(self).__name__} has no parameter {missing[0]}")
+        return {name: getattr(self, name) for name in names}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn's estimators do.
@@ -289,6 +297,8 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     @with_callbacks
     def _fit(self, X, y, sample_weight):
         """Solve and set every fitted attribute; what a subclass's ``fit`` calls."""
+        if self.warm_start and "_warm_state" in self.__dict__:
+            self._check_state()
         training = self._prepare(X, y, sample_weight)
         problem, lam = training.problem, training.lam
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
@@ -316,6 +326,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     def _finish(self, task, solution, training, attributes):
         """Set the fitted attributes; then raise or warn of what ended the fit."""
         # At once, so that an interruption leaves the attributes of one fit.
+        self._forget_state()
         self.__dict__.update(attributes)
         for name, value in attributes.items():
             if value is None:
@@ -368,7 +379,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
     @property
     def w_(self) -> np.ndarray:
         """All weights one after another, assembled when asked for."""
-        check_is_fitted(self)
+        self._require_fitted()
         return join_views(self._views())
 
     def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
@@ -419,7 +430,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         >>> wet.label[wet.weight.idxmax()]
         'b'
         """
-        check_is_fitted(self)
+        self._require_fitted()
         names = self._default_feature_names()
         if feature_names is not None:
             given = feature_names
@@ -469,19 +480,14 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         return state
 
     def __setstate__(self, state):
-        state = dict(state)
-        version = state.pop("_sstruct_format", None)
-        if version != PICKLE_FORMAT:
-            raise ValueError(
-                f"this {type(self).__name__} was pickled in format {version}; this version of "
-                f"sstruct reads format {PICKLE_FORMAT}"
-            )
-        super().__setstate__(state)
+        super().__setstate__(of_format(self, state, PICKLE_FORMAT))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class LabelingSSVM(BaseSSVM):
     """A BaseSSVM whose labels, found in training, each have weights of the features and a bias."""
+
+    _fitted_state = LABELING_STATE
 
     loss: str | ArrayLike = "hamming-count"
     fit_intercept: bool = True

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 
 def named_weights(name, doc, missing=None) -> Any:
@@ -19,7 +18,7 @@ def named_weights(name, doc, missing=None) -> Any:
     """
 
     def get(estimator: Any) -> np.ndarray:
-        check_is_fitted(estimator)
+        estimator._require_fitted()
         views = estimator._views()
         return views[name] if missing is None or name in views else missing(estimator)
 

@@ -311,7 +311,7 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     """Validate X of GridCRFSSVM and return its Graphs, with the edge features of the model."""
     nodes = _image_nodes(estimator, X, fitted)
     if nodes.form == "rows":
-        return _edgeless(nodes, pairwise, _n_grid_features(pairwise, connectivity))
+        return _edgeless(nodes, pairwise, n_grid_features(pairwise, connectivity))
     # Grids of one shape share their edges.
     shapes, shape_of = np.unique(nodes.shapes, axis=0, return_inverse=True)
     edges = [grid_edges(*shape, connectivity) for shape in shapes.tolist()]
@@ -321,7 +321,7 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     features, feature_start = None, edge_start
     if pairwise == "directed":
         directions = [grid_directions(*shape, connectivity) for shape in shapes.tolist()]
-        features = np.eye(_n_grid_features(pairwise, connectivity))[np.concatenate(directions)]
+        features = np.eye(n_grid_features(pairwise, connectivity))[np.concatenate(directions)]
     elif pairwise == "contrast":
         features = _contrasts(nodes, edges, edge_start, n_edges)
         feature_start = np.cumsum(n_edges) - n_edges
@@ -330,7 +330,7 @@ def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     return Graphs.of(nodes, *edges, edge_features=features, grids=grids)
 
 
-def _n_grid_features(pairwise, connectivity):
+def n_grid_features(pairwise, connectivity):
     return connectivity // 2 if pairwise == "directed" else 2
 
 

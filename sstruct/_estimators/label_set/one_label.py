@@ -3,7 +3,6 @@
 import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
@@ -76,7 +75,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
 
 def class_scores(estimator, X):
     """Return the packed rows and the score of each class, (n, K)."""
-    check_is_fitted(estimator)
+    estimator._require_fitted()
     rows = pack_rows(estimator, X, fitted=True)
     # Some at a time: the product makes float64 copies of float32.
     step = max(1, AT_ONCE // rows.n_features)

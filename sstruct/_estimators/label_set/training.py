@@ -74,7 +74,8 @@ class MultilabelTraining:
         if isinstance(bounds, str):
             return True
         bounds = np.asarray(bounds)
-        return bounds.ndim == 2 and bool((bounds[0, bounds.shape[1] - E :] >= 0).all())
+        pair = bounds.ndim == 2 and len(bounds) == 2
+        return pair and bool((bounds[0, bounds.shape[1] - E :] >= 0).all())
 
     def training(self):
         """Return the Training."""

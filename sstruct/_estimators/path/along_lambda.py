@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
@@ -93,7 +94,7 @@ def _limit(estimator, status):
     return "no further progress is possible", "Increase eps."
 
 
-class AlongLambda:
+class AlongLambda(CheckedState):
     """Weights at falling values of lambda, with certificates; the base of a path and of a grid.
 
     A subclass has ``_at(lam)``, which returns a row and the factor for its weights, and
@@ -167,6 +168,7 @@ class AlongLambda:
         ValueError
             Where nothing is known of that lambda.
         """
+        self._require_fitted()
         row, factor = self._at(lam)
         w = self.ws_[row]
         return w if factor == 1 else factor * w
@@ -185,6 +187,7 @@ class AlongLambda:
             A clone with `lam` set, as after a fit that has converged; ``history_`` has a row for
             each lambda on the way, passes are those of the sweep so far.
         """
+        self._require_fitted()
         row, _ = self._at(lam)
         primal, dual = self._certificate(lam)
         history = {name: column[: row + 1] for name, column in self.history_.items()}
@@ -228,14 +231,7 @@ class AlongLambda:
         return {**self.__dict__, "_sstruct_format": FORMAT}
 
     def __setstate__(self, state):
-        state = dict(state)
-        version = state.pop("_sstruct_format", None)
-        if version != FORMAT:
-            raise ValueError(
-                f"this {type(self).__name__} was saved in format {version}; this version of "
-                f"sstruct reads format {FORMAT}"
-            )
-        self.__dict__.update(state)
+        super().__setstate__(of_format(self, state, FORMAT))
 
 
 class LambdaGrid(AlongLambda):

@@ -1,30 +1,80 @@
 """Vectors that differ little from one to the next, kept in little memory."""
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import ArrayLike
+
+from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 
 # A row is kept whole at least so often, so that finding any of them stays cheap.
 WHOLE_EVERY = 32
 
 
-class CompactRows:
+@dataclass(frozen=True, kw_only=True)
+class StoredRows(Field):
+    """What `CompactRows` keeps: vectors, and places in range with their new values."""
+
+    def expected(self):
+        return "a list of float64 vectors of one length and of changes of them"
+
+    def check(self, value, name, sizes):
+        right = isinstance(value, list) and not (value and isinstance(value[0], tuple))
+        if not right:
+            refuse(name, value, self.expected())
+        for k, row in enumerate(value):
+            if isinstance(row, tuple):
+                right = len(row) == 2 and _are_changes(*row, len(value[0]))
+            else:
+                right = _is_vector(row, np.float64) and row.shape == value[0].shape
+            if not right:
+                refuse(f"{name}[{k}]", row, self.expected())
+
+
+def _is_vector(value, *dtypes):
+    return type(value) in (np.ndarray, np.memmap) and value.ndim == 1 and value.dtype in dtypes
+
+
+def _are_changes(places, values, width):
+    """Whether these are places of a vector, none twice, and new values."""
+    if not (_is_vector(places, np.int32, np.int64) and _is_vector(values, np.float64)):
+        return False
+    inside = not len(places) or (0 <= places[0] and places[-1] < width)
+    return places.shape == values.shape and inside and bool((np.diff(places) > 0).all())
+
+
+def last_is_kept(state):
+    """The last row is there whole too: the next one is compared with it."""
+    rows, last = state["_rows"], state.get("_last")
+    right = (
+        last is None if not rows else _is_vector(last, np.float64) and last.shape == rows[0].shape
+    )
+    if not right:
+        refuse("_last", last, f"the last of {len(rows)} rows")
+
+
+class CompactRows(CheckedState):
     """A growing list of vectors of one length, whole or as differences from the ones before.
 
-    A difference is the places whose bits have changed and their new values, so nothing is lost.
-    It is taken where it needs less memory than the vector. Rows come back as new arrays.
+        A difference is the places whose bits have changed and their new values, so nothing is lost.
+        It is taken where it needs less memory than the vector. Rows come back as new arrays.
 
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sstruct.path import CompactRows
-    >>> rows = CompactRows()
-    >>> for k in range(3):
-    ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
-    >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
-    (3, np.float64(2.0), True)
+        Examples
+        --------
+        >>> from dataclasses import dataclass
+
+    import numpy as np
+        >>> from sstruct.path import CompactRows
+        >>> rows = CompactRows()
+        >>> for k in range(3):
+        ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
+        >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
+        (3, np.float64(2.0), True)
     """
 
     __module__ = "sstruct.path"  # where pickles and skops look for it
+
+    _fitted_state = FittedState({"_rows": StoredRows()}, rules=(last_is_kept,))
 
     def __init__(self) -> None:
         self._rows = []  # arrays, or pairs of places and values
@@ -52,6 +102,11 @@ class CompactRows:
 
     def __len__(self):
         return len(self._rows)
+
+    @property
+    def width(self) -> int:
+        """Length of the vectors; 0 where there are none."""
+        return len(self._rows[0]) if self._rows else 0
 
     def __getitem__(self, k):
         k = range(len(self._rows))[k]

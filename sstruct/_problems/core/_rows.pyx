@@ -23,6 +23,11 @@ ctypedef fused real:
     double
 
 
+def padded_labels(n_labels):
+    """Return how many entries rows of a value a label have in the kernels."""
+    return sstruct_padded(n_labels)
+
+
 cdef class FeatureRows:
     """Rows of a dense array or a canonical CSR matrix.
 

@@ -1,0 +1,121 @@
+"""What the attributes of every fitted estimator of the package are to be."""
+
+import numpy as np
+
+from sstruct._estimators.core.callbacks import HOOKS
+from sstruct._estimators.core.fitted_state import (
+    Array,
+    Columns,
+    Each,
+    FittedState,
+    Flag,
+    Labels,
+    ListOf,
+    Number,
+    Of,
+    Record,
+    Text,
+    Unexpected,
+)
+from sstruct._problems.core._rows import padded_labels
+from sstruct._solvers.core.status import Status
+
+INTEGER = np.iinfo(np.int64).max
+
+# What the solvers' ``export`` gives, and the planes of structures that are the user's.
+WARM = {
+    "fingerprint": Text(),
+    # Not in pickles of a version that did not take more samples, which `check_goes_on` refuses.
+    "n_samples": Number(whole=True, least=1, most=INTEGER, optional=True),
+    "lam": Number(positive=True),
+    "block_weight": Array(dtype=np.float64, shape=("blocks",), least=0),
+    "size": Array(dtype=np.int64, shape=("blocks",), least=1),
+    "alpha": Array(dtype=np.float64, shape=("labelings",), least=0),
+    "loss": Array(dtype=np.float64, shape=("labelings",)),
+    "last_active": Array(dtype=np.int32, shape=("labelings",)),
+    "code": Array(dtype=np.int32, shape=("entries",)),
+    "plane_block": Array(dtype=np.int64, shape=("planes",), least=0, optional=True),
+    "plane_code": Array(dtype=np.int64, shape=("planes",), least=0, optional=True),
+    "plane_size": Array(dtype=np.int64, shape=("planes",), least=0, optional=True),
+    "plane_dense": Array(dtype=np.int8, shape=("planes",), least=0, most=1, optional=True),
+    "plane_loss": Array(dtype=np.float64, shape=("planes",), optional=True),
+    "plane_value": Array(dtype=np.float64, shape=("values",), optional=True),
+    "plane_index": Array(dtype=np.int32, shape=("indices",), least=0, optional=True),
+}
+
+
+def working_sets_agree(state):
+    """Working sets have so many labelings as there are dual weights."""
+    warm = state.get("_warm_state")
+    if warm is None:
+        return
+    planes = [name for name in WARM if name.startswith("plane_")]
+    missing = [name for name in planes if warm.get(name) is None]
+    if 0 < len(missing) < len(planes):
+        raise Unexpected(f"_warm_state[{missing[0]!r}]", "missing", "it beside the other planes")
+    counts = [("size", "alpha")] + [("plane_size", "plane_value")] * (not missing)
+    for name, counted in counts:
+        size, n = warm[name], len(warm[counted])
+        # The sum of numbers up to n, so that none is too large for the sum.
+        if len(size) and (size.max() > n or size.sum() != n):
+            found = f"sizes of {size.sum()} in all"
+            raise Unexpected(f"_warm_state[{name!r}]", found, f"{n}, the length of {counted!r}")
+    if len(warm["size"]) == 0:
+        raise Unexpected("_warm_state['size']", "empty", "a number for each of at least one block")
+
+
+# An interrupted fit may not know these.
+CERTIFICATE = Number(any_float=True, optional=True)
+
+BASE_STATE = FittedState(
+    {
+        "_w": Array(dtype=np.float64, shape=("n_weights",)),
+        "lam_": Number(positive=True),
+        "solver_": Text(),
+        "n_iter_": Number(whole=True, least=0),
+        "n_oracle_calls_": Number(whole=True, least=0),
+        "objective_": CERTIFICATE,
+        "dual_objective_": CERTIFICATE,
+        "dual_gap_": CERTIFICATE,
+        "status_": Text(choices=tuple(status.value for status in Status)),
+        "converged_": Flag(),
+        "inference_": Text(),
+        "history_": Columns(),
+        "_is_approximate": Flag(optional=True),
+        "_warm_state": Record(of=WARM, optional=True),
+        "_skl_callbacks": ListOf(of=Of(methods=HOOKS), optional=True),
+    },
+    rules=(working_sets_agree,),
+)
+
+# What a solver adds, as any model may have it.
+SOLVED = {
+    "lam_": 1.0,
+    "solver_": "",
+    "n_iter_": 0,
+    "n_oracle_calls_": 0,
+    "status_": Status.CONVERGED.value,
+    "converged_": True,
+    "history_": {},
+}
+
+
+def label_rows(state):
+    """Return the size of weights that come as rows with an entry a label: see `weight_views`."""
+    bias, boundaries, transitions = map(int, state["_terms"])
+    K, F = len(state["classes_"]), int(state["n_features_in_"])
+    return (F + bias + 2 * boundaries + K * transitions) * padded_labels(K)
+
+
+LABELING_STATE = BASE_STATE.extended(
+    {
+        "classes_": Labels(size="K"),
+        "n_features_in_": Number(whole=True, least=1, size="F"),
+        "feature_names_in_": Labels(size="F", strings=True, optional=True),
+        # Whether there are intercepts, boundaries, transitions.
+        "_terms": Each(of=(Flag(), Flag(), Flag())),
+        # What X was, by which predictions go out; older pickles do not know.
+        "_form": Text(choices=("ragged", "stacked", "rows"), optional=True),
+    },
+    n_weights=label_rows,
+)

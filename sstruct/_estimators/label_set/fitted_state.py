@@ -1,0 +1,86 @@
+"""What the attributes of a fitted MultilabelSSVM are to be."""
+
+import math
+
+import numpy as np
+
+from sstruct._estimators.core.common_state import LABELING_STATE, label_rows
+from sstruct._estimators.core.fitted_state import (
+    Array,
+    Flag,
+    ListOf,
+    Number,
+    Record,
+    Text,
+    Unexpected,
+    refuse,
+)
+from sstruct._estimators.label_set.interactions import DECODERS, label_decoder
+from sstruct._oracles.tree._max_sum import parents_first
+
+ONE_LABEL = "one label"
+MODEL = {
+    "method": Text(choices=(*DECODERS, ONE_LABEL)),
+    # Not there where each row has one label.
+    "full": Flag(optional=True),
+    "output": Text(optional=True),
+    "K": Number(whole=True, least=1, optional=True),
+    "parents": Array(dtype=np.int64, shape=("K",), least=-1, optional=True),
+}
+
+
+def edges_agree(state):
+    """Edges are pairs of labels, in order, and as many as weights have been made for."""
+    edges, K, shape = state["edges_"], len(state["classes_"]), tuple(state["_edge_shape"])
+    if len(edges) and edges.max() >= K:
+        raise Unexpected("edges_", f"up to label {edges.max()}", f"labels below {K}")
+    first, second = edges.T.astype(np.int64)
+    if (first >= second).any() or (np.diff(first * K + second) <= 0).any():
+        raise Unexpected("edges_", "out of order", "pairs u < v, by u and then v, none twice")
+    E = len(edges)
+    if shape not in ((E,), (E, 2, 2)):
+        refuse("_edge_shape", shape, f"({E},) or ({E}, 2, 2), for {E} edges")
+
+
+def model_agrees(state):
+    """The decoder is one for these labels and edges."""
+    model, edges, K = state["_model"], state["edges_"], len(state["classes_"])
+    method, parents = model["method"], model.get("parents")
+    if method == ONE_LABEL:
+        if len(edges):
+            raise Unexpected("edges_", f"{len(edges)} edges", "none, of one label a row")
+        return
+    for name in ("full", "output", "K"):
+        if model.get(name) is None:
+            raise Unexpected(f"_model[{name!r}]", "missing", MODEL[name].expected())
+    if "parents" not in model:
+        raise Unexpected("_model['parents']", "missing", "those of a hierarchy, or None")
+    if model["K"] != K:
+        refuse("_model['K']", model["K"], f"{K}, the number of classes_")
+    if model["full"] != (len(state["_edge_shape"]) == 3):
+        refuse("_model['full']", model["full"], f"what fits weights {state['_edge_shape']}")
+    if parents is not None and method != "tree":
+        refuse("_model['method']", method, "'tree', of a hierarchy")
+    try:
+        if parents is not None:
+            parents_first(parents)
+        label_decoder(method, K, edges, parents, whole=True)
+    except ValueError as error:
+        found = f"{method!r}, which does not fit ({error})"
+        raise Unexpected("_model['method']", found, "a decoder for edges_ and parents") from None
+
+
+def label_set_weights(state):
+    rows = label_rows({**state, "_terms": (state["_terms"][0], 0, 0)})
+    return rows + math.prod(map(int, state["_edge_shape"]))
+
+
+LABEL_SET_STATE = LABELING_STATE.extended(
+    {
+        "edges_": Array(dtype=np.int32, shape=("E", 2), least=0),
+        "_edge_shape": ListOf(of=Number(whole=True, least=0), least=1),
+        "_model": Record(of=MODEL),
+    },
+    rules=(edges_agree, model_agrees),
+    n_weights=label_set_weights,
+)

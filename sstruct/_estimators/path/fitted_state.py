@@ -1,0 +1,123 @@
+"""What the attributes of a regularization path, and of a search along paths, are to be."""
+
+import math
+
+import numpy as np
+
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.common_state import SOLVED
+from sstruct._estimators.core.fitted_state import (
+    Array,
+    Columns,
+    FittedState,
+    Flag,
+    ListOf,
+    Number,
+    Of,
+    Record,
+    Text,
+    Unexpected,
+    refuse,
+)
+from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._solvers.core.status import Status
+
+# Columns of the history that estimators, and certificates between breakpoints, are made of.
+NEEDED = ("lam", "passes", "oracle_calls", "primal", "dual", "gap", "hinge", "linear", "square")
+
+
+def rows_agree(state):
+    """There is a row for each value of lambda in everything."""
+    lams, history, J = state["lams_"], state["history_"], len(state["lams_"])
+    if J and (lams[-1] <= 0 or (np.diff(lams) > 0).any()):
+        raise Unexpected("lams_", "not falling, or not above 0", "falling values above 0")
+    if len(state["ws_"]) != J:
+        raise Unexpected("ws_", f"of {len(state['ws_'])} rows", f"{J}, one for each of lams_")
+    for name in NEEDED if J else ():
+        column = history.get(name)
+        if column is None or len(column) != J or not np.isfinite(column).all():
+            refuse(f"history_[{name!r}]", column, f"a column of {J} finite numbers")
+    if J and not np.array_equal(history["lam"], lams):
+        raise Unexpected("history_['lam']", "another one than lams_", "the same")
+
+
+def model_agrees(state):
+    """The estimators along the path are models that can be used."""
+    n, width, template = int(state["_n_weights"]), state["ws_"].width, state["_template"]
+    if width == 0:
+        return
+    # Rows are kept without padding, which is at most to four times their length.
+    if not width <= n <= 4 * width:
+        refuse("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
+    known = {name: value for name, value in state["_attributes"].items() if value is not None}
+    made = {**SOLVED, **known, "_w": np.zeros(n)}
+    template._fitted_state.check(made, f"path of {type(template).__name__}")
+
+
+ALONG_LAMBDA = FittedState(
+    {
+        "eps": Number(positive=True),
+        "lams_": Array(dtype=np.float64, shape=("J",), least=0),
+        "gaps_": Array(dtype=np.float64, shape=("J",)),
+        "ws_": Of(type=CompactRows),
+        "status_": Text(choices=tuple(status.value for status in Status)),
+        "history_": Columns(),
+        "_template": Of(type=BaseSSVM),
+        "_attributes": Record(of={}),
+        "_solver_name": Text(),
+        "_n_weights": Number(whole=True, least=0),
+        "_n_blocks": Number(whole=True, least=1),
+        "_exact": Flag(),
+    },
+    rules=(rows_agree, model_agrees),
+)
+PATH_STATE = ALONG_LAMBDA.extended(
+    {
+        "kappa": Number(positive=True, most=1),
+        "lam_end_": Number(least=0),
+        "guarantee_": Text(choices=("certified", "approximate", "heuristic")),
+        "_hinge_at_zero": Number(any_float=True),
+    }
+)
+GRID_STATE = ALONG_LAMBDA.extended({"certified_": Flag()})
+
+FOLD = {
+    "lams": Array(dtype=np.float64, shape=("J",), least=0),
+    "scores": Array(dtype=np.float64, shape=("J",), any_float=True),
+    "seconds": Array(dtype=np.float64, shape=("J",)),
+    "end": Number(least=0),
+    "certified": Flag(),
+}
+
+
+def folds_agree(state):
+    """Every fold has values of lambda, falling; results have as many rows as there are segments."""
+    for k, fold in enumerate(state["_folds"]):
+        if not len(fold["lams"]) or (np.diff(fold["lams"]) > 0).any():
+            raise Unexpected(f"_folds[{k}]['lams']", "no falling values", "such, at least one")
+    if state["n_splits_"] != len(state["_folds"]):
+        refuse("n_splits_", state["n_splits_"], f"{len(state['_folds'])}, one for each of _folds")
+    for name, column in state["cv_results_"].items():
+        if not isinstance(column, list | np.ndarray) or np.ndim(column) != 1:
+            refuse(f"cv_results_[{name!r}]", column, "a column")
+        if len(column) <= state["best_index_"]:
+            refuse("best_index_", state["best_index_"], f"a row of {name!r}, of {len(column)}")
+
+
+SEARCH_STATE = FittedState(
+    {
+        "best_lam_": Number(positive=True),
+        "best_index_": Number(whole=True, least=0),
+        "best_score_": Number(any_float=True),
+        "best_params_": Record(of={"lam": Number(positive=True)}),
+        "best_estimator_": Of(type=BaseSSVM, optional=True),
+        "cv_results_": Record(of={}),
+        "lam_end_": Number(least=0, most=math.inf),
+        "certified_": Flag(),
+        "scorer_": Of(methods=("__call__",)),
+        "n_splits_": Number(whole=True, least=1),
+        "refit_time_": Number(least=0, optional=True),
+        "_folds": ListOf(of=Record(of=FOLD), least=1),
+    },
+    rules=(folds_agree,),
+)

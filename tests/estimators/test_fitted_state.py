@@ -1,0 +1,337 @@
+"""Models from files: what is wrong with a fitted state is one error that names it, and no crash."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.preprocessing import StandardScaler
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    StructuredSVM,
+    TreeSSVM,
+    ssvm_path,
+)
+from sstruct.preprocessing import PerNode, SequenceVectorizer
+
+DAMAGED = "no model that can be used: "
+
+
+def changed(model, **attributes):
+    """Return the model with other attributes, as a file may hold them; Ellipsis: without it."""
+    state = {**model.__getstate__(), **attributes}
+    other = type(model).__new__(type(model))
+    other.__setstate__({name: value for name, value in state.items() if value is not ...})
+    return other
+
+
+def of(value, key, new):
+    """Return a dict or a tuple with another entry."""
+    if isinstance(value, dict):
+        return {**value, key: new}
+    return tuple(new if k == key else item for k, item in enumerate(value))
+
+
+class Sign:
+    """An oracle of signs."""
+
+    def joint_feature(self, x, y):
+        return y * np.asarray(x)
+
+    def loss(self, y_true, y):
+        return float(y_true != y)
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        scores = {y: y * np.dot(w, x) for y in (-1, 1)}
+        if y_true is not None:
+            scores[-y_true] += loss_weight
+        return max(scores, key=scores.get)
+
+
+def chains():
+    """Return three sequences of three labels."""
+    X = [np.eye(3)[[0, 1]], np.eye(3)[[2]], np.eye(3)[[1, 2, 0]]]
+    return X, [np.argmax(x, axis=1) for x in X]
+
+
+def fitted(kind):
+    """Return a small fitted model and its samples."""
+    common = {"lam": 0.1, "random_state": 0, "max_iter": 20, "tol": 0.5}
+    X, y = chains()
+    rows, codes = np.concatenate(X), np.concatenate(y)
+    if kind == "chain":
+        return ChainSSVM(warm_start=True, **common).fit(X, y), X
+    if kind == "graph":
+        X = [(x, np.array([[0, 1]])[: len(x) - 1], np.ones((min(len(x) - 1, 1), 2))) for x in X]
+        return GraphCRFSSVM(pairwise="directed", **common).fit(X, y), X
+    if kind == "grid":
+        X = np.arange(8.0).reshape(1, 2, 2, 2)
+        return GridCRFSSVM(**common).fit(X, [[[0, 1], [1, 0]]]), X
+    if kind == "tree":
+        part = [np.eye(2), np.eye(2)]
+        X = [{"features": part, "positions": part}] * 3
+        return TreeSSVM(parents=[-1, 0], **common).fit(X, [np.array([0, 1])] * 3), X
+    if kind == "sets":
+        return MultilabelSSVM(**common).fit(rows, np.eye(3, dtype=int)[codes]), rows
+    if kind == "hierarchy":
+        Y = np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [0, 0, 0], [1, 1, 1], [1, 0, 0]])
+        return MultilabelSSVM(edges=[-1, 0, 0], **common).fit(rows, Y), rows
+    if kind == "multiclass":
+        return MulticlassSSVM(**common).fit(rows, codes), rows
+    X = list(rows)
+    return StructuredSVM(Sign(), **common).fit(X, np.sign(rows[:, 0] - 0.5).tolist()), X
+
+
+KINDS = ("chain", "graph", "grid", "tree", "sets", "hierarchy", "multiclass", "custom")
+
+
+# A model's attributes, each with something that is wrong there, and what names it.
+WRONG = [
+    # The size of the weights still fits: 3 features and 6 rows of other weights.
+    ("chain", "_terms", lambda v: (0, 3, 0), r"_terms\[0\] is 0, of type int, expected True or"),
+    ("chain", "_terms", lambda v: (True, -1, True), r"_terms\[1\] is -1"),
+    ("chain", "_terms", lambda v: (True, True), "a tuple of 3 values"),
+    ("chain", "_terms", lambda v: (False, True, True), "_w is of .* weights, expected 32"),
+    ("chain", "_w", lambda v: v[:-1], "_w is of 35 weights, expected 36"),
+    ("chain", "_w", lambda v: v.astype(np.float32), "_w is a ndarray .*float32"),
+    ("chain", "_w", lambda v: np.where(np.arange(len(v)) == 2, np.nan, v), "_w is of numbers"),
+    ("chain", "_w", lambda v: ..., "_w is missing"),
+    ("chain", "_w", lambda v: np.repeat(v, 2)[::2], "contiguous"),
+    ("chain", "n_features_in_", lambda v: 2**60, "_w is of 36 weights"),
+    ("chain", "n_features_in_", lambda v: -1, "n_features_in_ is -1.* an integer from 1"),
+    ("chain", "classes_", lambda v: v[:2], r"_w is of 36 weights, expected 32"),
+    ("chain", "classes_", lambda v: np.array([1, 1, 2]), "none twice"),
+    ("chain", "classes_", lambda v: np.array([[], 1, 2], dtype=object), "hashable"),
+    ("chain", "feature_names_in_", lambda v: np.array(["a"]), r"shape \(F = 3\)"),
+    ("chain", "_masks", lambda v: (np.ones((2, 2), bool), None), r"_masks\[0\].*\(K = 3, K = 3\)"),
+    ("chain", "_form", lambda v: "columns", "_form is 'columns'"),
+    ("chain", "history_", lambda v: of(v, "gap", np.zeros(99)), r"history_\['gap'\]|history_\["),
+    ("chain", "status_", lambda v: "FINE", "status_ is 'FINE'"),
+    ("chain", "_warm_state", lambda v: of(v, "size", v["size"] + 2**62), r"\['size'\] is sizes"),
+    ("chain", "_warm_state", lambda v: of(v, "size", v["size"] - 1), r"_warm_state\['size'\]"),
+    ("chain", "_warm_state", lambda v: of(v, "alpha", -v["alpha"]), r"_warm_state\['alpha'\]"),
+    ("chain", "_warm_state", lambda v: of(v, "lam", "1"), r"_warm_state\['lam'\]"),
+    ("chain", "_skl_callbacks", lambda v: [3], r"_skl_callbacks\[0\] is 3"),
+    ("graph", "_edge_shape", lambda v: (2, 3, 4), r"_edge_shape is \(2, 3, 4\).*\(2, 3, 3\)"),
+    ("graph", "_edge_shape", lambda v: (2**40, 3, 3), "_w is of"),
+    ("graph", "_model", lambda v: of(v, "pairwise", "glue"), r"_model\['pairwise'\] is 'glue'"),
+    ("graph", "_model", lambda v: of(v, "pairwise", "potts"), "_edge_shape"),
+    ("graph", "_model", lambda v: of(v, "seed", -3), r"_model\['seed'\]"),
+    ("graph", "_model", lambda v: of(v, "inference", "cut"), r"_model\['inference'\]"),
+    ("graph", "_model", lambda v: of(v, "edge_names", ["a"]), r"_model\['edge_names'\]"),
+    ("graph", "_is_approximate", lambda v: 10**12, "_is_approximate is 10"),
+    ("grid", "_model", lambda v: of(v, "connectivity", 5), r"_model\['connectivity'\] is 5"),
+    ("tree", "parents_", lambda v: np.array([1, 0], dtype=np.int32), "parents_ is no forest"),
+    ("tree", "parents_", lambda v: np.array([-1, 7], dtype=np.int32), "parents_ is no forest"),
+    ("tree", "parents_", lambda v: v.astype(np.int64), "parents_ is a ndarray"),
+    ("tree", "n_types_", lambda v: 2**40, "_w is of"),
+    ("tree", "_terms", lambda v: (3, -3), r"_terms\[0\] is 3"),
+    ("sets", "edges_", lambda v: v + 1, "edges_ is up to label 3, expected labels below 3"),
+    ("sets", "edges_", lambda v: v[::-1].copy(), "edges_ is out of order"),
+    ("sets", "_edge_shape", lambda v: (3, 2, 3), "_edge_shape"),
+    ("sets", "_model", lambda v: of(v, "method", "tree"), r"_model\['method'\] is 'tree', which"),
+    ("sets", "_model", lambda v: of(v, "K", 25), r"_model\['K'\] is 25"),
+    ("sets", "_model", lambda v: {"method": "tree"}, r"_model\['full'\] is missing"),
+    ("sets", "_model", lambda v: {k: v[k] for k in v if k != "parents"}, "'parents'. is missing"),
+    ("sets", "_model", lambda v: {"method": "one label"}, "edges_ is 3 edges"),
+    ("hierarchy", "_model", lambda v: of(v, "parents", np.array([1, 2, 0])), "a cycle"),
+    ("hierarchy", "_model", lambda v: of(v, "parents", np.array([-1, 0, 2**32])), "expected -1 or"),
+    ("multiclass", "_terms", lambda v: (True, True, True), "_w is of"),
+    ("custom", "_w", lambda v: v[np.newaxis], r"_w is of shape \(1, 3\)"),
+    ("custom", "n_iter_", lambda v: "many", "n_iter_ is 'many'"),
+]
+
+
+@pytest.fixture(scope="module")
+def models():
+    return {kind: fitted(kind) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind, name, change, message", WRONG)
+def test_what_is_wrong_is_named(models, kind, name, change, message):
+    model, X = models[kind]
+    wrong = change(model.__dict__.get(name))
+    with pytest.raises(ValueError, match=f"{DAMAGED}.*{name}|{message}") as caught:
+        changed(model, **{name: wrong})
+    assert caught.match(message)
+    # The same where it is changed after a fit.
+    other = copy.deepcopy(model)
+    if wrong is ...:
+        del other.__dict__[name]
+    else:
+        other.__dict__[name] = wrong
+    if name == "_skl_callbacks":
+        return
+    for use in (lambda: other.predict(X), other.to_frame, lambda: other.w_):
+        with pytest.raises(ValueError, match=message):
+            use()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_whole_models_go_on_working(models, kind):
+    model, X = models[kind]
+    expected = repr(model.predict(X))
+    for again in (
+        pickle.loads(pickle.dumps(model)), copy.copy(model), copy.deepcopy(model), changed(model)
+    ):  # fmt: skip
+        assert repr(again.predict(X)) == expected
+        assert again.__dict__.keys() == model.__dict__.keys()
+    again.set_params(lam=3.0, max_iter=1)
+    assert repr(again.predict(X)) == expected
+    # Attributes that go together may be changed together.
+    again.__dict__["_w"] = 2 * again._w
+    assert repr(again.predict(X)) == expected
+    with pytest.raises(NotFittedError):
+        clone(model).predict(X)
+    assert not hasattr(clone(model), "_w")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_required_attribute_is_missed(models, kind):
+    model, _ = models[kind]
+    for name, each in model._fitted_state.fields.items():
+        if not each.optional:
+            with pytest.raises(ValueError, match=f"{DAMAGED}{name} is missing"):
+                changed(model, **{name: ...})
+
+
+def test_states_that_are_none():
+    model, X = fitted("chain")
+    bare = ChainSSVM.__new__(ChainSSVM)
+    with pytest.raises(ValueError, match="in format None; this version"):
+        bare.__setstate__([1])
+    for name in ("predict", "_views", "_solvers", "w_"):
+        with pytest.raises(ValueError, match=f"an attribute {name} of its own"):
+            changed(model, **{name: 3})
+    assert changed(model, my_note=3).my_note == 3
+    tree, X = fitted("tree")
+    with pytest.raises(ValueError, match="no parameter parents"):
+        changed(tree, parents=...)
+    with pytest.raises(ValueError, match="no parameter parents"):
+        TreeSSVM.__new__(TreeSSVM).fit(X, [[0, 1]] * 3)
+    # A mark in the file is none: what was looked at is not kept in the model.
+    state = {**model.__getstate__(), "_looked_at": True, "_terms": (0, 3, 0)}
+    with pytest.raises(ValueError, match="_terms"):
+        ChainSSVM.__new__(ChainSSVM).__setstate__(state)
+
+
+def test_a_warm_start_looks_at_working_sets():
+    model, X = fitted("chain")
+    model._warm_state = {**model._warm_state, "size": model._warm_state["size"] + 2**62}
+    with pytest.raises(ValueError, match=r"_warm_state\['size'\]"):
+        model.fit(X, chains()[1])
+
+
+@pytest.fixture(scope="module")
+def path():
+    return ssvm_path(ChainSSVM(random_state=0), *chains(), eps=0.2)
+
+
+@pytest.mark.parametrize(
+    "name, change, message",
+    [
+        ("_n_weights", lambda v: 2**41, "_n_weights is 2199023255552"),
+        ("_n_weights", lambda v: v - 1, "_w is of 35 weights, expected 36"),
+        ("_attributes", lambda v: of(v, "_terms", (0, 3, 0)), r"_terms\[0\] is 0"),
+        ("_attributes", lambda v: {}, "inference_ is missing"),
+        ("lams_", lambda v: -v, "lams_ is of numbers"),
+        ("history_", lambda v: of(v, "lam", 0 * v["lam"]), r"history_\['lam'\]"),
+        ("history_", lambda v: of(v, "passes", v["passes"] * np.nan), r"history_\['passes'\]"),
+        ("_template", lambda v: 3, "_template is 3, of type int, expected a BaseSSVM"),
+        ("ws_", lambda v: [], "ws_ is .*expected a CompactRows"),
+        ("eps", lambda v: None, "eps is missing"),
+    ],
+)
+def test_paths(path, name, change, message):
+    with pytest.raises(ValueError, match=message):
+        changed(path, **{name: change(path.__dict__[name])})
+    assert changed(path).w(0.3).tobytes() == path.w(0.3).tobytes()
+
+
+def test_rows_of_paths(path):
+    rows = path.ws_
+    whole, last = np.arange(3.0), np.zeros(3)
+    for stored, message in [
+        ([(np.array([0]), np.zeros(1))], "_rows is"),
+        ([whole, (np.array([3]), np.zeros(1))], r"_rows\[1\]"),
+        ([whole, (np.array([-1]), np.zeros(1))], r"_rows\[1\]"),
+        ([whole, (np.array([0, 1]), np.zeros(1))], r"_rows\[1\]"),
+        ([whole, np.zeros(2)], r"_rows\[1\]"),
+        ([np.zeros((2, 2))], r"_rows\[0\]"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            changed(rows, _rows=stored, _last=last)
+    assert len(changed(rows)) == len(rows)
+
+
+def test_searches():
+    X, y = chains()
+    search = PathCV(ChainSSVM(random_state=0), eps=0.5, cv=2).fit(X * 2, y * 2)
+    assert changed(search).predict(X)[0].tolist() == search.predict(X)[0].tolist()
+    fold = search._folds[0]
+    for folds, message in [
+        ([], "_folds is"),
+        ([of(fold, "scores", np.zeros(0)), fold], r"_folds\[0\]\['scores'\]"),
+        ([of(fold, "lams", fold["lams"].astype(int)), fold], r"_folds\[0\]\['lams'\]"),
+        ([fold], "n_splits_ is 2"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            changed(search, _folds=folds)
+        other = copy.deepcopy(search)
+        other._folds = folds
+        with pytest.raises(ValueError, match=message):
+            other.split_scores(1.0)
+    with pytest.raises(ValueError, match="best_estimator_ is 3"):
+        changed(search, best_estimator_=3)
+
+
+def test_transformers():
+    X, _ = chains()
+    scaler = PerNode(StandardScaler()).fit(X)
+    assert changed(scaler).transform(X)[0].tolist() == scaler.transform(X)[0].tolist()
+    for name, wrong in (("transformer_", 3), ("n_features_in_", -1), ("edge_transformer_", "x")):
+        with pytest.raises(ValueError, match=f"{name} is"):
+            changed(scaler, **{name: wrong})
+    with pytest.raises(ValueError, match="no parameter transformer"):
+        changed(scaler, transformer=...)
+    words = SequenceVectorizer().fit([[["a", "b"]]])
+    assert changed(words).transform([[["b"]]])[0].toarray().tolist() == [[0, 1]]
+    for vocabulary in ({"a": 0, "b": 7}, {"a": 0, "b": -1}, {"a": 0, 3: 1}, {"a": 0, "b": True}, 3):
+        with pytest.raises(ValueError, match="vocabulary_ is"):
+            changed(words, vocabulary_=vocabulary)
+        other = copy.deepcopy(words)
+        other.vocabulary_ = vocabulary
+        with pytest.raises(ValueError, match="vocabulary_ is"):
+            other.transform([[["b"]]])
+    with pytest.raises(ValueError, match="_column_names is"):
+        changed(words, _column_names=np.array(["b", "a"], dtype=object))
+
+
+def test_models_are_let_go():
+    import gc
+    import weakref
+
+    from sstruct._estimators.core.fitted_state import _looked_at
+
+    model, X = fitted("chain")
+    model.predict(X)
+    key, gone = id(model), weakref.ref(model)
+    assert key in _looked_at
+    del model
+    gc.collect()
+    assert gone() is None
+    assert key not in _looked_at
+
+
+def test_bounds_without_rows_are_refused_by_their_shape():
+    _, rows = fitted("sets")
+    with pytest.raises(ValueError, match=r"bounds of shape \(0, 2\)"):
+        MultilabelSSVM(bounds=np.empty((0, 2))).fit(rows, np.eye(3, dtype=int)[[0, 1, 2, 1, 2, 0]])
