@@ -23,6 +23,7 @@ from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number
+from sstruct._kernels.magnitudes import LARGEST
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
@@ -177,6 +178,11 @@ class GraphCRFSSVM(LabelingSSVM):
         check_choice("inference", self.inference, INFERENCE)
         if isinstance(self.pairwise, numbers.Real):
             check_number("pairwise", self.pairwise, least=0)
+            if self.pairwise > LARGEST:
+                raise ValueError(
+                    f"pairwise must be at most {LARGEST:g}, found {self.pairwise!r}: divide loss "
+                    "and pairwise by one number"
+                )
         else:
             check_choice("pairwise", self.pairwise, MODELS)
         if isinstance(self.bounds, str):

@@ -8,6 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sstruct._kernels.magnitudes import LARGEST
+
 NAMES = ("hamming", "hamming-count", "balanced")
 
 
@@ -36,6 +38,11 @@ def _name_or_array(
         raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
     if not np.isfinite(costs).all() or (costs < 0).any():
         raise ValueError("loss must not contain negative or non-finite entries")
+    if costs.max(initial=0) > LARGEST:
+        raise ValueError(
+            f"loss contains {costs.max():g}, expected at most {LARGEST:g}: divide all costs by one "
+            "number, and lam too"
+        )
     return costs
 
 
@@ -262,4 +269,6 @@ def class_weights(
     out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")
+    if out.max(initial=0) > LARGEST:
+        raise ValueError(f"class_weight must be at most {LARGEST:g}, found {class_weight}")
     return out

@@ -1,5 +1,6 @@
 """MultilabelSSVM: max-margin prediction of sets of labels that interact."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,6 +18,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
 from sstruct._estimators.label_set.interactions import (
     INFERENCE,
+    MOST_LABELS,
     check_edges_parameter,
     is_hierarchy,
 )
@@ -160,7 +162,14 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <solver_>
     <n_iter_>
     <n_oracle_calls_>
-    <objective_>
+    objective_, dual_objective_, dual_gap_ : float
+        The certificate: primal objective at ``w_``, lower bound of the optimum, and their
+        difference. Of a relaxation (see ``inference_``) all are those of the relaxed problem:
+        ``objective_`` is an upper bound of the exact one's, but ``dual_objective_`` may be above
+        its optimum. Where ``solver="gdmm"`` takes the place of an exact decoder, with
+        ``inference="auto"`` and at most 20 labels, ``dual_objective_`` and ``dual_gap_`` are
+        therefore NaN; the relaxed problem's are in ``history_``. With status ROUNDING,
+        ``dual_objective_`` is so much lower that it still is a bound.
     <status_>
     <converged_>
     inference_ : str
@@ -319,6 +328,15 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return graph_weight_views(
             self._w, len(self.classes_), self.n_features_in_, self._terms[0], self._edge_shape
         )
+
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        found = super()._fitted_attributes(solution, lam, solver, attributes)
+        model = found["_model"]
+        # No other solver would have relaxed the problem: nobody asked for a bound of another one.
+        if solver == "gdmm" and self.inference == "auto" and model["method"] == "relaxed":
+            if model["K"] <= MOST_LABELS:
+                found |= {"dual_objective_": math.nan, "dual_gap_": math.nan}
+        return found
 
     @property
     def _frame_columns(self):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import column_or_1d
 
 from sstruct._compat import validate_data
 from sstruct._input.frames import check_names, column_names, items_of
@@ -25,9 +25,10 @@ from sstruct._input.labels import (
     training_classes,
 )
 from sstruct._input.per_sample import PerSample
+from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
 from sstruct.sequences import Sequences
 
-# Sums of node weights from here to its inverse can be divided by.
+# Sums of node weights from here on can be divided by.
 TINY = 1e-300
 
 
@@ -105,7 +106,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         raise ValueError("X has 0 features, expected at least 1")
     _check_offsets(nodes)
     if numeric:
-        _check_finite(nodes)
+        _check_magnitudes(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
     if known is not None and nodes.feature_names is not None:
         what = "X" if isinstance(X, Sequences) else "X[0]"
@@ -263,13 +264,15 @@ def pack_rows(estimator, X, fitted):
         dtype=[np.float64, np.float32],
         order="C",
     )
-    return Nodes(
+    nodes = Nodes(
         _numeric(flat, "X"),
         np.arange(flat.shape[0] + 1),
         "rows",
         flat.shape[1],
         getattr(target, "feature_names_in_", None),
     )
+    _check_magnitudes(nodes)
+    return nodes
 
 
 def _check_offsets(nodes):
@@ -280,29 +283,19 @@ def _check_offsets(nodes):
         raise ValueError(f"X[{empty[0]}] has length 0, expected at least one node")
 
 
-def _check_finite(nodes):
-    values = nodes.flat.data if sparse.issparse(nodes.flat) else nodes.flat
-    try:
-        assert_all_finite(values)
-    except ValueError:
-        if sparse.issparse(nodes.flat):
-            row = np.searchsorted(nodes.flat.indptr, _first_bad(values), side="right") - 1
-        else:
-            row = _first_bad(values)
-        i = nodes.sample_of(row)
-        raise ValueError(
-            f"X[{i}] contains NaN or infinity at node {row - nodes.offsets[i]}"
-        ) from None
-
-
-def _first_bad(values, at_once=2**16):
-    """Index, along the first axis, of the first value that is not finite, or of its row."""
-    for first in range(0, len(values), at_once):
-        finite = np.isfinite(values[first : first + at_once])
-        bad = ~finite if finite.ndim == 1 else ~finite.all(axis=1)
-        if bad.any():
-            return first + int(np.argmax(bad))
-    raise AssertionError("all values are finite")
+def _check_magnitudes(nodes):
+    is_sparse = sparse.issparse(nodes.flat)
+    found = first_beyond(nodes.flat.data if is_sparse else nodes.flat)
+    if found is None:
+        return
+    row, value = found
+    if is_sparse:
+        row = np.searchsorted(nodes.flat.indptr, row, side="right") - 1
+    i = nodes.sample_of(row)
+    where = "" if nodes.form == "rows" else f" at node {row - nodes.offsets[i]}"
+    if not np.isfinite(value):
+        raise ValueError(f"X[{i}] contains {complaint(value)}{where}")
+    raise ValueError(f"X[{i}] contains{where} the feature {complaint(value)}")
 
 
 def flat_labels(y, nodes, name):
@@ -391,6 +384,16 @@ def check_weights(sample_weight, n_samples):
         raise ValueError(f"sample_weight[{i}] is {weights[i]}, expected no negative weight")
     if not weights.any():
         raise ValueError("sample_weight is zero for every sample")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    # Shares of the sum that lose digits are no weights either; none is 0.
+    wrong = np.flatnonzero((weights > 0) & ~(weights / total >= np.finfo(np.float64).tiny))
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(
+            f"sample_weight[{i}] is {weights[i]:g} of a sum of {total:g}, expected 0 or a share "
+            "that float64 can hold"
+        )
     return weights
 
 
@@ -512,7 +515,7 @@ def labeled_nodes(estimator, nodes, labels, sample_weight):
     labeled = ~is_label(labels, estimator.ignore_label)
     if node_weights is not None:
         total = np.bincount(sample, weights=node_weights * labeled, minlength=len(nodes))
-        wrong = np.flatnonzero((total > 0) & ((total < TINY) | (total > 1 / TINY)))
+        wrong = np.flatnonzero((total > 0) & ((total < TINY) | (total > LARGEST)))
         if len(wrong):
             raise ValueError(
                 f"sample_weight[{wrong[0]}] sums to {total[wrong[0]]:g} over the labeled nodes, "

@@ -84,8 +84,8 @@ def test_optimum_is_that_of_the_relaxation(new_rng, key, lam, bias):
     X, Y, edges, weights, costs = small_problem(new_rng(key))
     K = Y.shape[1]
     model = MultilabelSSVM(
-        solver="gdmm", edges=edges, lam=lam, loss=costs, fit_intercept=bias, tol=1e-4,
-        certificate_every=5, max_iter=3000, random_state=0,
+        solver="gdmm", inference="relaxed", edges=edges, lam=lam, loss=costs, fit_intercept=bias,
+        tol=1e-4, certificate_every=5, max_iter=3000, random_state=0,
     )  # fmt: skip
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -121,7 +121,7 @@ def test_agrees_with_frank_wolfe(sets, edges, storage, parts):
     expected = MultilabelSSVM(inference="relaxed", tol=1e-4, random_state=0, **options).fit(X, Y)
     assert model.status_ == "CONVERGED"
     assert model.solver_ == "gdmm"
-    assert model.dual_objective_ <= expected.objective_
+    assert model.history_["dual"][-1] <= expected.objective_
     assert model.objective_ >= expected.dual_objective_
     assert model.objective_ == pytest.approx(expected.objective_, rel=4e-3)
     assert (
@@ -150,7 +150,7 @@ def test_same_seed_same_bits(sets):
 def test_weights_and_copies(sets):
     X, Y = sets[0][:20], sets[1][:20]
     times = np.arange(20) % 3
-    options = dict(solver="gdmm", lam=0.1, tol=1e-2, random_state=0)
+    options = dict(solver="gdmm", inference="relaxed", lam=0.1, tol=1e-2, random_state=0)
     weighted = MultilabelSSVM(**options).fit(X, Y, times)
     copied = MultilabelSSVM(**options).fit(np.repeat(X, times, axis=0), np.repeat(Y, times, axis=0))
     assert weighted.dual_objective_ <= copied.objective_
@@ -189,7 +189,7 @@ def test_history_and_fixed_penalty(sets):
 
 def test_time_limit_callback_and_interrupt(sets):
     X, Y = sets
-    endless = dict(solver="gdmm", tol=0, max_iter=10**7, random_state=0)
+    endless = dict(solver="gdmm", inference="relaxed", tol=0, max_iter=10**7, random_state=0)
     with pytest.warns(ConvergenceWarning):
         model = MultilabelSSVM(max_time=0.05, **endless).fit(X, Y)
     assert model.status_ == "TIME_LIMIT"
@@ -214,7 +214,9 @@ def test_a_callback_ends_a_fit_with_its_certificate(sets):
         rows.append(info)
         return len(rows) == 13
 
-    model = MultilabelSSVM(solver="gdmm", tol=0, lam=0.05, random_state=0).set_callbacks(third)
+    model = MultilabelSSVM(
+        solver="gdmm", inference="relaxed", tol=0, lam=0.05, random_state=0
+    ).set_callbacks(third)
     model.fit(X, Y)
     assert model.status_ == "STOPPED_BY_CALLBACK"
     assert model.n_iter_ == len(rows) == 13
@@ -313,3 +315,24 @@ def test_auto_does_not_change_the_solver_with_lam(sets):
     for lam in (1e-3, 1 / len(X), 5 / len(X), 0.1):
         model = MultilabelSSVM(loss="hamming-count", lam=lam, max_iter=1, tol=1.0).fit(X, Y)
         assert model.solver_ == "mp-bcfw"
+
+
+def test_the_bound_of_the_relaxation_is_not_given_for_that_of_the_exact_problem(rng):
+    X, Y = rng.standard_normal((30, 3)), rng.integers(0, 2, (30, 5))
+    options = dict(lam=0.01, tol=1e-2, max_iter=50, random_state=0)
+    exact = MultilabelSSVM(**options).fit(X, Y)
+    model = MultilabelSSVM(solver="gdmm", **options).fit(X, Y)
+    assert exact.inference_ == "enumeration (exact)"
+    assert model.inference_ == "roof duality (LP relaxation)"
+    assert np.isnan(model.dual_objective_)
+    assert np.isnan(model.dual_gap_)
+    # The relaxation's, which may be above the exact optimum, is in the history.
+    assert model.history_["dual"][-1] > 0
+    assert model.objective_ > exact.dual_objective_
+    # Whoever asks for the relaxation has its certificate.
+    relaxed = MultilabelSSVM(solver="gdmm", inference="relaxed", **options).fit(X, Y)
+    assert relaxed.dual_objective_ == model.history_["dual"][-1]
+    assert relaxed.dual_gap_ == relaxed.objective_ - relaxed.dual_objective_
+    forest = MultilabelSSVM(solver="gdmm", edges=[[0, 1]], **options).fit(X, Y)
+    assert forest.inference_ == "max-sum (exact)"
+    assert np.isfinite(forest.dual_objective_)

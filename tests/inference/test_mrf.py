@@ -157,3 +157,10 @@ def test_bad_input_is_named(arguments, message):
 def test_bad_labels_are_named(labels, message):
     with pytest.raises(ValueError, match=message):
         MRF(NODES, [], []).energy(labels)
+
+
+def test_costs_that_would_overflow_are_refused():
+    with pytest.raises(ValueError, match=r"1e\+200, expected at most 1e\+100 or \+inf: divide all"):
+        MRF([[0.0, 1e200]], np.empty((0, 2), dtype=int), [])
+    with pytest.raises(ValueError, match=r"weights\[0\] is 1e\+200, expected finite and at most"):
+        MRF([[0.0, 1.0]] * 2, [[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]], weights=[1e200])

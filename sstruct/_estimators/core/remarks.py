@@ -38,7 +38,9 @@ def remarks(estimator, solution, training):
     # A solver without a dual has no other end.
     limited = solution.limit is not None and solution.gap == solution.gap
     unscaled = scale_remark(estimator, training, limited)
-    if limited:
+    if solution.rounding > 0:
+        found.append((_rounding(estimator, solution, unscaled), ConvergenceWarning))
+    elif limited:
         # A certificate is as good as the decoder that it rests on.
         approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
         limit, advice = _limit(estimator, solution.limit, training.problem.n_blocks)
@@ -57,6 +59,21 @@ def remarks(estimator, solution, training):
         )
         found.append((text, ConvergenceWarning))
     return found
+
+
+def _rounding(estimator, solution, unscaled):
+    """Say that a certificate is none."""
+    bound = f"dual_objective_, {solution.dual:.3g}, allows for that"
+    if solution.dual != solution.dual:
+        bound = "there is no lower bound"
+    text = (
+        f"{type(estimator).__name__} has no certificate: rounding may change the duality gap by "
+        f"{solution.rounding:.2g}, where the objective is {solution.primal:.3g}; {bound}. "
+        f"Features, costs and lam (here {estimator.lam!r}) are too far apart for float64"
+    )
+    if unscaled is not None:
+        return f"{text}; {unscaled}"
+    return f"{text}. Scale the features, to about 1, or take a larger lam."
 
 
 def _limit(estimator, limit, n_blocks):

@@ -115,10 +115,13 @@ class Common:
         Number of oracle calls, without those of certificates.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: primal objective at ``w_``, lower bound of the optimum, and their
-        difference.
+        difference. With status ROUNDING, `dual_objective_` is so much lower that it still is a
+        bound.
     status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, INTERRUPTED, or STALLED: no further
-        progress is possible, by rounding or because the decoder is not exact.
+        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, INTERRUPTED; STALLED: no further
+        progress is possible, by rounding or because the decoder is not exact; or ROUNDING: of
+        numbers of such size rounding may be larger than `tol`, or half of the digits, so that there
+        is no certificate.
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     history_ : dict of ndarrays

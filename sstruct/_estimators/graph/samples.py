@@ -14,6 +14,7 @@ from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import plain
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
+from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
@@ -259,8 +260,9 @@ def _edge_features(items, n_edges, pairwise, expected):
             raise ValueError(
                 f"X[{i}] has {features.shape[1]} edge features, expected {expected or 'some'}"
             )
-        if not np.isfinite(features).all():
-            raise ValueError(f"the edge features of X[{i}] contain NaN or infinity")
+        wrong = first_beyond(features)
+        if wrong is not None:
+            raise ValueError(f"the edge features of X[{i}] contain {complaint(wrong[1])}")
         if pairwise == "contrast" and (features < 0).any():
             raise ValueError(
                 f'the edge features of X[{i}] are negative, which pairwise="contrast" does not '
@@ -303,6 +305,11 @@ def _node_sizes(items, nodes):
             )
         if not (np.isfinite(own) & (own > 0)).all():
             raise ValueError(f"the node sizes of X[{i}] must be finite and positive")
+        if own.max(initial=0) > LARGEST:
+            raise ValueError(
+                f"the node sizes of X[{i}] contain {own.max():g}, expected at most {LARGEST:g}: "
+                "divide all sizes by one number"
+            )
         sizes[nodes.offsets[i] : nodes.offsets[i + 1]] = own
     return sizes
 

@@ -91,6 +91,8 @@ def _limit(estimator, status):
     if status is Status.MAX_ITER:
         passes = f"max_iter={estimator.max_iter} passes at one lambda were made"
         return passes, "Increase max_iter, or eps."
+    if status is Status.ROUNDING:
+        return "rounding may be larger than eps", "Scale the features, or increase eps."
     return "no further progress is possible", "Increase eps."
 
 

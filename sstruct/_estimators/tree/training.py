@@ -8,11 +8,14 @@ import numpy as np
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
 from sstruct._input.partial import known_numbers
+from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
 from sstruct._problems.tree.arguments import TreeStates
 
 KEYS = ("features", "positions", "scale", "pair_scores")
+# Squares of positions over scales are features.
+FARTHEST = LARGEST**0.25
 
 
 @dataclass
@@ -163,7 +166,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         pair_scores,
         pair_start,
     )
-    _check_finite(trees)
+    _check_rows(trees)
     return trees
 
 
@@ -231,7 +234,7 @@ def _positions(i, sample, sizes, maps, n_types):
             raise ValueError(
                 f"positions of part {p} of X[{i}] have shape {array.shape}, expected {(size, 2)}"
             )
-        _all_finite(array, f"positions of part {p} of X[{i}]")
+        _check_magnitudes(array, f"positions of part {p} of X[{i}]", FARTHEST)
         out.append(array)
     return out
 
@@ -251,7 +254,7 @@ def _pair_scores(i, given, sizes, parents):
                 f"pair_scores of part {p} of X[{i}] have shape {table.shape}, expected "
                 f"{(sizes[parent], sizes[p])}, states of its parent and of it"
             )
-        _all_finite(table, f"pair_scores of part {p} of X[{i}]")
+        _check_magnitudes(table, f"pair_scores of part {p} of X[{i}]")
         out.append(table.ravel())
     return out
 
@@ -260,22 +263,27 @@ def _scale(i, value):
     scale = _numbers(value, f"'scale' of X[{i}]")
     if scale.shape != () or not (np.isfinite(scale) and scale > 0):
         raise ValueError(f"'scale' of X[{i}] must be a positive number, found {value!r}")
+    if scale < 1 / FARTHEST:
+        raise ValueError(
+            f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / FARTHEST:g}: places "
+            "are divided by it, and their squares would be no float64"
+        )
     return float(scale)
 
 
-def _all_finite(array, what):
-    if not np.isfinite(array).all():
-        raise ValueError(f"{what} contain NaN or infinity")
+def _check_magnitudes(array, what, largest=LARGEST):
+    wrong = first_beyond(array, largest)
+    if wrong is not None:
+        raise ValueError(f"{what} contain {complaint(wrong[1], largest)}")
 
 
-def _check_finite(trees):
-    if np.isfinite(trees.rows.sum()):  # of finite numbers only that
-        return
-    wrong = np.flatnonzero(~np.isfinite(trees.rows).all(axis=1))
-    if len(wrong):
-        i = int(np.searchsorted(trees.start[:, 0], wrong[0], side="right")) - 1
-        p = int(np.searchsorted(trees.start[i], wrong[0], side="right")) - 1
-        raise ValueError(f"part {p} of X[{i}] contains NaN or infinity")
+def _check_rows(trees):
+    wrong = first_beyond(trees.rows)
+    if wrong is not None:
+        row, value = wrong
+        i = int(np.searchsorted(trees.start[:, 0], row, side="right")) - 1
+        p = int(np.searchsorted(trees.start[i], row, side="right")) - 1
+        raise ValueError(f"part {p} of X[{i}] contains {complaint(value)}")
 
 
 def pack_states(y, trees, ignore_label):

@@ -30,7 +30,8 @@ import numpy as np
 from sstruct._oracles.chain._top_k import ranked_arrays
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
-    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, weight_views)
+    check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks,
+    weight_views)
 from sstruct._problems.chain.arguments import error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -124,6 +125,13 @@ cdef class ChainProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
+
+    def norms(self):
+        """Return bounds of |phi|: rows, biases, both ends and transitions."""
+        lengths = np.asarray(self.length)
+        rows = self.features.norms() + self.bias
+        return (sums_over_blocks(rows, np.asarray(self.start), lengths) + 2 * self.boundaries
+                + self.transitions * lengths)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i]

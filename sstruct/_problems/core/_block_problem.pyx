@@ -231,6 +231,24 @@ cdef class BlockProblem:
     def restore_memory(self, kept):
         """Take back what `memory` gave; other arrays in `kept` are not looked at."""
 
+    def norms(self):
+        """Return of each block an upper bound of |phi(x_i, y)| over all labelings; None: not known.
+
+        As a sum of the norms of what phi(x_i, y) is the sum of, so that |w| times it bounds the
+        magnitudes of all terms of a score. O(features): what rounding may do to a certificate is in
+        proportion to it.
+        """
+        return None
+
+    def fixed_scores(self):
+        """Return of each block the sum of the magnitudes of what scores have beside <w, phi>."""
+        return np.zeros(self.n_blocks)
+
+    def largest_losses(self):
+        """Return of each block the largest loss of a labeling, as the oracle finds it."""
+        w = np.zeros(self.n_weights)
+        return np.array([self.best_code(i, w)[1] for i in range(self.n_blocks)])
+
     def planes(self):
         """Return what codes stand for beyond the data, as a dict of arrays, for warm starts."""
         return {}
@@ -309,6 +327,18 @@ cdef class WrappedProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         return type(self)(self.problem.fork())
+
+    def norms(self):
+        """Return those of the other problem."""
+        return self.problem.norms()
+
+    def fixed_scores(self):
+        """Return those of the other problem."""
+        return self.problem.fixed_scores()
+
+    def largest_losses(self):
+        """Return those of the other problem."""
+        return self.problem.largest_losses()
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout, as views of it."""

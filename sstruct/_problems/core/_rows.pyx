@@ -6,6 +6,7 @@
 #     values are not read at all.
 """Feature rows as the kernels read them."""
 
+from libc.math cimport sqrt
 from libc.stdint cimport int32_t, int64_t
 
 import mmap
@@ -85,6 +86,15 @@ cdef class FeatureRows:
         self.rows.indptr = &pointers[0]
         self.owners = (values, indices, indptr)
         self.mapped_bytes += indices.nbytes if is_mapped(indices) else 0
+
+    def norms(self):
+        """Return the Euclidean norm of each row. O(entries stored)."""
+        cdef Py_ssize_t r
+        cdef double[::1] out = np.empty(self.n_rows)
+        with nogil:
+            for r in range(self.n_rows):
+                out[r] = sqrt(sstruct_row_product(&self.rows, r, r))
+        return np.asarray(out)
 
 
 def is_mapped(array):

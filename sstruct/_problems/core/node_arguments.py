@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sstruct._kernels.magnitudes import LARGEST
+
 
 def of_blocks(values, n_blocks, dtype):
     """Return one value a block; None: ones."""
@@ -21,6 +23,17 @@ def check_node_weights(weights, n_rows):
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
     return weights
+
+
+def sums_over_blocks(values, start, length):
+    """Return the sum over each block's rows; a block may have none."""
+    sums = np.zeros(len(start))
+    some = np.flatnonzero(length)
+    # Of begin and end in turn, what lies between blocks left out.
+    cuts = np.column_stack([start[some], start[some] + length[some]]).ravel()
+    if len(cuts):
+        sums[some] = np.add.reduceat(np.append(values, 0.0), cuts)[::2]
+    return sums
 
 
 def padded(table, shape, width, name):
@@ -96,6 +109,13 @@ def padded_bounds(problem, bounds):
         raise ValueError(
             f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}, "
             "expected lower <= upper with a finite number between"
+        )
+    beyond = (bounds[0] > LARGEST) | (bounds[1] < -LARGEST)
+    if beyond.any():
+        at = np.flatnonzero(beyond)[0]
+        raise ValueError(
+            f"bounds of weight {at} are {bounds[0, at]:g} and {bounds[1, at]:g}: all between is "
+            f"beyond {LARGEST:g}, whose square is a float64; scale the features"
         )
     for k in range(2):
         fill_views(problem.weight_views(out[k]), bounds[k])

@@ -11,6 +11,7 @@ cdef class CallableProblem(BlockProblem):
     cdef PlaneTable table
     cdef int64_t[::1] poor           # answers that were not the best known, of each block
     cdef int64_t[::1] wrong          # answers other than the truth
+    cdef double[::1] norm, most      # largest norm and loss of the planes met, of each block
     cdef list failures               # exceptions of the oracle, or of a look at its answers
     cdef signed char[::1] open       # whether answers may stay in the table
     # Of this object.

@@ -11,7 +11,7 @@
 # (e) Answers of certificates stay out of the table.
 """A problem given by a Python object."""
 
-from libc.math cimport fabs
+from libc.math cimport fabs, sqrt
 from libc.stdint cimport int32_t
 from libc.string cimport memcmp
 
@@ -59,6 +59,7 @@ cdef class CallableProblem(BlockProblem):
         self.n_blocks, self.n_weights, self.max_code_size = len(calls), calls.n_weights, 1
         self.table = PlaneTable(self.n_blocks, self.n_weights)
         self.poor, self.wrong = np.zeros((2, self.n_blocks), dtype=np.int64)
+        self.norm, self.most = np.zeros((2, self.n_blocks))
         self.failures = []
         self.open = np.ones(1, dtype=np.int8)
         self.oracle_work = oracle_work
@@ -85,7 +86,7 @@ cdef class CallableProblem(BlockProblem):
         """Take over what forks share with `other`."""
         self.calls, self.workers, self.table = other.calls, other.workers, other.table
         self.poor, self.wrong, self.failures = other.poor, other.wrong, other.failures
-        self.open = other.open
+        self.open, self.norm, self.most = other.open, other.norm, other.most
         self.n_blocks, self.n_weights, self.max_code_size = other.n_blocks, other.n_weights, 1
         self.oracle_work, self.batch_size = other.oracle_work, other.batch_size
         self._open()
@@ -147,6 +148,11 @@ cdef class CallableProblem(BlockProblem):
             self, Py_ssize_t i, double loss, Py_ssize_t size, const int32_t* index,
             const double* value) except? -1 nogil:
         """Copy a plane into the table that is open; return the code."""
+        cdef Py_ssize_t j
+        cdef double total = 0
+        for j in range(size):
+            total += value[j] * value[j]
+        self.norm[i], self.most[i] = max(self.norm[i], sqrt(total)), max(self.most[i], loss)
         if self.open[0]:
             return self.table.put(i, loss, size, index, value)
         if self.passing_block != i:
@@ -317,6 +323,14 @@ cdef class CallableProblem(BlockProblem):
     def counts(self):
         """Answers so far that were not the best known."""
         return {"suboptimal": int(np.sum(self.poor))}
+
+    def norms(self):
+        """Return the largest norms of planes met so far."""
+        return np.array(self.norm)
+
+    def largest_losses(self):
+        """Return those met so far."""
+        return np.array(self.most)
 
     def planes(self):
         """Return what codes stand for, as a dict of arrays."""

@@ -11,7 +11,7 @@
 
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.pycapsule cimport PyCapsule_GetContext, PyCapsule_GetName, PyCapsule_GetPointer
-from libc.math cimport isfinite
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
 from libc.stdlib cimport qsort
 
@@ -20,7 +20,10 @@ from sstruct._problems.custom._callable cimport CallableProblem
 
 import numpy as np
 
+from sstruct._kernels.magnitudes import LARGEST
 from sstruct._problems.custom.c_functions import capsule_of
+
+cdef double MOST = LARGEST
 
 
 cdef int ascending(const void* a, const void* b) noexcept nogil:
@@ -138,12 +141,13 @@ cdef class CompiledProblem(CallableProblem):
                     i, "joint_feature", f"returned {n_entries}, expected 0 to {self.most[i]}"))
         for k in range(n_entries):
             j = self.entry[k]
-            if not 0 <= j < self.n_weights or not isfinite(self.entry_value[k]):
+            if not 0 <= j < self.n_weights or not fabs(self.entry_value[k]) <= MOST:
                 with gil:
                     self._forget(n_touched)
                     raise self._failed(self.samples.error(
                         i, "joint_feature", f"wrote index {j} and value {self.entry_value[k]} at "
-                        f"place {k}, expected finite values at 0 to {self.n_weights - 1}"))
+                        f"place {k}, expected finite values at 0 to {self.n_weights - 1}, of at most "
+                        f"{MOST:g}"))
             sums[j] += self.entry_value[k]
             if not self.seen[j]:
                 self.seen[j] = True
@@ -163,10 +167,11 @@ cdef class CompiledProblem(CallableProblem):
         cdef Py_ssize_t first = self.offsets[i]
         out[0] = self.label_loss(
             &self.truths[first], labeling, <int32_t> (self.offsets[i + 1] - first), self.loss_data)
-        if not (isfinite(out[0]) and out[0] >= 0):
+        if not 0 <= out[0] <= MOST:
             with gil:
                 raise self._failed(self.samples.error(
-                    i, "loss", f"returned {out[0]}, expected a finite number of at least 0"))
+                    i, "loss", f"returned {out[0]}, expected a finite number of at least 0 "
+                    f"and at most {MOST:g}"))
         return 0
 
     cdef int32_t put_plane(

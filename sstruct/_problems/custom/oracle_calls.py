@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sstruct._kernels.magnitudes import LARGEST, first_beyond
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
@@ -207,12 +208,12 @@ class OracleCalls:
         else:
             # A copy: an oracle may hand out the same array again.
             value = np.array(found, dtype=np.float64)
-        finite = np.isfinite(value)
-        if not finite.all():
-            at = int(np.argmin(finite))
+        wrong = first_beyond(value)
+        if wrong is not None:
+            at = wrong[0]
             raise ValueError(
                 f"{self._at(i, 'joint_feature')} returned {value[at]} at entry "
-                f"{index[at] if is_sparse else at}, expected finite numbers"
+                f"{index[at] if is_sparse else at}, expected finite numbers of at most {LARGEST:g}"
             )
         if is_sparse == self.sparse:
             return (index, value) if is_sparse else value
@@ -236,9 +237,10 @@ class OracleCalls:
                 f"{self._at(i, 'loss')} returned {type(found).__name__}, expected a real number"
             )
         found = float(found)
-        if not 0 <= found < np.inf:
+        if not 0 <= found <= LARGEST:
             raise ValueError(
-                f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0"
+                f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0 "
+                f"and at most {LARGEST:g}"
             )
         return found
 

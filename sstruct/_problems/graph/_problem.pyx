@@ -32,7 +32,7 @@ import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
-    check_labels, check_node_weights, graph_weight_views, padded)
+    check_labels, check_node_weights, graph_weight_views, padded, sums_over_blocks)
 from sstruct._problems.graph.arguments import check_node_scores
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -123,6 +123,20 @@ cdef class GraphProblem(BlockProblem):
         own = {"decoder": self.decoder.fork(), "pairwise": self.pairwise.fork()}
         other._set({**self.arguments, **own})
         return other
+
+    def norms(self):
+        """Return bounds of |phi|: rows, biases and the features of edges."""
+        n_edges = np.asarray(self.n_edges)
+        rows = self.features.norms() + self.bias
+        edges = n_edges.astype(np.float64)
+        if self.pairwise.has_features:
+            features = np.sqrt(np.square(self.pairwise.features).sum(axis=1))
+            edges = sums_over_blocks(features, np.asarray(self.feature_start), n_edges)
+        return sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.length)) + edges
+
+    def fixed_scores(self):
+        """Return those of fixed pairwise costs."""
+        return self.pairwise.strength * np.asarray(self.n_edges, dtype=np.float64)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i]

@@ -82,6 +82,10 @@ cdef class MulticlassProblem(BlockProblem):
         other._set(self.arguments)
         return other
 
+    def norms(self):
+        """Return |phi|: of rows and biases."""
+        return np.sqrt(np.asarray(self.distance) / 2)
+
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         code[0] = self.labels[i]
         return 0

@@ -126,6 +126,11 @@ cdef class MultilabelProblem(BlockProblem):
         other._set({**self.arguments, "decoder": self.decoder.fork()})
         return other
 
+    def norms(self):
+        """Return bounds of |phi|: a row and a bias for each label, and all edges."""
+        # sum_k |w_k| <= sqrt(K) |w|
+        return np.sqrt(self.n_labels * np.asarray(self.squared_norm)) + self.n_edges**0.5
+
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         cdef Py_ssize_t at
         self.need_labels()

@@ -89,6 +89,11 @@ cdef class SlackProblem(WrappedProblem):
     cpdef BlockProblem fork(self):
         return SlackProblem(self.problem.fork(), self.search, self.found)
 
+    def norms(self):
+        """Return the problem's, times the largest losses."""
+        norms = self.problem.norms()
+        return None if norms is None else norms * self.problem.largest_losses()
+
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.problem.code_size(i)
 

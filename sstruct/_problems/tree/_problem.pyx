@@ -152,6 +152,25 @@ cdef class TreeProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         return TreeProblem(**self.arguments)
 
+    def norms(self):
+        """Return bounds of |phi|: of each part the largest row, its bias and its edge."""
+        start = np.asarray(self.start)
+        P, n = self.n_parts, self.n_blocks
+        cuts = np.stack([start[:, :P], start[:, 1:]], axis=-1).ravel()
+        largest = np.maximum.reduceat(np.append(self.features.norms(), 0.0), cuts)[::2].reshape(n, P)
+        # |(dx^2, dx, dy^2, dy)| <= d^2 + d for a distance d.
+        if self.maps:
+            far = np.hypot(*np.asarray(self.shape, dtype=np.float64).T)
+        else:
+            places = np.abs(np.asarray(self.positions)).sum(axis=1)
+            cuts = start[:, [0, P]].ravel()
+            far = 2 * np.maximum.reduceat(np.append(places, 0.0), cuts)[::2]
+        far = far * np.asarray(self.per_unit)
+        edge = far * far + far + (self.n_types > 1)
+        if self.pairs:
+            edge = edge + np.abs(self.pair_scores).max(initial=0)
+        return largest.sum(axis=1) + P * (self.bias + edge)
+
     cdef inline bint active(self, Py_ssize_t i, Py_ssize_t p) noexcept nogil:
         """Whether a part takes part in a block."""
         return self.labels[i, p] >= 0

@@ -61,7 +61,10 @@ class CuttingPlane(BatchSolver):
         return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
 
     def _move(self, plane):
-        """Add a plane and solve the master problem; False where the plane cuts nothing off."""
+        """Add a plane and solve the master problem; False where there is no next point.
+
+        The plane may cut nothing off, or the master problem be too much for the QP solver.
+        """
         w = self.candidate
         model = max(loss - float(w @ psi) for loss, psi in zip(self.losses, self.psi))
         if plane.loss - float(w @ plane.psi) - model <= ROUNDING * self.primal:
@@ -72,6 +75,8 @@ class CuttingPlane(BatchSolver):
         else:
             psi = np.array(self.psi)
             beta = boxed_qp(psi, self.losses, self.lam, self.bounds)
+        if beta is None:
+            return False
         candidate, dual = self._bound(beta)
         self.candidate, self.dual = candidate, max(self.dual, dual)
         self._forget(beta)

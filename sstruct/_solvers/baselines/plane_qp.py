@@ -34,8 +34,8 @@ def simplex_qp(gram, loss, lam):
 
     Returns
     -------
-    beta : ndarray of shape (m,)
-        Nonnegative, sum 1.
+    beta : ndarray of shape (m,) or None
+        Nonnegative, sum 1. None: numbers are too far apart for the QP solver.
     """
     m = len(loss)
     clarabel = qp_solver()
@@ -62,8 +62,8 @@ def boxed_qp(psi, loss, lam, bounds):
 
     Returns
     -------
-    beta : ndarray of shape (m,)
-        Nonnegative, sum 1.
+    beta : ndarray of shape (m,) or None
+        Nonnegative, sum 1. None: numbers are too far apart for the QP solver.
     """
     clarabel = qp_solver()
     # A weight that cannot move is a part of the losses: interior points need an interior.
@@ -97,9 +97,8 @@ def _solve(quadratic, linear, constraints, limits, cones):
 
 
 def _on_simplex(beta):
-    """Rounding makes no weight negative, and no sum other than 1."""
+    """Rounding makes no weight negative, and no sum other than 1; None: nothing was found."""
     beta = np.maximum(beta, 0.0)
     total = beta.sum()
-    if not 0 < total < np.inf:
-        raise ArithmeticError(f"the QP solver clarabel found plane weights whose sum is {total}")
-    return beta / total
+    # Of numbers too far apart all may be 0, or NaN.
+    return beta / total if 0 < total < np.inf else None

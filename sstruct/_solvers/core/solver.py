@@ -13,11 +13,14 @@ from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.history import History
+from sstruct._solvers.core.rounding import HALF, Rounding
 from sstruct._solvers.core.status import Limit, Status
 
 # Where bounds of inexact oracles keep a certificate above the tolerance, a fit ends once what they
 # find has gaps of this share of it.
 EXHAUSTED = 0.1
+# Ends that rounding explains; others are somebody's wish.
+OWN_ENDS = (Status.CONVERGED, Status.MAX_ITER, Status.STALLED)
 
 
 @dataclass
@@ -94,7 +97,8 @@ class Solution:
     """A weight vector in the problem's layout, with its certificate.
 
     ``dual`` is NaN where the solver has none; so is then the gap. ``remarks`` are to be warnings.
-    ``limit`` is the one that ended the fit, if one did.
+    ``limit`` is the one that ended the fit, if one did. ``rounding`` bounds what rounding may have
+    done to the gap where that is no certificate: otherwise 0.
     """
 
     w: np.ndarray
@@ -108,6 +112,7 @@ class Solution:
     interruption: BaseException | None = None
     remarks: tuple = ()
     limit: Limit | None = None
+    rounding: float = 0.0
 
     @property
     def gap(self):
@@ -168,6 +173,8 @@ class Solver:
         self.options, self.bounds = setup.options, setup.bounds
         self.progress, self.callback = setup.progress, setup.callback
         problem, options = setup.problem, setup.options
+        self.rounding = Rounding(problem, setup.block_weight)
+        self.rounding.check_range(setup.lam)
         self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
@@ -212,7 +219,36 @@ class Solver:
                     raise
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
-        return self._solution(status, interruption)
+        return self._sound(self._solution(status, interruption))
+
+    def _sound(self, solution):
+        """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
+        rounding = self._rounding(solution.w, solution.primal, solution.dual)
+        if solution.primal == math.inf or self._is_sound(
+            solution, rounding, self.options.tol * solution.primal
+        ):
+            return solution
+        dual, status = solution.dual, solution.status
+        if not math.isnan(dual):
+            # No objective is negative.
+            dual = max(dual - rounding, 0.0) if math.isfinite(rounding) else 0.0
+        if status in OWN_ENDS:
+            status = Status.ROUNDING
+        return replace(
+            solution, dual=dual, status=status, limit=self._limit(status), rounding=rounding
+        )
+
+    def _rounding(self, w, primal, dual):
+        """Return a bound of what rounding may have done to primal minus dual."""
+        return self.rounding.bound(self.lam, primal, dual, w)
+
+    def _is_sound(self, point, rounding, tolerance):
+        """Whether a point's certificate says what it seems to, with so much rounding."""
+        if not rounding <= max(tolerance, HALF * point.primal):
+            return False
+        # The primal of an approximate oracle may be below the dual.
+        is_bound = point.exact or self.problem.bounded
+        return not (is_bound and point.dual - point.primal > rounding)
 
     def _solution(self, status, interruption=None):
         return Solution(

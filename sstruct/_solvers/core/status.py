@@ -12,6 +12,7 @@ class Status(StrEnum):
     STOPPED_BY_CALLBACK = "STOPPED_BY_CALLBACK"
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
+    ROUNDING = "ROUNDING"  # rounding may be larger than the tolerance: no certificate
     INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed
 
 

@@ -266,6 +266,9 @@ class FrankWolfe(Solver):
                 self.gap_ratio = relative(gap(primal, state.dual), primal) / estimate
         return True
 
+    def _rounding(self, w, primal, dual):
+        return self.rounding.bound(self.lam, primal, dual, w, self.state.v())
+
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}

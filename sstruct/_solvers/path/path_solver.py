@@ -148,7 +148,7 @@ class PathSolver(FrankWolfe):
         self.kept = point.w, point.hinge, squared_norm(point.w), point.exact
         if lam_min is None:
             lam_min = 1e-4 * point.lam
-        while True:
+        while not self._is_rounding(point, eps):
             yield point
             lam = point.breakpoint(eps)
             self.end = lam_min if 0 < lam <= lam_min else lam
@@ -186,9 +186,17 @@ class PathSolver(FrankWolfe):
                 keep_dual_weights(self.state, lam)
                 self.lam = lam
             point = self._certified(eps)
-            if point is None:
+            if point is None or self._is_rounding(point, eps):
                 return
             yield point
+
+    def _is_rounding(self, point, eps):
+        """Whether rounding may be larger than a gap of eps: the path or grid ends there."""
+        rounding = self._rounding(point.w, point.primal, point.dual)
+        if self._is_sound(point, rounding, eps):
+            return False
+        self.status = Status.ROUNDING
+        return True
 
     def _first(self, eps, target, lam_min):
         """Find a lambda as small as it may be whose dual weights serve above it."""

@@ -4,13 +4,22 @@ import math
 
 import numpy as np
 
+from sstruct._kernels.magnitudes import LARGEST, first_beyond
+
 
 def _check_costs(flat, name_of):
-    """Refuse NaN and -inf; name_of(position) is what the message calls an entry."""
+    """Refuse NaN, -inf and what is too large; name_of(position): what messages call an entry."""
     wrong = np.isnan(flat) | np.isneginf(flat)
     if wrong.any():
         at = int(wrong.argmax())
         raise ValueError(f"{name_of(at)} is {flat[at]}, expected finite or +inf, which forbids it")
+    wrong = (np.abs(flat) > LARGEST) & (flat != np.inf)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise ValueError(
+            f"{name_of(at)} is {flat[at]}, expected at most {LARGEST:g} or +inf: divide all costs "
+            "by one number, or write inf for what is forbidden"
+        )
 
 
 def _as_costs(table, name):
@@ -157,9 +166,10 @@ def checked_weights(weights, edge_table, tables, table_start):
         raise ValueError(
             f"weights must have shape {(n_edges,)}, one entry for each edge; found {out.shape}"
         )
-    if not np.isfinite(out).all():
-        e = int((~np.isfinite(out)).argmax())
-        raise ValueError(f"weights[{e}] is {out[e]}, expected finite")
+    wrong = first_beyond(out)
+    if wrong is not None:
+        e, value = wrong
+        raise ValueError(f"weights[{e}] is {value}, expected finite and at most {LARGEST:g}")
     if n_edges and (out <= 0).any() and np.isinf(tables).any():
         forbids = np.add.reduceat(np.isinf(tables), table_start[:-1]) > 0
         wrong = forbids[edge_table] & (out <= 0)
