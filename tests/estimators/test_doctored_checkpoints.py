@@ -204,6 +204,18 @@ def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monk
             clone(model).fit(*graphs)
 
 
+def test_weights_out_of_their_bounds_are_refused(data, tmp_path):
+    path = tmp_path / "fit.npz"
+    model = MulticlassSSVM(
+        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, bounds=[[-1] * 16, [1] * 16]
+    )
+    clone(model).fit(*data)
+    arrays, notes = read(path.read_bytes())
+    write(path, {**arrays, "weights": changed(arrays["weights"], 0, 1.5)}, notes)
+    with pytest.raises(ValueError, match=r"fit\.npz: weights: some are out of their bounds"):
+        clone(model).fit(*data)
+
+
 def test_a_warm_start_takes_no_false_planes(graphs):
     model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0, warm_start=True)
     model.fit(*graphs)

@@ -67,6 +67,9 @@ def resume(DualState state not None, kept):
     gap = kept_array(kept, "gap_estimates", np.float64, n, least=0, values="infinite")
     working_gaps = kept_array(kept, "working_gaps", np.float64, n, least=0, values="infinite")
     weights = kept_array(kept, "weights", np.float64, state.problem.n_weights)
+    at_bounds = weights[np.asarray(state.boxed)]
+    if ((at_bounds < np.asarray(state.lower)) | (at_bounds > np.asarray(state.upper))).any():
+        raise ValueError("weights: some are out of their bounds")
     hidden = kept_array(kept, "hidden", np.float64, state.n_boxed)
     order = kept_array(kept, "order", np.int64, n)
     if not np.array_equal(np.sort(order), np.arange(n)):
