@@ -250,6 +250,8 @@ class GraphCRFSSVM(LabelingSSVM):
         problem = data.problem(pairwise, decoder, self.fit_intercept)
         explicit = self._with_planes(problem)
         if explicit is not problem:
+            if self.warm_start or self.checkpoint is not None:
+                explicit.keep_labelings()
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
             common += [np.array(problem.n_weights)]
         inference = _inference(method, pairwise[0], data.graphs)

@@ -428,3 +428,37 @@ def test_the_fit_is_part_of_a_search_of_scikit_learn(tiny_chains):
     search.fit(*tiny_chains)
     assert recorder.calls.count(("end", "fit", "GridSearchCV")) == 3
     assert sum(name == "pass" for _, name, _ in recorder.calls) > 10
+
+
+def test_what_callbacks_are_told_has_all_keys_always_and_is_theirs(tiny_chains):
+    seen, monitor = [], GapMonitor()
+
+    class Vandal(Recorder):
+        def on_fit_task_begin(self, estimator, context):
+            seen.append(dict(context.info))
+            context.info.clear()
+
+        def on_fit_task_end(self, estimator, context):
+            seen.append(dict(context.info))
+            context.info.clear()
+
+    model = tight(certificate_every=3)
+    model.set_callbacks(lambda info: info.clear(), Vandal(), monitor).fit(*tiny_chains)
+    assert model.status_ == "CONVERGED"
+    assert len(seen) == 2 * model.n_iter_ + 2
+    for info in seen:
+        assert info.keys() == {*COLUMNS, "relative_gap_estimate", "status"}
+    assert math.isnan(seen[0]["primal"])
+    assert seen[0]["status"] is None
+    assert seen[-1]["status"] == "CONVERGED"
+    stopped = tight(certificate_every=9)
+    stopped.set_callbacks(lambda info: info.clear() or True).fit(*tiny_chains)
+    assert stopped.status_ == "STOPPED_BY_CALLBACK"
+    assert stopped.dual_gap_ >= 0
+
+
+def test_what_is_neither_true_nor_false_is_refused_by_name(tiny_chains):
+    model = tight().set_callbacks(lambda info: np.zeros(2))
+    with pytest.raises(TypeError, match="a callback returned ndarray, which is neither true nor"):
+        model.fit(*tiny_chains)
+    assert model.status_ == "STOPPED_BY_CALLBACK"

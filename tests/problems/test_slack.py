@@ -336,9 +336,9 @@ def test_a_memory_is_checked_before_it_is_taken_back(rng):
         problem.restore_memory(
             {**kept, "search_code": np.r_[kept["search_code"][:-1], 3].astype(np.int32)}
         )
-    with pytest.raises(ValueError, match="do not describe searches"):
+    with pytest.raises(ValueError, match="search_code: expected 6 entries, found 5"):
         problem.restore_memory({**kept, "search_code": kept["search_code"][:-1]})
-    with pytest.raises(ValueError, match="do not describe searches"):
+    with pytest.raises(ValueError, match="search_lam: expected 2 entries, found 3"):
         problem.restore_memory({**kept, "search_lam": np.ones(3)})
 
 

@@ -170,11 +170,11 @@ def test_an_average_of_passes_goes_on_where_it_stopped(rng):
         whole.add(w)
     for w in iterates[:4]:
         first.add(w)
-    second.resume(first.w, first.count)
+    second.resume({"average": first.w}, "average", first.count)
     for w in iterates[4:]:
         second.add(w)
     np.testing.assert_array_equal(second.w, whole.w)
     with pytest.raises(ValueError, match="3 weights, expected 5"):
         whole.add(np.zeros(3))
-    with pytest.raises(ValueError, match=r"expected \(5,\)"):
-        whole.resume(np.zeros(3), 1)
+    with pytest.raises(ValueError, match="average: expected 5 entries, found 3"):
+        whole.resume({"average": np.zeros(3)}, "average", 1)

@@ -46,7 +46,7 @@ class Fit:
 
     def __init__(self, rng, lam, n=7, K=3, batch=1, seed=0):
         model = brute_force.Model(K)
-        lengths = rng.integers(1, 5, n)
+        lengths = self.lengths = rng.integers(1, 5, n)
         X = [rng.standard_normal((length, 2)) for length in lengths]
         y = [rng.integers(0, K, length) for length in lengths]
         weights = rng.integers(1, 4, n).astype(float)
@@ -262,7 +262,7 @@ def test_restore_of_the_first_blocks_leaves_the_others_as_they_are(new_rng):
     first = {
         "size": exported["size"][:m],
         "alpha": exported["alpha"][:at],
-        "code": exported["code"],
+        "code": exported["code"][: exported["size"][:m] @ fit.lengths[:m]],
     }
     twin.state.restore(first)
     twin.check()
@@ -275,11 +275,14 @@ def test_restore_of_the_first_blocks_leaves_the_others_as_they_are(new_rng):
 @pytest.mark.parametrize(
     "change, message",
     [
-        (lambda e: {**e, "size": np.append(e["size"], 1)}, "8 blocks, expected at most 7"),
-        (lambda e: {**e, "size": e["size"][:0]}, "0 blocks, expected at most 7"),
-        (lambda e: {**e, "size": e["size"][:-1]}, "do not describe dual weights"),
-        (lambda e: {**e, "alpha": e["alpha"][:-1]}, "do not describe dual weights"),
-        (lambda e: {**e, "code": e["code"][:-1]}, "end before the last block"),
+        (lambda e: {**e, "size": np.append(e["size"], 1)}, "size: the counts do not sum"),
+        (lambda e: {**e, "size": e["size"][:0]}, "size: the counts do not sum"),
+        (lambda e: {**e, "size": e["size"][:-1]}, "size: the counts do not sum"),
+        (lambda e: {**e, "alpha": e["alpha"][:-1]}, "size: the counts do not sum"),
+        (
+            lambda e: {**e, "code": e["code"][:-1]},
+            "end before the .* labelings of block 6",
+        ),
         (lambda e: {**e, "code": e["code"] + 3}, "block 0: label"),
         (lambda e: {**e, "code": e["code"] - 3}, "block 0: label"),
     ],
@@ -387,3 +390,14 @@ def test_a_signal_does_not_wait_for_the_last_oracle_of_a_batch(rng):
         signal.signal(signal.SIGALRM, previous)
     assert state.n_steps == 0
     assert state.dual == 0
+
+
+def test_a_block_without_dual_weight_is_an_error_that_names_it(rng):
+    fit = Fit(rng, 1e-3, n=3)
+    exported = fit.state.export()
+    for alpha in (0.0, np.nan):
+        exported["alpha"][1] = alpha
+        with pytest.raises(
+            ValueError, match=r"alpha: (the dual weights of block 1|entry 1 is nan)"
+        ):
+            fit.state.restore(exported)

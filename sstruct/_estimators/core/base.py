@@ -28,11 +28,11 @@ from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
-from sstruct._solvers.core.checkpoint import Checkpoint
+from sstruct._solvers.core.checkpoint import Checkpoint, check_place
 from sstruct._solvers.core.progress import progress
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
-from sstruct._solvers.core.warm_start import rescaled
+from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
 from sstruct.losses import check_loss
 
@@ -159,8 +159,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             check_number("n_jobs", self.n_jobs, whole=True)
             if self.n_jobs == 0:
                 raise ValueError("n_jobs must not be 0")
-        if self.checkpoint is not None and not isinstance(self.checkpoint, str | os.PathLike):
-            raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+        if self.checkpoint is not None:
+            if not isinstance(self.checkpoint, str | os.PathLike):
+                raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+            check_place(self.checkpoint)
         if self.solver != "auto":
             self._solvers[self.solver].check_installed()
             for name, values in self._solvers[self.solver].refused(parameters):
@@ -348,6 +350,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         warm = self.__dict__.get("_warm_state") if self.warm_start else None
         if warm is None:
             return None
+        try:
+            kept_warm_start(warm)
+        except ValueError as error:
+            raise ValueError(f"what the last fit left to go on from: {error}") from error
         classes = training.attributes.get("classes_")
         check_goes_on(warm, training.data, classes, self.__dict__.get("classes_"))
         if self.warm_start == "primal":

@@ -8,9 +8,16 @@ import numpy as np
 
 from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
 from sstruct._input.ragged import check_number
+from sstruct._solvers.core.history import COLUMNS as HISTORY
 
 PASS = "pass"  # the name of the task of a pass; that of the whole fit is "fit"
 CERTIFICATE = ("primal", "dual", "gap", "status")
+# What there is to tell before the first pass.
+NOTHING_YET = {
+    **{name: 0 if dtype is np.int64 else math.nan for name, dtype in HISTORY.items()},
+    **{"seconds": 0.0, "certificate_seconds": 0.0, "working_set_size": 0.0},
+    **{"relative_gap_estimate": math.inf, "status": None},
+}
 HOOKS = ("setup", "on_fit_task_begin", "on_fit_task_end", "teardown")
 
 
@@ -90,7 +97,16 @@ class FunctionCallback(Callback):
         bool or None
             True stops the fit.
         """
-        return context.task_name == PASS and self.function(context.info)
+        if context.task_name != PASS:
+            return False
+        stop = self.function(dict(context.info))
+        try:
+            return bool(stop)
+        except Exception as error:
+            raise TypeError(
+                f"a callback returned {type(stop).__name__}, which is neither true nor false: "
+                "return True to stop the fit, or None"
+            ) from error
 
 
 class GapMonitor(Callback):
@@ -171,7 +187,8 @@ class GapMonitor(Callback):
             True at a gap of `stop_at`.
         """
         info = getattr(context, "info", None)
-        if info is None or not math.isfinite(info["primal"]):
+        # Another callback may have emptied it.
+        if info is None or not math.isfinite(info.get("primal", math.nan)):
             return False
         rows = self._open[id(estimator)]
         row = tuple(info[name] for name in self.COLUMNS)
@@ -232,14 +249,16 @@ class CallbackSupport(CallbackSupportMixin):
             A function is called as ``callback(info)``. Of an object (such as
             :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``) the hooks
             ``on_fit_task_begin`` and ``on_fit_task_end`` are called for the fit and for each
-            pass, where the context has the attribute ``info``; in the fit's end hook it is that
-            of the last pass. True from any of them after a pass stops the fit, which then has a
-            certificate and ``status_`` STOPPED_BY_CALLBACK. An exception stops it alike, and is
-            raised once the model is set.
+            pass, where the context has the attribute ``info``: in the end hooks that of the pass
+            or of the last one, in the others that of the pass before. True from any of them after
+            a pass stops the fit, which then has a certificate and ``status_``
+            STOPPED_BY_CALLBACK. An exception stops it alike, and is raised once the model is set.
 
             ``info`` is a dict: the pass's row of ``history_`` (``primal`` and ``gap`` are NaN
             where the pass had no certificate), ``relative_gap_estimate`` (from block gaps met on
-            the way: no certificate; inf at first) and ``status``, None where the fit goes on.
+            the way: no certificate; inf at first) and ``status``, None where the fit goes on. It
+            has these keys always: before the first pass counts are 0, and ``primal``, ``dual``
+            and ``gap`` NaN. To change it changes nothing in the fit.
 
         Returns
         -------
@@ -293,7 +312,8 @@ class FitTask:
         self.attributes = attributes
         self.error = None
         # Made without callbacks too: a meta-estimator may have some.
-        self.context = open_context(estimator, max_passes)
+        self.context, self.info = open_context(estimator, max_passes), NOTHING_YET
+        self.context.info = dict(self.info)
         self.context.call_on_fit_task_begin(**self.given)
         self.active = bool(callbacks_of(estimator))
         if self.active:
@@ -306,6 +326,7 @@ class FitTask:
 
     def _begin_pass(self, attributes):
         self.subtask = self.context.subcontext(task_name=PASS)
+        self.subtask.info = dict(self.info)
         self.subtask.call_on_fit_task_begin(**self.given, reconstruction_attributes=attributes)
 
     def after_pass(self, info, solution):
@@ -318,7 +339,7 @@ class FitTask:
             now = solution()
             return self.attributes(replace(now, w=now.w.copy()))
 
-        self.subtask.info = info
+        self.info, self.subtask.info = info, dict(info)
         try:
             stop = self.subtask.call_on_fit_task_end(
                 **self.given, reconstruction_attributes=attributes
@@ -333,5 +354,5 @@ class FitTask:
         """Tell the callbacks that the estimator has its attributes."""
         if self.active:
             certificate = {name: getattr(solution, name) for name in CERTIFICATE}
-            self.context.info = {**self.subtask.info, **certificate}
+            self.context.info = {**self.info, **certificate}
         self.context.call_on_fit_task_end(**self.given, reconstruction_attributes={})

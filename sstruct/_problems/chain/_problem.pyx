@@ -415,7 +415,17 @@ cdef class ChainProblem(BlockProblem):
                 out[self.end_at + label[k]] += change[k]
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        return self.check_node_labels(i, code, self.n_labels)
+        cdef Py_ssize_t l, L = self.length[i]
+        self.check_node_labels(i, code, self.n_labels)
+        for l in range(1, L if self.masked else 0):
+            if self.edge_penalty[code[l - 1], code[l]] != 0:
+                raise ValueError(
+                    f"block {i}: a labeling code has labels {code[l - 1]} and {code[l]} at positions "
+                    f"{l - 1} and {l}, which edge_mask forbids")
+        if (self.starts_here[i] and self.boundary_penalty[0, code[0]] != 0
+                or self.ends_here[i] and self.boundary_penalty[1, code[L - 1]] != 0):
+            raise ValueError(f"block {i}: a labeling code begins or ends as the masks forbid")
+        return 0
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout; see `node_arguments`."""

@@ -5,6 +5,8 @@
 # (b) The oracle is the inner problem's. Labelings of equal planes become one.
 # (c) Codes have an even size, so in a working set and in a batch, where they begin on a border of
 #     eight bytes, their doubles do too.
+# (d) A plane that comes from a file or a fitted model might be anybody's: where a fit writes such,
+#     a labeling of each plane is kept beside it (`keep_labelings`), of which the plane is made again.
 """Any problem, with explicit planes in place of compact labelings."""
 
 from libc.math cimport isfinite
@@ -14,6 +16,8 @@ from libc.string cimport memcpy, memset
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer, WrappedProblem
 
 import numpy as np
+
+from sstruct._problems.core.kept_arrays import kept_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_products(
@@ -25,6 +29,8 @@ cdef double VECTOR_WORK = 1.0 / 8
 # Up to so many weights for each node of a labeling, planes are worth their memory. On superpixels
 # (four weights a node) fits were ten times faster than with labelings, for eight times the memory.
 cdef double WEIGHTS_PER_NODE = 16
+# Planes made on two machines differ by less, as a share of their largest entry.
+cdef double ROUNDING = 1e-9
 
 
 def explicit_where_cheaper(BlockProblem problem not None):
@@ -39,6 +45,16 @@ def explicit_where_cheaper(BlockProblem problem not None):
     if problem.n_weights * problem.n_blocks <= WEIGHTS_PER_NODE * n_nodes:
         return ExplicitProblem(problem)
     return problem
+
+
+cdef class LabelingsOfPlanes:
+    """A labeling of each plane in use, by block and the plane's bytes; forks share it.
+
+    A block is one thread's at a time.
+    """
+
+    def __init__(self, Py_ssize_t n_blocks):
+        self.of_block, self.open = [{} for _ in range(n_blocks)], True
 
 
 cdef class ExplicitProblem(WrappedProblem):
@@ -72,16 +88,13 @@ cdef class ExplicitProblem(WrappedProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef double* plane = <double*> code
-        cdef Py_ssize_t j
         cdef double slack
         self.problem.maximize(i, w, loss_weight, &self.labeling[0], answer)
         slack = answer.bound - answer.value if self.bounded else 0
-        self.problem.truth(i, &self.true_labeling[0])
-        memset(plane, 0, self.n_weights * sizeof(double))
-        self.problem.exchange(i, &self.labeling[0], &self.true_labeling[0], 1.0, plane)
-        self.problem.loss(i, &self.labeling[0], &plane[self.n_weights])
-        for j in range(self.n_weights + 1):
-            plane[j] += 0.0   # -0 becomes 0: equal planes are to have equal bits
+        self.write_plane(i, plane)
+        if self.labelings is not None and self.labelings.open:
+            with gil:
+                self.keep(i, (<const char*> plane)[:self.code_bytes()])
         sstruct_products(plane, 1, self.n_weights, w, &answer.value)
         answer.value += loss_weight * plane[self.n_weights]
         answer.bound = answer.value + slack
@@ -127,11 +140,120 @@ cdef class ExplicitProblem(WrappedProblem):
                 out[j] += step * plane[j]
         return 0
 
+    cdef int write_plane(self, Py_ssize_t i, double* plane) except -1 nogil:
+        """Write the plane of the labeling in scratch."""
+        cdef Py_ssize_t j
+        self.problem.truth(i, &self.true_labeling[0])
+        memset(plane, 0, self.n_weights * sizeof(double))
+        self.problem.exchange(i, &self.labeling[0], &self.true_labeling[0], 1.0, plane)
+        self.problem.loss(i, &self.labeling[0], &plane[self.n_weights])
+        for j in range(self.n_weights + 1):
+            plane[j] += 0.0   # -0 becomes 0: equal planes are to have equal bits
+        return 0
+
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
         BlockProblem.check_code(self, i, code)
-        cdef double[::1] plane = np.array(code).view(np.float64)
+        plane = np.array(code).view(np.float64)
         cdef Py_ssize_t j
         for j in range(plane.shape[0]):
             if not isfinite(plane[j]):
                 raise ValueError(f"block {i}: entry {j} of a plane is {plane[j]}")
+        if self.labelings is None or not plane.any():
+            return 0
+        known, name = self.labelings.of_block[i], plane.tobytes()
+        if name in known:
+            return 0
+        # Another machine's sums may have been in another order.
+        for other in known:
+            found = np.frombuffer(other)
+            if np.abs(found - plane).max() <= ROUNDING * np.abs(found).max():
+                known[name] = known[other]
+                return 0
+        raise ValueError(f"block {i}: a plane is not that of any labeling kept beside it")
+
+    cpdef BlockProblem fork(self):
+        cdef ExplicitProblem other = ExplicitProblem(self.problem.fork())
+        other.labelings, other.keeps_planes = self.labelings, self.keeps_planes
+        return other
+
+    def keep_labelings(self):
+        """Keep a labeling of each plane in use, so that planes can be checked when they come back."""
+        self.labelings, self.keeps_planes = LabelingsOfPlanes(self.n_blocks), True
+
+    cdef Py_ssize_t code_bytes(self) noexcept nogil:
+        return (self.n_weights + 1) * sizeof(double)
+
+    cdef int keep(self, Py_ssize_t i, bytes plane) except -1:
+        """Keep the labeling in scratch as one of a plane, in the narrowest type."""
+        cdef dict known = self.labelings.of_block[i]
+        if plane not in known:
+            labels = np.asarray(self.labeling)[:self.problem.code_size(i)]
+            narrow = np.int32 if labels.min() < 0 else np.min_scalar_type(int(labels.max()))
+            known[plane] = labels.astype(narrow)
         return 0
+
+    cdef int retain(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1 nogil:
+        if self.labelings is not None:
+            with gil:
+                self.keep_alone(i, codes, count)
+        return 0
+
+    cdef int keep_alone(self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) except -1:
+        """Keep the labelings of those planes of a block, and no others."""
+        cdef Py_ssize_t k
+        cdef dict known = self.labelings.of_block[i], kept = {}
+        for k in range(count):
+            plane = (<const char*> codes[k])[:self.code_bytes()]
+            if plane in known:
+                kept[plane] = known[plane]
+        self.labelings.of_block[i] = kept
+        return 0
+
+    cpdef remember(self, bint kept):
+        if self.labelings is not None:
+            self.labelings.open = kept
+        self.problem.remember(kept)
+
+    def planes(self):
+        """Return the labelings of all planes: how many a block, and their codes."""
+        if self.labelings is None:
+            return {}
+        kept = [labels for known in self.labelings.of_block for labels in known.values()]
+        count = np.array([len(known) for known in self.labelings.of_block], dtype=np.int64)
+        labels = np.concatenate([np.empty(0, dtype=np.int32), *kept]).astype(np.int32)
+        return {"plane_count": count, "plane_labels": labels}
+
+    def restore_planes(self, kept):
+        """Take back what `planes` gave, of the first blocks: their planes are made again."""
+        cdef Py_ssize_t i, length, at = 0
+        cdef const int32_t[::1] labels
+        cdef double[::1] plane = np.empty(self.n_weights + 1)
+        if self.labelings is None:
+            return
+        labels = kept_array(kept, "plane_labels", np.int32)
+        count = kept_array(kept, "plane_count", np.int64, least=0, most=labels.shape[0])
+        if len(count) > self.n_blocks:
+            raise ValueError(f"plane_count: expected {self.n_blocks} entries, found {len(count)}")
+        for i in range(len(count)):
+            length = self.problem.code_size(i)
+            if count[i] > (labels.shape[0] - at) // length:
+                raise ValueError(
+                    f"plane_labels: {labels.shape[0]} entries end before the labelings of block {i}")
+            for _ in range(count[i]):
+                self.problem.check_code(i, labels[at:at + length])
+                self.labeling[:length] = labels[at:at + length]
+                self.write_plane(i, &plane[0])
+                self.keep(i, np.asarray(plane).tobytes())
+                at += length
+        if at != labels.shape[0]:
+            raise ValueError(f"plane_labels: {labels.shape[0]} entries, expected {at}")
+
+    def memory(self):
+        """Return what the problem keeps, and the labelings of planes."""
+        return {**self.problem.memory(), **self.planes()}
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave."""
+        self.problem.restore_memory(kept)
+        self.restore_planes(kept)

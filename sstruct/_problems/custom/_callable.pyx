@@ -23,6 +23,7 @@ import sys
 
 import numpy as np
 
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._problems.custom.oracle_calls import Constraint
 
 # Shares of score and loss: less is rounding, perhaps of float32; by more no truth may be better.
@@ -349,9 +350,8 @@ cdef class CallableProblem(BlockProblem):
     def restore_memory(self, kept):
         """Take back what `memory` gave."""
         for count, name in ((self.poor, "suboptimal_answers"), (self.wrong, "wrong_answers")):
-            if kept[name].shape != (self.n_blocks,):
-                raise ValueError("the arrays do not describe answers of this problem's oracle")
-            np.asarray(count)[:] = kept[name]
+            np.asarray(count)[:] = kept_array(
+                kept, name, np.int64, self.n_blocks, least=0, most=MOST_COUNTED // self.n_blocks)
         self.restore_planes(kept)
 
     def py_planes(self, Py_ssize_t i):

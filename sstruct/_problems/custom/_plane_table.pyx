@@ -15,10 +15,11 @@ from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
-# What `export` says of each plane.
-COLUMNS = {
-    "plane_block": np.int64, "plane_code": np.int64, "plane_size": np.int64, "plane_dense": np.int8,
-    "plane_loss": np.float64}
+from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
+
+# A block has about a thousand planes at most, and all blocks together so many more.
+MANY_PLANES = 1100
+MOST_PLANES = 2**20
 
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -310,35 +311,36 @@ cdef class PlaneTable:
             "plane_block": blocks, "plane_code": codes, "plane_size": sizes, "plane_dense": denses,
             "plane_loss": losses, "plane_value": values, "plane_index": indices}
 
-    def _check_kept(self, kept, bint may_be_dense):
-        """Refuse arrays that are no planes of such a table."""
-        block, code, size, loss = (
-            kept[name] for name in ("plane_block", "plane_code", "plane_size", "plane_loss"))
-        value, index, n = kept["plane_value"], kept["plane_index"], len(block)
-        fits = len(code) == len(size) == len(kept["plane_dense"]) == len(loss) == n
-        if fits and n > 0:
-            # A number of a block is the place of its plane: more of them than planes ever were at
-            # the same time is no table.
-            fits = (
-                0 <= np.min(block) and np.max(block) < self.n_blocks
-                and 1 <= np.min(code) and np.max(code) <= 2**20
-                and 0 <= np.min(size) and np.max(size) <= self.n_weights
-                and np.isfinite(loss).all() and np.min(loss) >= 0)
-        if fits:
-            whole = kept["plane_dense"] != 0
-            ends = np.cumsum(size[~whole])
-            later, same = np.diff(block) > 0, np.diff(block) == 0
-            fits = (
-                np.sum(size) == len(value) and np.sum(size[~whole]) == len(index)
-                and np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all()
-                and (later | same & (np.diff(code) > 0)).all() and np.isfinite(value).all()
-                and (len(index) == 0 or (np.min(index) >= 0 and np.max(index) < self.n_weights)))
-        if not fits:
-            raise ValueError("the arrays do not describe planes of this problem")
+    def checked(self, kept, bint may_be_dense):
+        """Return the arrays of `export`, checked: block, code, size, dense, loss, value and index."""
+        value, index = kept_array(kept, "plane_value", np.float64), kept_array(
+            kept, "plane_index", np.int32, least=0, most=self.n_weights - 1)
+        n = len(kept_array(kept, "plane_block", np.int64))
+        block = kept_array(kept, "plane_block", np.int64, n, least=0, most=self.n_blocks - 1)
+        code = kept_array(kept, "plane_code", np.int64, n, least=1, most=MOST_PLANES)
+        size, _ = kept_sizes(kept, "plane_size", n, len(value), "plane_value")
+        dense = kept_array(kept, "plane_dense", np.int8, n, least=0, most=1)
+        loss = kept_array(kept, "plane_loss", np.float64, n, least=0)
+        if n == 0:
+            return block, code, size, dense, loss, value, index
+        same = np.diff(block) == 0
+        if (np.diff(block) < 0).any() or (np.diff(code)[same] <= 0).any():
+            raise ValueError("plane_code: planes are not in the order of their blocks and numbers")
+        # A number of a block is the place of its plane, and places are memory.
+        last = code[np.r_[~same, True]]
+        if last.sum() > MANY_PLANES * len(last) + MOST_PLANES:
+            raise ValueError(f"plane_code: {last.max()} is more than the planes of any fit")
+        whole = dense != 0
+        if not np.isin(size[whole], (0, self.n_weights if may_be_dense else 0)).all():
+            raise ValueError(f"plane_size: a whole plane has {self.n_weights} entries, or none")
+        ends = np.cumsum(size[~whole])
+        if ends.max(initial=0) != len(index):
+            raise ValueError("plane_index: expected as many entries as planes have that are not whole")
         ascends = np.diff(index) > 0
         ascends[ends[(ends > 0) & (ends < len(index))] - 1] = True
         if not ascends.all():
-            raise ValueError("the indices of a plane do not ascend")
+            raise ValueError("plane_index: the indices of a plane do not ascend")
+        return block, code, size, dense, loss, value, index
 
     def restore(self, kept, bint may_be_dense=True):
         """Take the planes of `export`, with their numbers, in place of all but the truths'.
@@ -350,16 +352,15 @@ cdef class PlaneTable:
         ValueError
             If the arrays are no planes of such a table.
         """
-        cdef const int64_t[::1] block = kept["plane_block"], code = kept["plane_code"]
-        cdef const int64_t[::1] size = kept["plane_size"]
-        cdef const signed char[::1] dense = kept["plane_dense"]
-        cdef const double[::1] loss = kept["plane_loss"], value = kept["plane_value"]
-        cdef const int32_t[::1] index = kept["plane_index"]
+        cdef const int64_t[::1] block, code, size
+        cdef const signed char[::1] dense
+        cdef const double[::1] loss, value
+        cdef const int32_t[::1] index
         cdef Py_ssize_t a, entry = 0, place = 0
         cdef const double* values
         cdef const int32_t* indices
         cdef uint64_t h
-        self._check_kept(kept, may_be_dense)
+        block, code, size, dense, loss, value, index = self.checked(kept, may_be_dense)
         for a in range(self.n_blocks):
             self.retain(a, NULL, 0)
         for a in range(block.shape[0]):

@@ -19,6 +19,7 @@ from sstruct._problems.slack._search cimport ANGULAR, BINARY, BISECTING, PRODUCT
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
 SEARCHES = {"product": PRODUCT, "angular": ANGULAR, "bisecting": BISECTING, "binary": BINARY}
 # Queries of a search, about: for sizes of batches and choices of solvers.
@@ -239,13 +240,13 @@ cdef class SlackProblem(WrappedProblem):
     def restore_memory(self, kept):
         """Take back what `memory` gave, codes checked."""
         self.problem.restore_memory(kept)
-        cdef const int32_t[::1] code = kept["search_code"]
+        cdef const int32_t[::1] code = kept_array(
+            kept, "search_code", np.int32, self.found.code.shape[0])
         cdef Py_ssize_t i, n = self.n_blocks
-        if (kept["search_queries"].shape != (n,) or kept["search_lam"].shape != (n,)
-                or code.shape[0] != self.found.code.shape[0]):
-            raise ValueError("the arrays do not describe searches in this problem")
+        queries = kept_array(kept, "search_queries", np.int64, n, least=0, most=MOST_COUNTED // n)
+        lams = kept_array(kept, "search_lam", np.float64, n, values="any")
         for i in range(self.found.start.shape[0] - 1):
             self.problem.check_code(i, code[self.found.start[i]:self.found.start[i + 1]])
-        np.asarray(self.found.queries)[:] = kept["search_queries"]
-        np.asarray(self.found.lam)[:] = kept["search_lam"]
-        np.asarray(self.found.code)[:] = kept["search_code"]
+        np.asarray(self.found.queries)[:] = queries
+        np.asarray(self.found.lam)[:] = lams
+        np.asarray(self.found.code)[:] = code

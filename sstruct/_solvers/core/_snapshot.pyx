@@ -1,18 +1,21 @@
 # Design:
 # (a) Every bit of a DualState that later steps depend on, as arrays: what `rebuild` would only
-#     compute up to rounding (w, the dual) is kept as it is. Distances between labelings are left
+#     compute up to rounding (w, the dual) is kept as it is. Distances between labelings
 #     out: they are functions of the labelings and are computed again when asked for.
 # (b) What comes in is checked as far as compiled code relies on it.
 """Keep and restore a whole DualState."""
 
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memcmp
 
 from sstruct._solvers.core._scratch cimport reserve
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.core._working_set cimport (
-    WorkingSet, insert, labeling, working_set_close, working_set_open)
+    WorkingSet, find, insert, working_set_close, working_set_open)
 
 import numpy as np
+
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
 
 def snapshot(DualState state not None):
@@ -22,8 +25,10 @@ def snapshot(DualState state not None):
     cdef double[::1] spread = spreads
     for i in range(state.problem.n_blocks):
         spread[i] = state.working_sets[i].spread
+    working_sets = state.export()
+    del working_sets["loss"]
     out = {
-        **state.export(),
+        **working_sets,
         **state.problem.memory(),
         "spread": spreads,
         "weights": state.w,
@@ -46,25 +51,35 @@ def resume(DualState state not None, kept):
     Raises
     ------
     ValueError
-        If the arrays do not fit the problem or are no dual weights.
+        If the arrays do not fit the problem or are no dual weights; names the field.
     """
-    cdef Py_ssize_t i, n = state.problem.n_blocks, at = 0, position = 0, length
-    cdef const int64_t[::1] size = kept["size"]
-    cdef const double[::1] alpha = kept["alpha"], loss = kept["loss"], spread = kept["spread"]
-    cdef const int32_t[::1] code = kept["code"], last_active = kept["last_active"]
-    cdef const uint64_t[::1] random = kept["random"]
+    cdef Py_ssize_t i, n = state.n_blocks, at = 0, position = 0, length
+    cdef const int64_t[::1] size
+    cdef const double[::1] alpha, spread, gap
+    cdef const int32_t[::1] code, last_active
+    cdef const uint64_t[::1] random
     cdef int32_t[::1] truth = np.zeros(state.problem.max_code_size, dtype=np.int32)
+    cdef double loss = 0
     cdef WorkingSet* working_set
-    total = int(np.sum(kept["size"]))
-    fits = (
-        len(size) == n and min(size) >= 1 and len(alpha) == len(loss) == len(last_active) == total
-        and len(spread) == n and len(random) == 4 and np.min(kept["alpha"]) >= 0
-        and kept["weights"].shape == (state.problem.n_weights,)
-        and kept["hidden"].shape == (state.n_boxed,)
-        and kept["gap_estimates"].shape == kept["working_gaps"].shape == (n,)
-        and np.array_equal(np.sort(kept["order"]), np.arange(n)))
-    if not fits:
-        raise ValueError("the arrays do not describe a state of this problem")
+    size, alpha, code = state.checked(kept, n)
+    last_active = kept_array(kept, "last_active", np.int32, alpha.shape[0], least=0)
+    spread = kept_array(kept, "spread", np.float64, n, least=-1)
+    gap = kept_array(kept, "gap_estimates", np.float64, n, least=0, values="infinite")
+    working_gaps = kept_array(kept, "working_gaps", np.float64, n, least=0, values="infinite")
+    weights = kept_array(kept, "weights", np.float64, state.problem.n_weights)
+    at_bounds = weights[np.asarray(state.boxed)]
+    if ((at_bounds < np.asarray(state.lower)) | (at_bounds > np.asarray(state.upper))).any():
+        raise ValueError("weights: some are out of their bounds")
+    hidden = kept_array(kept, "hidden", np.float64, state.n_boxed)
+    order = kept_array(kept, "order", np.int64, n)
+    if not np.array_equal(np.sort(order), np.arange(n)):
+        raise ValueError(f"order: expected each of 0 to {n - 1} once")
+    random = kept_array(kept, "random", np.uint64, 4)
+    if not np.any(random):
+        raise ValueError("random: four zeros are no state of the generator")
+    dual, linear, work, total_gap = kept_array(kept, "values", np.float64, 4).tolist()
+    n_oracle_calls, n_steps = kept_array(
+        kept, "counts", np.int64, 2, least=0, most=MOST_COUNTED).tolist()
     # First: codes may name what it keeps.
     state.problem.restore_memory(kept)
     for i in range(n):
@@ -73,33 +88,32 @@ def resume(DualState state not None, kept):
         working_set_close(working_set)
         working_set_open(working_set, length, size[i] + 1)
         state.problem.truth(i, &truth[0])
+        if memcmp(&truth[0], &code[position], length * sizeof(int32_t)) != 0:
+            raise ValueError(f"code: the first labeling of block {i} is not the truth")
         for k in range(size[i]):
-            if position + length > code.shape[0]:
-                raise ValueError("the arrays end before the last block")
             state.problem.check_code(i, code[position:position + length])
-            insert(working_set, &code[position], loss[at])
+            if find(working_set, &code[position]) >= 0:
+                raise ValueError(f"code: a labeling of block {i} is there twice")
+            state.problem.loss(i, &code[position], &loss)
+            insert(working_set, &code[position], loss)
             working_set.alpha[k] = alpha[at]
             working_set.last_active[k] = last_active[at]
             at += 1
             position += length
-        for k in range(length):
-            if labeling(working_set, 0)[k] != truth[k]:
-                raise ValueError(f"the first labeling of block {i} is not the truth")
         working_set.spread = spread[i]
         reserve(state.scratch, size[i] + 1)
-    state.n_labelings, state.n_shared = total, -1
-    np.asarray(state.weights)[:] = kept["weights"]
-    np.asarray(state.hidden)[:] = kept["hidden"]
-    np.asarray(state.working_gaps)[:] = kept["working_gaps"]
-    np.asarray(state.order)[:] = kept["order"]
-    for i in range(n):
-        state.set_gap(i, kept["gap_estimates"][i])
+        state.set_gap(i, gap[i])
+    state.n_labelings, state.n_shared = at, -1
+    np.asarray(state.weights)[:] = weights
+    np.asarray(state.hidden)[:] = hidden
+    np.asarray(state.working_gaps)[:] = working_gaps
+    np.asarray(state.order)[:] = order
     for k in range(4):
         state.random.word[k] = random[k]
-    state.dual, state.linear, state.work, state.total_gap = kept["values"]
-    state.n_oracle_calls, state.n_steps = kept["counts"]
+    state.dual, state.linear, state.work, state.total_gap = dual, linear, work, total_gap
+    state.n_oracle_calls, state.n_steps = n_oracle_calls, n_steps
     for name, average in averages(state):
-        average.resume({key: kept[f"{name}_{key}"] for key in ("offset", "numbers")})
+        average.resume(kept, name)
 
 
 def averages(DualState state):

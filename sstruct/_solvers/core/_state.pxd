@@ -10,6 +10,8 @@ from sstruct._solvers.core._working_set cimport WorkingSet
 
 cdef class DualState:
     cdef readonly BlockProblem problem
+    # The cycle collector may have cleared `problem` when the memory of its blocks is freed.
+    cdef readonly Py_ssize_t n_blocks
     cdef readonly double lam
     cdef readonly double dual             # D(alpha), kept up to date step by step
     cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
@@ -41,6 +43,7 @@ cdef class DualState:
     cdef Scratch* scratch                 # one a thread; the first: of the visits that step
     cdef Py_ssize_t n_scratches
 
+    cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
     cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil

@@ -27,6 +27,9 @@ from sstruct._solvers.core._working_set cimport (
 
 import numpy as np
 
+from sstruct._problems.core.kept_arrays import kept_array
+from sstruct._solvers.core.warm_start import kept_dual_weights
+
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, int64_t size) noexcept nogil
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
@@ -72,7 +75,7 @@ cdef class DualState:
             draw=False, average=False):
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")
-        self.problem = problem
+        self.problem, self.n_blocks = problem, problem.n_blocks
         self.lam = lam
         self.block_weight = np.ascontiguousarray(block_weight, dtype=np.float64)
         if self.block_weight.shape[0] != problem.n_blocks:
@@ -132,7 +135,7 @@ cdef class DualState:
     def __dealloc__(self):
         cdef Py_ssize_t i
         if self.working_sets != NULL:
-            for i in range(self.problem.n_blocks):
+            for i in range(self.n_blocks):
                 working_set_close(&self.working_sets[i])
             free(self.working_sets)
         for i in range(self.n_scratches):
@@ -206,6 +209,16 @@ cdef class DualState:
             coefficient[k] = -coefficient[k] * average.scale
         return 0
 
+    cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil:
+        """Raise for a block of which no labeling has a dual weight that can be moved."""
+        cdef Py_ssize_t k
+        with gil:
+            alpha = np.array([self.working_sets[i].alpha[k] for k in range(self.working_sets[i].size)])
+            raise ValueError(
+                f"block {i}: the dual weights of its labelings sum to {alpha.sum()}, expected 1: the fit "
+                "has left the range of float64. Scale the features, or take a larger lam than "
+                f"{self.lam:g}")
+
     cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
         """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
         cdef WorkingSet* working_set = &self.working_sets[i]
@@ -260,6 +273,8 @@ cdef class DualState:
                 total = 0
                 for k in range(working_set.size):
                     total += working_set.alpha[k]
+                if not 0 < total < INFINITY:
+                    self.no_dual_weight(i)
                 count = 0
                 sum_others = 0
                 for k in range(working_set.size):
@@ -361,25 +376,41 @@ cdef class DualState:
         return {"size": sizes, "alpha": alphas, "loss": losses, "last_active": stamps,
                 "code": codes}
 
+    def checked(self, kept, n_blocks):
+        """Return size, alpha and code of `export`, checked but for what labelings they are.
+
+        n_blocks : of how many blocks they are to be; None: of any number of the first ones
+        """
+        cdef Py_ssize_t i, length, position = 0
+        cdef const int64_t[::1] counts
+        size, alpha = kept_dual_weights(kept, n_blocks)
+        if not 0 < len(size) <= self.n_blocks:
+            raise ValueError(f"size: {len(size)} blocks, expected at most {self.n_blocks}")
+        code = kept_array(kept, "code", np.int32)
+        counts = size
+        for i in range(counts.shape[0]):
+            length = self.working_sets[i].code_size
+            if counts[i] > (len(code) - position) // length:
+                raise ValueError(
+                    f"code: {len(code)} entries end before the {counts[i]} labelings of block {i}")
+            position += counts[i] * length
+        if position != len(code):
+            raise ValueError(f"code: {len(code)} entries, expected {position}")
+        return size, alpha, code
+
     def restore(self, exported):
         """Take over the labelings and dual weights of `export`, then rebuild w.
 
         They may be of the first blocks alone: the others are left as they are. Losses are computed
         anew, so that the problem's loss may have changed; its labelings not.
         """
-        cdef const int64_t[::1] size = exported["size"]
-        cdef const double[::1] alpha = exported["alpha"]
-        cdef const int32_t[::1] code = exported["code"]
+        cdef const int64_t[::1] size
+        cdef const double[::1] alpha
+        cdef const int32_t[::1] code
         cdef Py_ssize_t i, j, at = 0, position = 0, length
         cdef double loss = 0
         cdef WorkingSet* working_set
-        if not 0 < size.shape[0] <= self.problem.n_blocks:
-            raise ValueError(f"{size.shape[0]} blocks, expected at most {self.problem.n_blocks}")
-        if np.min(size) < 1 or np.sum(size) != alpha.shape[0] or np.min(alpha) < 0:
-            raise ValueError("size and alpha do not describe dual weights")
-        sums = np.add.reduceat(alpha, np.cumsum(size) - size)
-        if not np.allclose(sums, 1, rtol=0, atol=1e-9):
-            raise ValueError("the dual weights of a block do not sum to 1")
+        size, alpha, code = self.checked(exported, None)
         self.n_labelings, self.n_shared = 0, -1
         for i in range(size.shape[0]):
             working_set = &self.working_sets[i]
@@ -387,8 +418,6 @@ cdef class DualState:
             for j in range(working_set.size):
                 working_set.alpha[j] = 0
             for _ in range(size[i]):
-                if position + length > code.shape[0]:
-                    raise ValueError("the arrays end before the last block")
                 self.problem.check_code(i, code[position:position + length])
                 j = find(working_set, &code[position])
                 if j < 0:

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+
 COLUMNS = {
     "seconds": np.float64,
     "certificate_seconds": np.float64,
@@ -66,6 +68,20 @@ class History:
             for (name, dtype), column in zip(self.columns.items(), columns)
         }
 
-    def restore(self, columns):
-        """Undo `as_arrays`."""
-        self._rows = list(zip(*(columns[name].tolist() for name in self.columns), strict=True))
+    def restore(self, kept, n_passes):
+        """Undo `as_arrays`, whose columns are there as ``history_`` and their names.
+
+        Raises
+        ------
+        ValueError
+            If a column is none of `n_passes` passes.
+        """
+        columns = []
+        for name, dtype in self.columns.items():
+            field = f"history_{name}"
+            of_counts = {"least": 0, "most": MOST_COUNTED} if dtype is np.int64 else {}
+            column = kept_array(kept, field, dtype, n_passes, values="any", **of_counts)
+            columns.append(column.tolist())
+        if columns[PASSES] != list(range(1, n_passes + 1)):
+            raise ValueError(f"history_passes: expected the numbers from 1 to {n_passes}")
+        self._rows = list(zip(*columns, strict=True))

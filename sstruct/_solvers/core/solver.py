@@ -272,19 +272,17 @@ class Solver:
 
     def _call_back(self, status):
         """Tell the callback of a pass; return the status, certified where it ends the fit."""
-        info = {
-            **self.history.newest(),
-            "relative_gap_estimate": self._estimate(),
-            "status": status,
-        }
+        newest = self.history.newest()
+        primal = newest["primal"]
+        info = {**newest, "relative_gap_estimate": self._estimate(), "status": status}
 
         def solution():
             now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
-            return replace(now, primal=info["primal"])
+            return replace(now, primal=primal)
 
         if not self.callback(info, solution) or status is not None:
             return status
-        if math.isnan(info["primal"]):
+        if math.isnan(primal):
             self._certify()
             self._record()
         return Status.STOPPED_BY_CALLBACK

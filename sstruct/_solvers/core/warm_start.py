@@ -2,6 +2,63 @@
 
 import numpy as np
 
+from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
+
+# Tables of distances grow with the squares of the numbers of labelings. Fits keep about a thousand
+# labelings of a block; beyond that, all tables together hold at most so many distances.
+MANY_LABELINGS = 1000
+MOST_DISTANCES = 2**27
+
+
+def kept_dual_weights(kept, n_blocks=None):
+    """Return size and alpha of ``DualState.export``, checked.
+
+    Parameters
+    ----------
+    kept : dict
+    n_blocks : int or None
+        Of how many blocks they are to be; None: any number.
+
+    Raises
+    ------
+    ValueError
+        Names the field.
+    """
+    alpha = kept_array(kept, "alpha", np.float64, least=0)
+    if n_blocks is None:
+        n_blocks = len(kept_array(kept, "size", np.int64))
+    size, first = kept_sizes(kept, "size", n_blocks, len(alpha), "alpha", least=1)
+    if n_blocks == 0:
+        return size, alpha
+    sums = np.add.reduceat(alpha, first)
+    wrong = np.abs(sums - 1) > 1e-9
+    if wrong.any():
+        i = int(np.argmax(wrong))
+        raise ValueError(f"alpha: the dual weights of block {i} sum to {sums[i]}, expected 1")
+    distances = np.square(size, dtype=np.float64).sum()
+    if distances > MANY_LABELINGS * len(alpha) + MOST_DISTANCES:
+        i = int(np.argmax(size))
+        raise ValueError(f"size: {size[i]} labelings of block {i} are more than any fit keeps")
+    return size, alpha
+
+
+def kept_warm_start(warm):
+    """Return what a fitted model has kept of its fit, checked as far as `rescaled` relies on it.
+
+    Raises
+    ------
+    ValueError
+        Names the field.
+    """
+    if not isinstance(warm, dict):
+        raise ValueError(f"expected a dict, found {type(warm).__name__}")
+    size, _ = kept_dual_weights(warm)
+    kept_array(warm, "block_weight", np.float64, len(size), least=0, positive=True)
+    for name, kinds in (("lam", (float, np.floating)), ("n_samples", (int, np.integer))):
+        if name in warm and not (isinstance(warm[name], kinds) and 0 < warm[name] < np.inf):
+            raise ValueError(f"{name} is {warm[name]!r}, expected a positive number")
+    return warm
+
 
 def rescaled(warm, lam, block_weight):
     """Change the dual weights so that the weights w stay what they were.

@@ -73,6 +73,8 @@ cdef int take_visit_step(
         if state.working_sets[i].alpha[state.scratch.member[a]] > 0 and (
                 lowest < 0 or state.scratch.score[a] < state.scratch.score[lowest]):
             lowest = a
+    if lowest < 0:
+        state.no_dual_weight(i)
     if kind != PAIRWISE:
         step_from_mean(state, i, kind == AWAY, toward, lowest, count, mean)
     elif lowest != toward:
@@ -196,6 +198,8 @@ cdef double correct(
         slope = score[s] - score[v]
         if score[s] - mean <= target or slope <= 0 or s == v:
             break
+        if not alpha[v] > 0:
+            state.no_dual_weight(i)
         n_steps += 1
         curvature = ratio * state.distance(i, first + s, first + v)
         gamma = slope / (curvature if curvature > TINY else TINY)

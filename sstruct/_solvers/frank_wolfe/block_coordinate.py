@@ -7,9 +7,11 @@ import math
 from typing import ClassVar
 
 from sstruct._kernels._clock import seconds
+from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
+from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
@@ -35,6 +37,8 @@ FULL_EVERY = 4
 # Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
 # own. In the first pass there are few: to fit them alone costs more calls later than it spares.
 MEANWHILE = 1 / 16
+# No fit has lasted a thousand years.
+MOST_SECONDS = 3e10
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
@@ -69,8 +73,11 @@ class FrankWolfe(Solver):
                 average=options.average,
             )
             if setup.warm is not None:
-                setup.problem.restore_planes(setup.warm)
-                state.restore(setup.warm)
+                try:
+                    setup.problem.restore_planes(setup.warm)
+                    state.restore(setup.warm)
+                except ValueError as error:
+                    raise ValueError(f"what the last fit left to go on from: {error}") from error
         self.state, self.checkpoint = state, setup.checkpoint
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"
@@ -90,7 +97,10 @@ class FrankWolfe(Solver):
         """Run to the end, or from a checkpoint on, and return a Solution."""
         kept = None if self.checkpoint is None else self.checkpoint.load()
         if kept is not None:
-            self._resume(*kept)
+            try:
+                self._resume(*kept)
+            except ValueError as error:
+                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
         solution = super().solve()
         if self.checkpoint is not None:
             if solution.status is Status.CONVERGED:
@@ -288,10 +298,13 @@ class FrankWolfe(Solver):
         )
 
     def _resume(self, arrays, notes):
+        self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
+        self.history.restore(arrays, self.n_passes)
         resume(self.state, arrays)
-        self.history.restore({name: arrays[f"history_{name}"] for name in self.history.columns})
-        self.begin -= notes.pop("seconds")
         if self.pass_average is not None:
-            self.pass_average.resume(arrays["pass_average"], notes["n_passes"])
-        for name, value in notes.items():
-            setattr(self, name, value)
+            self.pass_average.resume(arrays, "pass_average", self.n_passes)
+        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
+        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
+        self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
+        self.visits_all = note(notes, "visits_all", bool)
+        self.gap_ratio = note(notes, "gap_ratio", float)

@@ -1,0 +1,341 @@
+"""Checkpoints from strangers: refused with the file's and the field's name, or harmless."""
+
+import io
+import json
+import subprocess
+import sys
+import zipfile
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM
+from sstruct._solvers.core.checkpoint import Checkpoint
+from tests.estimators.same_bits import check_resuming
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+def read(content):
+    with np.load(io.BytesIO(content)) as file:
+        arrays = {name: file[name] for name in file.files}
+    return arrays, json.loads(arrays.pop("notes").tobytes())
+
+
+def write(path, arrays, notes):
+    np.savez(path, notes=np.frombuffer(json.dumps(notes).encode(), dtype=np.uint8), **arrays)
+
+
+@pytest.fixture
+def data(rng):
+    return rng.standard_normal((30, 3)), np.r_[np.arange(4), rng.integers(0, 4, 26)]
+
+
+@pytest.fixture
+def kept(data, tmp_path):
+    """A model whose fit has left a file, its path, arrays and notes."""
+    path = tmp_path / "fit.npz"
+    model = MulticlassSSVM(
+        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, average=True
+    )
+    clone(model).fit(*data)
+    return model, path, *read(path.read_bytes())
+
+
+def changed(array, at, value):
+    out = array.copy()
+    out[at] = value
+    return out
+
+
+def test_counts_that_wrap_around_are_refused(kept, data):
+    model, path, arrays, notes = kept
+    with np.errstate(over="ignore"):
+        # Their sum modulo 2**64 is what it was.
+        for at, more in ((0, 2**62), (1, 2**62), (2, 2**62), (3, 2**62)):
+            arrays["size"][at] += more
+    assert arrays["size"].sum() == len(arrays["alpha"])
+    write(path, arrays, notes)
+    with pytest.raises(ValueError, match=r"checkpoint .*fit\.npz: size: entry"):
+        model.fit(*data)
+
+
+CHANGES = {
+    "size": lambda a: changed(a, 0, 0),
+    "alpha": lambda a: changed(a, slice(None), np.nan),
+    "code": lambda a: changed(a, -1, 99),
+    "last_active": lambda a: changed(a, 0, -3),
+    "spread": lambda a: changed(a, 0, np.nan),
+    "weights": lambda a: a[1:],
+    "gap_estimates": lambda a: a.astype(np.float32),
+    "working_gaps": lambda a: changed(a, 0, -1),
+    "order": lambda a: a * 0,
+    "random": lambda a: a * 0,
+    "values": lambda a: changed(a, 0, np.inf),
+    "counts": lambda a: changed(a, 0, 2**62),
+    "exact_offset": lambda a: changed(a, 0, np.nan),
+    "exact_numbers": lambda a: changed(a, 0, 0),
+    "history_passes": lambda a: a + 1,
+    "history_primal": lambda a: a[:-1],
+    "hidden": lambda a: np.ones(3),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_every_field_is_checked_and_named(kept, data, name):
+    model, path, arrays, notes = kept
+    for array in (CHANGES[name](arrays[name]), arrays[name].astype(np.complex64), None):
+        spoilt = {**arrays, name: array}
+        if array is None:
+            del spoilt[name]
+        write(path, spoilt, notes)
+        other = "alpha|size" if name == "alpha" else name
+        with pytest.raises(ValueError, match=rf"fit\.npz.*({other}|block 29: label)"):
+            clone(model).fit(*data)
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("n_passes", 10**30),
+        ("n_passes", 2.0),
+        ("seconds", float("nan")),
+        ("certificate_seconds", None),
+        ("n_approximate", -1),
+        ("visits_all", 3),
+        ("gap_ratio", "x"),
+    ],
+)
+def test_notes_are_checked_and_set_nothing_else(kept, data, name, value):
+    model, path, arrays, notes = kept
+    write(path, arrays, {**notes, name: value})
+    with pytest.raises(ValueError, match=rf"fit\.npz: {name} is"):
+        clone(model).fit(*data)
+    write(path, arrays, {**notes, "lam": 7.0, "state": None})
+    assert clone(model).set_params(max_iter=5).fit(*data).n_iter_ == 5
+
+
+def test_what_the_file_says_of_losses_w_and_dual_is_not_in_a_certificate(kept, data):
+    model, path, arrays, notes = kept
+    assert "loss" not in arrays
+    arrays["loss"] = np.full(len(arrays["alpha"]), 1e3)
+    arrays["values"][:2] = 1e3
+    arrays["weights"] += 100.0
+    write(path, arrays, notes)
+    fitted = clone(model).set_params(max_iter=4).fit(*data)
+    optimum = clone(model).set_params(max_iter=1000, tol=1e-6, checkpoint=None).fit(*data)
+    assert fitted.dual_objective_ <= optimum.objective_
+    X, y = data
+    scores = X @ fitted.coef_.T + fitted.intercept_
+    hinge = (scores + (np.arange(4) != y[:, None])).max(axis=1) - scores[np.arange(30), y]
+    primal = 0.025 * (fitted.w_ @ fitted.w_) + hinge.mean()
+    assert fitted.objective_ == pytest.approx(primal, rel=1e-12)
+
+
+def test_files_that_unfold_or_lie_about_their_size_are_refused(kept, data):
+    model, path, *_ = kept
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("alpha.npy", b"\0" * 10**7)
+    with pytest.raises(ValueError, match="checkpoint of sstruct: its fields are longer than"):
+        clone(model).fit(*data)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("alpha.npy", b"ab")
+    with pytest.raises(ValueError, match="checkpoint of sstruct: alpha is there twice, or comp"):
+        clone(model).fit(*data)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999999999,), }\n"
+    with zipfile.ZipFile(path, "w") as file:
+        file.writestr("alpha.npy", b"\x93NUMPY\x01\x00\x47\x00" + header)
+    with pytest.raises(ValueError, match="alpha is no array of 99999999999999"):
+        clone(model).fit(*data)
+
+
+def test_a_labeling_twice_and_more_than_memory_holds_are_refused(kept, data):
+    model, path, arrays, notes = kept
+    size, alpha = arrays["size"], arrays["alpha"]
+    twice = dict(arrays)
+    twice["size"] = changed(size, 0, size[0] + 1)
+    twice["alpha"] = np.r_[alpha[0], 0, alpha[1:]]
+    twice["last_active"] = np.r_[0, arrays["last_active"]].astype(np.int32)
+    twice["code"] = np.r_[arrays["code"][0], arrays["code"]].astype(np.int32)
+    write(path, twice, notes)
+    with pytest.raises(ValueError, match="code: a labeling of block 0 is there twice"):
+        clone(model).fit(*data)
+    many = 20_000
+    twice["size"] = changed(size, 0, size[0] + many)
+    twice["alpha"] = np.r_[alpha[0], np.zeros(many), alpha[1:]]
+    twice["code"] = np.r_[np.zeros(many, dtype=np.int32), arrays["code"]].astype(np.int32)
+    write(path, twice, notes)
+    with pytest.raises(ValueError, match="labelings of block 0 are more than any fit keeps"):
+        clone(model).fit(*data)
+
+
+@pytest.fixture
+def graphs(rng):
+    X, y = [], []
+    for _ in range(8):
+        n = int(rng.integers(12, 20))
+        edges = np.column_stack([np.arange(n - 1), np.arange(1, n)])
+        X.append((rng.standard_normal((n, 2)), edges))
+        y.append(np.r_[0, 1, rng.integers(0, 2, n - 2)])
+    return X, y
+
+
+def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monkeypatch):
+    path = tmp_path / "fit.npz"
+    model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0)
+    content = check_resuming(model, *graphs, path, monkeypatch, least=7)[-1]
+    arrays, notes = read(content)
+    planes = arrays["code"].view(np.float64).copy()
+    at = int(np.flatnonzero(planes)[-1])
+    planes[at] += 0.5  # the last plane's loss, or an entry
+    model = clone(model).set_params(checkpoint=path, max_iter=9)
+    write(path, {**arrays, "code": planes.view(np.int32)}, notes)
+    with pytest.raises(ValueError, match=r"fit\.npz: block .: a plane is not that of any labeling"):
+        clone(model).fit(*graphs)
+    labels = arrays["plane_labels"]
+    for name, array, message in (
+        ("plane_labels", labels[:-1], "plane_labels: .* end before"),
+        ("plane_labels", changed(labels, 0, 2), "block 0: label 2"),
+        ("plane_count", changed(arrays["plane_count"], 0, 2**62), "plane_count: entry 0"),
+    ):
+        write(path, {**arrays, name: array}, notes)
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(*graphs)
+
+
+def test_weights_out_of_their_bounds_are_refused(data, tmp_path):
+    path = tmp_path / "fit.npz"
+    model = MulticlassSSVM(
+        lam=0.05, tol=0, max_iter=3, random_state=0, checkpoint=path, bounds=[[-1] * 16, [1] * 16]
+    )
+    clone(model).fit(*data)
+    arrays, notes = read(path.read_bytes())
+    write(path, {**arrays, "weights": changed(arrays["weights"], 0, 1.5)}, notes)
+    with pytest.raises(ValueError, match=r"fit\.npz: weights: some are out of their bounds"):
+        clone(model).fit(*data)
+
+
+def test_a_warm_start_takes_no_false_planes(graphs):
+    model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0, warm_start=True)
+    model.fit(*graphs)
+    again = clone(model).fit(*graphs)
+    again.fit(*graphs)
+    planes = model._warm_state["code"].view(np.float64).copy()
+    planes[np.flatnonzero(planes)[-1]] += 0.5
+    model._warm_state["code"] = planes.view(np.int32)
+    with pytest.raises(ValueError, match=r"left to go on from: block .: a plane is not that"):
+        model.fit(*graphs)
+
+
+@pytest.mark.parametrize("warm_start", ["dual", "primal"])
+@pytest.mark.parametrize(
+    "name, change",
+    [
+        ("size", lambda a: a * 2**62),
+        ("size", lambda a: a.astype(np.int32)),
+        ("alpha", lambda a: a * np.nan),
+        ("alpha", lambda a: a[1:]),
+        ("block_weight", lambda a: a * 0),
+        ("lam", lambda a: "x"),
+        ("code", lambda a: a + 99),
+        ("code", lambda a: a.reshape(1, -1)),
+    ],
+)
+def test_what_a_model_has_kept_is_checked(data, warm_start, name, change):
+    model = MulticlassSSVM(lam=0.1, max_iter=3, tol=0, random_state=0, warm_start=warm_start)
+    model.fit(*data)
+    before = model.w_
+    model._warm_state[name] = change(model._warm_state[name])
+    with pytest.raises(ValueError, match="what the last fit left to go on from"):
+        model.set_params(lam=0.05).fit(*data)
+    np.testing.assert_array_equal(model.w_, before)
+
+
+def test_a_labeling_that_masks_forbid_is_refused(rng, tmp_path):
+    path, mask = tmp_path / "fit.npz", np.array([[True, False], [True, True]])
+    X = [rng.standard_normal((2, 2)) for _ in range(6)]
+    y = [np.array(labels) for labels in ([0, 0], [1, 0], [1, 1], [1, 0], [0, 0], [1, 1])]
+    model = ChainSSVM(
+        lam=0.01, tol=0, max_iter=4, random_state=0, transition_mask=mask, checkpoint=path
+    )
+    clone(model).fit(X, y)
+    arrays, notes = read(path.read_bytes())
+    code, first = arrays["code"].reshape(-1, 2), np.cumsum(arrays["size"]) - arrays["size"]
+    others = np.setdiff1d(np.arange(len(code)), first)
+    code[others[0]] = [0, 1]
+    write(path, {**arrays, "code": code.ravel()}, notes)
+    with pytest.raises(ValueError, match="labels 0 and 1 at positions 0 and 1, which edge_mask"):
+        clone(model).fit(X, y)
+
+
+def test_places_where_no_file_can_be_are_refused_before_the_fit(data, tmp_path, monkeypatch):
+    def fit(path):
+        # Refused before the data are looked at.
+        MulticlassSSVM(checkpoint=path).fit(None, None)
+
+    with pytest.raises(FileNotFoundError, match="there is no directory"):
+        fit(tmp_path / "missing" / "fit.npz")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        fit(tmp_path)
+    with pytest.raises(ValueError, match="null character"):
+        fit("a\0b")
+    with pytest.raises(OSError, match="too long"):
+        fit(tmp_path / ("x" * 300))
+
+    def read_only(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("builtins.open", read_only)
+    with pytest.raises(PermissionError, match=r"cannot be written \(Permission denied\)"):
+        fit(tmp_path / "fit.npz")
+    monkeypatch.undo()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_in_the_place_of_the_next_file_is_not_followed(data, tmp_path, monkeypatch):
+    mine, path = tmp_path / "mine", tmp_path / "fit.npz"
+    mine.write_text("mine")
+    (tmp_path / "fit.npz.tmp").symlink_to(mine)
+    monkeypatch.setattr(Checkpoint, "due", lambda self: True)
+    MulticlassSSVM(lam=0.1, tol=0, max_iter=2, checkpoint=path).fit(*data)
+    assert mine.read_text() == "mine"
+    assert path.exists()
+
+
+FAILING = """
+import gc, warnings
+import numpy as np
+from sstruct import MulticlassSSVM
+
+warnings.simplefilter("ignore")
+rng = np.random.default_rng(0)
+X, y = rng.standard_normal((60, 3)), np.r_[np.arange(4), rng.integers(0, 4, 56)]
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+def failing(error):
+    def callback(info):
+        raise error("on purpose")
+    return callback
+
+for k in range(300):
+    error = (RuntimeError, KeyboardInterrupt, MemoryError, SystemExit)[k % 4]
+    try:
+        MulticlassSSVM(lam=0.1, tol=0).set_callbacks(failing(error)).fit(X, y)
+    except BaseException as found:
+        assert type(found) is error, found
+    if k == 99:
+        before = resident()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+def test_fits_that_fail_leave_no_memory_behind():
+    done = subprocess.run([sys.executable, "-c", FAILING], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) < 2**20
