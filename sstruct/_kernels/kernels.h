@@ -209,10 +209,10 @@ SSTRUCT_INLINE void sstruct_products(
 
 SSTRUCT_INLINE void sstruct_viterbi_forward(
     const double *theta, int64_t L, int64_t K, int64_t KP, const double *edge, int64_t edge_step,
-    double *best, int32_t *from)
+    int64_t begin, double *best, int32_t *from)
 {
     SSTRUCT_ON(sstruct_path_of(KP), sstruct_viterbi_forward,
-               (theta, L, K, KP, edge, edge_step, best, from));
+               (theta, L, K, KP, edge, edge_step, begin, best, from));
 }
 
 SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)

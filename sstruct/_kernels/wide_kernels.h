@@ -333,10 +333,10 @@ SSTRUCT_MAX_PLUS(1)
  * edge + (l - 1) * edge_step (K x KP). */
 SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_viterbi_forward)(
     const double *theta, int64_t L, int64_t K, int64_t KP, const double *edge, int64_t edge_step,
-    double *best, int32_t *from)
+    int64_t begin, double *best, int32_t *from)
 {
-    memcpy(best, theta, KP * sizeof(double));
-    for (int64_t l = 1; l < L; l++) {
+    if (begin == 0) memcpy(best, theta, KP * sizeof(double));
+    for (int64_t l = begin > 0 ? begin : 1; l < L; l++) {
         const double *previous = best + (l - 1) * KP, *table = edge + (l - 1) * edge_step;
         double *now = best + l * KP;
         int32_t *back = from + l * KP;

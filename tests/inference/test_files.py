@@ -206,3 +206,21 @@ def test_real_files_have_their_sizes(name):
     assert problem.unary.shape == (entry["n_left"], entry["n_right"])
     assert np.isfinite(problem.unary).sum() == entry["assignments"]
     assert problem.pairwise.nnz == entry["edges"]
+
+
+@pytest.mark.parametrize(
+    ("read", "text", "message"),
+    [
+        (read_uai, "MARKOV " + "9" * 900_000, "expected the number of variables"),
+        (read_dd, "c " + "x" * 900_000 + "\np 1 1", "the file ends"),
+        # Claims without what they are about.
+        (read_uai, "MARKOV 1 100000000 0", "100000000 labels of nodes that no factor names"),
+        (read_dd, "p 10000 10000 1 0\na 0 0 0 1.0", "for 1 assignments"),
+    ],
+)
+def test_time_and_room_are_those_of_the_text(tmp_path, read, text, message):
+    # Time quadratic in the longest word would be minutes.
+    path = tmp_path / "long"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=message):
+        read(path)

@@ -13,10 +13,12 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
+from sstruct._kernels._interruption cimport look_after
+
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
-        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+        int64_t edge_step, int64_t begin, double* best, int32_t* origin) noexcept nogil
 
 
 cdef class ErrorTable:
@@ -77,8 +79,9 @@ cdef class ErrorTable:
                 if not possible:
                     continue
                 sstruct_viterbi_forward(
-                    pair, 2, K, KP, edge + (l - 1) * edge_step, 0, pair + 2 * KP,
+                    pair, 2, K, KP, edge + (l - 1) * edge_step, 0, 0, pair + 2 * KP,
                     self.pair_origin)
+                look_after(<double> K * KP)
                 for k in range(K):
                     now[(d + error[k]) * KP + k] = theta[l * KP + k] + pair[3 * KP + k]
                     self.origin[l * width + d * KP + k] = <uint16_t> self.pair_origin[KP + k]

@@ -20,4 +20,4 @@ cdef struct SparseScratch:
 cdef double sparse_viterbi_labels(
     const double* theta, Py_ssize_t L, Py_ssize_t KP, const SparseTransitions* edge,
     Py_ssize_t beam, int32_t* labels, double* best, int32_t* origin,
-    SparseScratch* scratch) noexcept nogil
+    SparseScratch* scratch) except? -1 nogil

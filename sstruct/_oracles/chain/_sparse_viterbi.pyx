@@ -17,6 +17,8 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 from scipy import sparse
 
+from sstruct._kernels._interruption cimport look_after
+
 
 cdef inline bint ranks_before(const double* score, int32_t a, int32_t b) noexcept nogil:
     return score[a] > score[b] or (score[a] == score[b] and a < b)
@@ -101,7 +103,7 @@ cdef void sparse_step(
 cdef double sparse_viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t KP, const SparseTransitions* edge,
         Py_ssize_t beam, int32_t* labels, double* best, int32_t* origin,
-        SparseScratch* scratch) noexcept nogil:
+        SparseScratch* scratch) except? -1 nogil:
     """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
@@ -118,6 +120,7 @@ cdef double sparse_viterbi_labels(
         sparse_step(now - KP, edge, beam, now, origin + l * KP, scratch)
         for k in range(K):
             now[k] += theta[l * KP + k]
+        look_after(10.0 * K + edge.indptr[K])
     now = best + (L - 1) * KP
     for k in range(1, K):
         if now[k] > now[last]:

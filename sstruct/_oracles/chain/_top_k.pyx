@@ -9,22 +9,17 @@
 # (c) Scores add up in Viterbi's order, and a front prefers low labels, as Viterbi does.
 """The k best labelings of a chain."""
 
-from cpython.exc cimport PyErr_CheckSignals
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t
-
+from libc.stdint cimport int32_t
 
 import operator
 import sys
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
+from sstruct._oracles.chain._viterbi cimport viterbi_forward
 from sstruct._oracles.chain._viterbi import _potentials
-
-cdef extern from "sstruct/_kernels/kernels.h":
-    void sstruct_viterbi_forward(
-        const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
-        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
 
 
 cdef class ChainRanking:
@@ -46,9 +41,7 @@ cdef class ChainRanking:
         count = 1
         while count < k and self.advance():
             count += 1
-            if count % 1024 == 0:
-                with gil:
-                    PyErr_CheckSignals()
+            look_after(<double> L * K)
         return count
 
     cdef void write(self, int32_t* labels, double* values) noexcept nogil:
@@ -73,7 +66,7 @@ cdef class ChainRanking:
         self.grow(<void**> &self.path, L + 1, sizeof(Py_ssize_t))
         self.grow(<void**> &self.last, L * K + 1, sizeof(Py_ssize_t))
         self.grow(<void**> &self.front, L * K + 1, sizeof(Py_ssize_t))
-        sstruct_viterbi_forward(
+        viterbi_forward(
             self.theta, L, K, self.KP, self.edge, self.edge_step, self.best, self.origin)
         self.n_prefixes, self.n_fronts = L * K + 1, 0
         self.grow(<void**> &self.prefixes, self.n_prefixes, sizeof(Prefix))
@@ -90,6 +83,7 @@ cdef class ChainRanking:
                 prefix.value = self.best[l * self.KP + k]
                 if l > 0:
                     prefix.before = (l - 1) * K + self.origin[l * self.KP + k]
+            look_after(4)
         self.open_front(L, L * K)
         k = lowest_argmax(self.front_value, K)
         prefix = &self.prefixes[L * K]

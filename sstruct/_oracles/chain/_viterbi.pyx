@@ -14,6 +14,7 @@ import os
 import numpy as np
 from scipy.sparse import issparse
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
 
 cdef extern from "sstruct/_kernels/kernels.h":
@@ -21,8 +22,10 @@ cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_padded(int64_t K) noexcept nogil
     void sstruct_viterbi_forward(
         const double* theta, int64_t L, int64_t K, int64_t KP, const double* edge,
-        int64_t edge_step, double* best, int32_t* origin) noexcept nogil
+        int64_t edge_step, int64_t begin, double* best, int32_t* origin) noexcept nogil
 
+# Work between two looks for signals within a chain, about a millisecond's: a shorter one has none.
+cdef Py_ssize_t STRETCH = 1000000
 # The names of the paths of the kernels (sstruct_path).
 INSTRUCTIONS = {0: "default", 3: "x86-64-v3", 4: "x86-64-v4"}
 if os.environ.get("SSTRUCT_INSTRUCTIONS", "") not in ("", *INSTRUCTIONS.values()):
@@ -48,9 +51,25 @@ cdef inline Py_ssize_t lowest_argmax(const double* values, Py_ssize_t K) noexcep
     return best
 
 
+cdef int viterbi_forward(
+        const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
+        Py_ssize_t edge_step, double* best, int32_t* origin) except -1 nogil:
+    """best[l, k]: of the labelings of positions 0 ... l with label k at l; origin: the label before.
+
+    The arguments are those of `viterbi_labels`, but edge is not NULL. Looks for signals.
+    """
+    cdef Py_ssize_t begin = 0, end, step = max(STRETCH // (K * KP), 1)
+    while begin < L:
+        end = min(begin + step, L)
+        sstruct_viterbi_forward(theta, end, K, KP, edge, edge_step, begin, best, origin)
+        look_after(<double> (end - begin) * K * KP)
+        begin = end
+    return 0
+
+
 cdef double viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) noexcept nogil:
+        Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) except? -1 nogil:
     """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
@@ -67,20 +86,24 @@ cdef double viterbi_labels(
             k = lowest_argmax(theta + l * KP, K)
             labels[l] = <int32_t> k
             value += theta[l * KP + k]
+            if l % STRETCH == 0:
+                look_after(<double> STRETCH * K)
         return value
-    sstruct_viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
+    viterbi_forward(theta, L, K, KP, edge, edge_step, best, origin)
     k = lowest_argmax(best + (L - 1) * KP, K)
     value = best[(L - 1) * KP + k]
     for l in range(L - 1, 0, -1):
         labels[l] = <int32_t> k
         k = origin[l * KP + k]
+        if l % STRETCH == 0:
+            look_after(10.0 * STRETCH)
     labels[0] = <int32_t> k
     return value
 
 
-cdef void chain_max_marginals(
+cdef int chain_max_marginals(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
-        Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) noexcept nogil:
+        Py_ssize_t edge_step, double* forward, double* backward, int32_t* origin) except -1 nogil:
     """forward[l, k] = the best score of a labeling with y_l = k (IN the arguments of Viterbi).
 
     forward : L x KP    OUT    backward : 2 KP and origin : L x KP    scratch. O(L K^2).
@@ -101,8 +124,8 @@ cdef void chain_max_marginals(
         for l in range(L):
             for k in range(K):
                 forward[l * KP + k] += others
-        return
-    sstruct_viterbi_forward(theta, L, K, KP, edge, edge_step, forward, origin)
+        return 0
+    viterbi_forward(theta, L, K, KP, edge, edge_step, forward, origin)
     # later[k]: the best score of positions l + 1 ... L - 1 given label k at l.
     later = backward
     now = backward + KP
@@ -123,6 +146,8 @@ cdef void chain_max_marginals(
         spare = later
         later = now
         now = spare
+        look_after(<double> K * K)
+    return 0
 
 
 def _potentials(node_scores, edge_scores):

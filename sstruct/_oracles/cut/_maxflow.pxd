@@ -11,7 +11,7 @@ cdef class MaxFlow:
         self, Py_ssize_t n_nodes, Py_ssize_t n_edges, const int32_t* edges) except -1 nogil
     cdef int set_grid(self, Py_ssize_t height, Py_ssize_t width, int connectivity) except -1 nogil
     cdef int solve(self, double* flow, double* work) except -1 nogil
-    cdef void solve_again(self, double* work) noexcept nogil
+    cdef int solve_again(self, double* work) except -1 nogil
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil
     cdef void add_flows(self, double* flow) noexcept nogil
     cdef void sides(self, int32_t* side) noexcept nogil

@@ -16,6 +16,8 @@ import operator
 
 import numpy as np
 
+from sstruct._kernels._constants cimport CUT_WORK
+from sstruct._kernels._interruption cimport look, look_after
 from sstruct._oracles.core._edges import checked_edges
 
 cdef extern from "sstruct/_oracles/cut/maxflow.h":
@@ -24,13 +26,14 @@ cdef extern from "sstruct/_oracles/cut/maxflow.h":
         double* terminal
         double* capacity
         double flow
+        int (*look)() except -1 nogil
 
     int64_t sstruct_flow_set_graph(
         sstruct_flow* g, int64_t n_nodes, int64_t n_edges, const int32_t* edges) noexcept nogil
     int sstruct_flow_set_grid(
         sstruct_flow* g, int64_t height, int64_t width, int connectivity) noexcept nogil
-    void sstruct_flow_solve(sstruct_flow* g) noexcept nogil
-    void sstruct_flow_solve_again(sstruct_flow* g) noexcept nogil
+    int sstruct_flow_solve(sstruct_flow* g) except -1 nogil
+    int sstruct_flow_solve_again(sstruct_flow* g) except -1 nogil
     int sstruct_flow_on_sink_side(const sstruct_flow* g, int64_t node) noexcept nogil
     void sstruct_flow_sides(const sstruct_flow* g, int32_t* side) noexcept nogil
     void sstruct_flow_add_flows(const sstruct_flow* g, double* flow) noexcept nogil
@@ -47,6 +50,7 @@ cdef class MaxFlow:
         self.workspace = calloc(1, sizeof(sstruct_flow))
         if self.workspace == NULL:
             raise MemoryError
+        (<sstruct_flow*> self.workspace).look = look
 
     def __dealloc__(self):
         if self.workspace != NULL:
@@ -93,14 +97,15 @@ cdef class MaxFlow:
         return 0
 
     cdef int solve(self, double* flow, double* work) except -1 nogil:
-        """Find a maximum flow; add the number of arcs looked at to `work`."""
+        """Find a maximum flow; add the number of arcs looked at to `work`. Looks for signals."""
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         sstruct_flow_solve(g)
         flow[0] = g.flow
         work[0] += <double> g.work
+        look_after(CUT_WORK * g.n_nodes)
         return 0
 
-    cdef void solve_again(self, double* work) noexcept nogil:
+    cdef int solve_again(self, double* work) except -1 nogil:
         """Go on from the last solution, of a graph of edges, with `terminal` added to the terminals.
 
         The same sides as from the start, to rounding.
@@ -108,6 +113,8 @@ cdef class MaxFlow:
         cdef sstruct_flow* g = <sstruct_flow*> self.workspace
         sstruct_flow_solve_again(g)
         work[0] += <double> g.work
+        look_after(CUT_WORK * g.n_nodes)
+        return 0
 
     cdef bint on_sink_side(self, Py_ssize_t node) noexcept nogil:
         return sstruct_flow_on_sink_side(<sstruct_flow*> self.workspace, node)

@@ -8,6 +8,7 @@
  * the indices. The slots of its nodes are padded by a row above and below and one column, the
  * arcs from and to which have no residual, so that no border is ever tested.
  * (d) The algorithm is in search_trees.h, compiled once for each kind of neighbourhood.
+ * (e) A search may be stopped (by a signal). What it leaves is no flow: capacities are to be set anew.
  */
 #ifndef SSTRUCT_MAXFLOW_H
 #define SSTRUCT_MAXFLOW_H
@@ -59,6 +60,9 @@ typedef struct {
     double *residual;     /* (n_slots, connectivity) of a grid */
     int64_t time, work;
     double flow;
+    int (*look)(void);    /* asked now and then: not 0 ends the search */
+    int64_t next_look;    /* the work at which it is asked */
+    int stopped;
     int64_t room[11];     /* of each array above */
 } sstruct_flow;
 
@@ -213,6 +217,18 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_graph(sstruct_flow *g)
     }
 }
 
+/* Whether the search is to end: asked after every some 100,000 arcs. */
+enum { SSTRUCT_ARCS_PER_LOOK = 100000 };
+
+SSTRUCT_FLOW_INLINE int sstruct_flow_is_stopped(sstruct_flow *g)
+{
+    if (g->work >= g->next_look) {
+        g->next_look = g->work + SSTRUCT_ARCS_PER_LOOK;
+        g->stopped = g->look();
+    }
+    return g->stopped;
+}
+
 #define SSTRUCT_KIND graph
 #include "search_trees.h"
 #undef SSTRUCT_KIND
@@ -229,11 +245,19 @@ SSTRUCT_FLOW_PART void sstruct_flow_load_graph(sstruct_flow *g)
 #undef SSTRUCT_DIRECTIONS
 #undef SSTRUCT_KIND
 
-/* Find a maximum flow for the capacities that stand in `terminal` and `capacity`. */
-SSTRUCT_FLOW_PART void sstruct_flow_solve(sstruct_flow *g)
+SSTRUCT_FLOW_PART void sstruct_flow_begin(sstruct_flow *g)
 {
     g->flow = 0;
     g->work = 0;
+    g->next_look = SSTRUCT_ARCS_PER_LOOK;
+    g->stopped = 0;
+}
+
+/* Find a maximum flow for the capacities that stand in `terminal` and `capacity`; return 0, or
+ * not 0 where `look` has stopped it. */
+SSTRUCT_FLOW_PART int sstruct_flow_solve(sstruct_flow *g)
+{
+    sstruct_flow_begin(g);
     if (g->connectivity == 0) {
         sstruct_flow_load_graph(g);
         sstruct_search_graph(g);
@@ -245,20 +269,21 @@ SSTRUCT_FLOW_PART void sstruct_flow_solve(sstruct_flow *g)
             sstruct_search_grid8(g);
         }
     }
+    return g->stopped;
 }
 
 /* Go on from the flow of the last solution, of a graph of edges, with other terminals: `terminal`
  * holds what is added to each. The capacities stay; only `work` is told, not the flow. A residual
  * terminal may change at will: less from the source is as much more to the sink, up to a constant. */
-SSTRUCT_FLOW_PART void sstruct_flow_solve_again(sstruct_flow *g)
+SSTRUCT_FLOW_PART int sstruct_flow_solve_again(sstruct_flow *g)
 {
     int64_t v;
-    g->flow = 0;
-    g->work = 0;
+    sstruct_flow_begin(g);
     for (v = 0; v < g->n_nodes; ++v) {
         g->node[v].terminal += g->terminal[v];
     }
     sstruct_search_graph(g);
+    return g->stopped;
 }
 
 /* The sink tree holds the nodes from which the sink can still be reached. */

@@ -209,7 +209,7 @@ SSTRUCT_FLOW_INLINE void NAMED(sstruct_grow_)(sstruct_flow *g, int tree, int32_t
             } else {
                 NAMED(sstruct_augment_)(g, q, p, SISTER(a, q));
             }
-            if (g->tree[p] != tree) {
+            if (g->tree[p] != tree || sstruct_flow_is_stopped(g)) {
                 return;
             }
             continue;     /* the same arc again: q may be free now, or the arc not yet full */
@@ -272,7 +272,7 @@ SSTRUCT_FLOW_PART void NAMED(sstruct_search_)(sstruct_flow *g)
             NAMED(sstruct_activate_)(g, (int32_t)v);
         }
     }
-    while (g->n_active) {
+    while (g->n_active && !sstruct_flow_is_stopped(g)) {
         const int32_t p = g->active[g->active_first];
         g->active_first = g->active_first + 1 < g->n_slots ? g->active_first + 1 : 0;
         --g->n_active;

@@ -17,6 +17,7 @@ cdef class Forest(Storage):
 
     cdef int minimize(self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
+    cdef double message_work(self, const GraphCosts* costs) noexcept nogil
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil
     cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil
     cdef void message(

@@ -11,6 +11,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._graph_costs cimport edge_table, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
@@ -40,6 +41,10 @@ cdef class Forest:
         self.grow(<void**> &self.choice, V * K, sizeof(int32_t))
         self.grow(<void**> &self.table, K * K, sizeof(double))
         return 0
+
+    cdef double message_work(self, const GraphCosts* costs) noexcept nogil:
+        cdef double K = costs.n_labels
+        return K if costs.tables == NULL else K * K * (1 + costs.n_features)
 
     cdef int sort_nodes(self, const GraphCosts* costs) except -1 nogil:
         """Fill `order` and `parent_edge`; ValueError if there is a cycle. O(V + E)."""
@@ -114,6 +119,7 @@ cdef class Forest:
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Find a minimum; the labels need not be set. O(V K^2), Potts O(V K)."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, best
+        cdef double work = self.message_work(costs)
         self.reserve(costs)
         self.sort_nodes(costs)
         for v in range(V):
@@ -122,6 +128,7 @@ cdef class Forest:
         for i in range(V - 1, -1, -1):
             if self.parent_edge[self.order[i]] >= 0:
                 self.send(costs, self.order[i])
+                look_after(20 + work)
         for i in range(V):
             v = self.order[i]
             e = self.parent_edge[v]
@@ -134,15 +141,14 @@ cdef class Forest:
                     best = k
             labels[v] = <int32_t> best
         answer.cost = labeling_cost(costs, labels)
-        answer.work = <double> V * K + <double> costs.n_edges * (
-            K if costs.tables == NULL else K * K * (1 + costs.n_features))
+        answer.work = <double> V * K + costs.n_edges * work
         answer.exact = True
         return 0
 
     cdef int marginals(self, const GraphCosts* costs, double* out) except -1 nogil:
         """out[v, k] = the least cost of a labeling with y_v = k, (n_nodes, K). As `minimize`."""
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, i, v, k, e, parent
-        cdef double total = 0, least
+        cdef double total = 0, least, work = self.message_work(costs)
         cdef double* belief
         self.reserve(costs)
         self.grow(<void**> &self.sent, V * K, sizeof(double))
@@ -158,9 +164,11 @@ cdef class Forest:
                 parent = costs.edges[2 * e] + costs.edges[2 * e + 1] - v
                 self.message(
                     costs, e, costs.edges[2 * e] == v, out + v * K, self.sent + v * K)
+                look_after(20 + work)
                 for k in range(K):
                     out[parent * K + k] += self.sent[v * K + k]
         for i in range(V):
+            look_after(20 + work)
             v = self.order[i]
             e = self.parent_edge[v]
             belief = out + v * K

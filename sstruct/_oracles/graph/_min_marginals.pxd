@@ -17,7 +17,6 @@ cdef class CutMarginals(Storage):
     cdef int32_t* via                # (n_nodes,) place in `residual` of the arc to the node before
     cdef int64_t* found              # (n_nodes,) number of the last search that found a node
     cdef int64_t n_searches
-    cdef Py_ssize_t n_seen           # nodes in searches since the last look for signals
     cdef double* reach               # (n_nodes,) what could come through a node; what it is asked for
     cdef double* carried             # (n_nodes,) what the arc to the node before can carry, and does
     # What a forced label has changed, and how it was before.
@@ -32,13 +31,13 @@ cdef class CutMarginals(Storage):
     cdef bint fill(self, const GraphCosts* costs, double* out) except -1 nogil
     cdef int reserve(self) except -1 nogil
     cdef void set_residuals(self) noexcept nogil
-    cdef double force(self, int32_t v) noexcept nogil
-    cdef Py_ssize_t grow_tree(self, int32_t v) noexcept nogil
+    cdef double force(self, int32_t v) except? -1 nogil
+    cdef Py_ssize_t grow_tree(self, int32_t v) except -1 nogil
     cdef double send_through_tree(self, Py_ssize_t n) noexcept nogil
     cdef void change_supply(self, int32_t x, double taken) noexcept nogil
     cdef void change_residual(self, int32_t at, double sent) noexcept nogil
     cdef void undo(self) noexcept nogil
 
 
-cdef void flip_marginals(
-    const GraphCosts* costs, const int32_t* labels, double* out) noexcept nogil
+cdef int flip_marginals(
+    const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil

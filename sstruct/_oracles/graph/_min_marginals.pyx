@@ -14,16 +14,16 @@
 # (d) What rounding leaves of a saturated arc or terminal is taken as 0, else searches would follow it.
 """Min-marginals of graphs: by cuts, or bounds by single changes."""
 
-from libc.math cimport INFINITY, fabs
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._constants cimport ROUNDING
-from sstruct._kernels._deadline cimport WORK_PER_LOOK, is_over
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._graph_costs cimport edge_cost, labeling_cost
 from sstruct._oracles.cut._workspace cimport list_arcs
 
-# Nodes of searches, 20 ns each, between two looks for signals: there may be V searches of V nodes.
-cdef Py_ssize_t NODES_PER_LOOK = WORK_PER_LOOK // 20
+# Work of a node of a search: there may be V searches of V nodes.
+cdef double NODE_WORK = 20
 
 
 cdef class CutMarginals:
@@ -71,9 +71,6 @@ cdef class CutMarginals:
         for v in range(V):
             out[2 * v + self.labels[v]] = least
             out[2 * v + 1 - self.labels[v]] = least + self.force(<int32_t> v)
-            if self.n_seen > NODES_PER_LOOK:
-                self.n_seen = 0
-                is_over(INFINITY)
         return True
 
     cdef void set_residuals(self) noexcept nogil:
@@ -110,10 +107,9 @@ cdef class CutMarginals:
                 self.supply[v] = -self.supply[v]
             if self.supply[v] <= ROUNDING * size[v]:
                 self.supply[v] = 0
-        self.n_seen = 0
         self.n_searches = self.n_changed_edges = self.n_changed_nodes = 0
 
-    cdef double force(self, int32_t v) noexcept nogil:
+    cdef double force(self, int32_t v) except? -1 nogil:
         """Return what the minimum rises by where node v has the other label."""
         cdef Py_ssize_t n
         cdef double total = self.supply[v]
@@ -122,11 +118,10 @@ cdef class CutMarginals:
             if n == 0:
                 break
             total += self.send_through_tree(n)
-            self.n_seen += n
         self.undo()
         return total
 
-    cdef Py_ssize_t grow_tree(self, int32_t v) noexcept nogil:
+    cdef Py_ssize_t grow_tree(self, int32_t v) except -1 nogil:
         """Find the nearest terminals that can give, or take, as much as the arcs of v carry.
 
         Fills `queue` with the nodes found, parents first, and `via` with their arcs towards v. They
@@ -158,6 +153,7 @@ cdef class CutMarginals:
                 self.queue[n] = y
                 n += 1
                 supply += self.supply[y]
+        look_after(NODE_WORK * n)
         return n if supply > 0 else 0
 
     cdef double send_through_tree(self, Py_ssize_t n) noexcept nogil:
@@ -235,8 +231,8 @@ cdef class CutMarginals:
         self.n_changed_edges = self.n_changed_nodes = 0
 
 
-cdef void flip_marginals(
-        const GraphCosts* costs, const int32_t* labels, double* out) noexcept nogil:
+cdef int flip_marginals(
+        const GraphCosts* costs, const int32_t* labels, double* out) except -1 nogil:
     """out[v, k] = the cost of the labels where v's is changed to k: at least the min-marginal.
 
     out : (n_nodes, n_labels)    O(V K + E K G)
@@ -256,3 +252,5 @@ cdef void flip_marginals(
         for k in range(K):
             out[u * K + k] += edge_cost(costs, e, k, b) - now
             out[w * K + k] += edge_cost(costs, e, a, k) - now
+        look_after(2.0 * K * costs.n_features)
+    return 0

@@ -11,6 +11,7 @@
 
 from libc.stdint cimport int32_t
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core._graph_costs cimport GraphCosts
 from sstruct._oracles.cut._workspace cimport set_flow
 
@@ -65,6 +66,7 @@ cdef class PartialOptimality:
                 self.flow.terminal[v] = costs.node_costs[v * costs.stride + k] - other
                 lacking = lacking or self.flow.terminal[v] < 0
             work[0] += <double> V
+            look_after(<double> V)
             if not lacking:
                 continue
             self.flow.solve(&flow, work)

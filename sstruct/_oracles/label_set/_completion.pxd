@@ -25,5 +25,5 @@ cdef class LabelCompletion(Storage):
         Py_ssize_t n) noexcept nogil
     cdef double improve(
         self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members, Py_ssize_t n,
-        int start) noexcept nogil
+        int start) except? -1 nogil
     cdef int reserve(self, Py_ssize_t n_labels) except -1 nogil

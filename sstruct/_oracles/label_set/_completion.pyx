@@ -20,6 +20,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.label_set._codes cimport relaxed_code_size
 from sstruct._oracles.label_set._roof_duality cimport load_problem
 
@@ -76,6 +77,7 @@ cdef class LabelCompletion:
             size = n - begin
             if size <= MOST_ENUMERATED:
                 work[0] += self.enumerate_labels(relaxed, labels, self.queue + begin, size)
+                look_after(<double> ((<Py_ssize_t> 1 << size) * size))
                 continue
             exact[0] = False
             best = -INFINITY
@@ -164,7 +166,7 @@ cdef class LabelCompletion:
 
     cdef double improve(
             self, RelaxedLabels relaxed, int32_t* labels, const int32_t* members, Py_ssize_t n,
-            int start) noexcept nogil:
+            int start) except? -1 nogil:
         """Turn labels over in passes from start 0, 1 or 2; return the members' score. O(n K) a pass."""
         cdef Py_ssize_t k, v, i, e, best, step, n_kept
         cdef double gain, delta, change, most, total = 0
@@ -196,6 +198,7 @@ cdef class LabelCompletion:
                 v = self.order[best]
                 self.order[best], self.order[step] = self.order[step], <int32_t> v
                 self.flip(relaxed, labels, v)
+                look_after(2.0 * (n - step))
                 change += delta
                 if change > most + self.tolerance[v]:
                     most, n_kept = change, step + 1

@@ -20,5 +20,5 @@ cdef class LabelForest(LabelDecoder):
 
     cdef double edge_score(self, const double* pair, Py_ssize_t k) noexcept nogil
     cdef void send(self, const double* theta, const double* pair) noexcept nogil
-    cdef void count_errors(
-        self, const double* theta, const double* pair, const LabelLoss* loss) noexcept nogil
+    cdef int count_errors(
+        self, const double* theta, const double* pair, const LabelLoss* loss) except -1 nogil

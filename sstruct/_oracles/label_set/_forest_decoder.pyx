@@ -16,6 +16,7 @@ from libc.string cimport memcpy
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._oracles.tree._max_sum import depth_by_depth
 
@@ -211,8 +212,8 @@ cdef class LabelForest(LabelDecoder):
         self.share = np.empty(max(splits, 1), dtype=np.int32)
         self.table = np.empty(entries)
 
-    cdef void count_errors(
-            self, const double* theta, const double* pair, const LabelLoss* loss) noexcept nogil:
+    cdef int count_errors(
+            self, const double* theta, const double* pair, const LabelLoss* loss) except -1 nogil:
         """table[k][s][d]: the best score of k's subtree with d errors in it, k in state s."""
         cdef Py_ssize_t i, k, p, s, d, j, last, n_child, width, child_width, K = self.n_labels
         cdef double value, other, score
@@ -260,9 +261,11 @@ cdef class LabelForest(LabelDecoder):
                         if value > merged[d + j]:
                             merged[d + j] = value
                             share[d + j] = <int32_t> (2 * j + (message[j] != child_off[j]))
+                look_after(<double> self.filled[p] * n_child)
                 for d in range(last + 1):
                     of_parent[d] = merged[d]
             self.filled[p] = <int32_t> last
+        return 0
 
     cdef int maximize_product(
             self, const double* theta, const double* pair, const LabelLoss* loss, double offset,

@@ -16,6 +16,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.core.incidence import by_node, edges_by_node
 
 
@@ -134,6 +135,7 @@ cdef class ForestPartition:
                     joined[f, a] = <int32_t> b
                     self.forest_of[e] = <int32_t> f
                     break
+            look_after(20.0 * self.n_forests)
         for e in range(self.n_edges):
             if self.forest_of[e] < 0 and not self.enter(e):
                 self.resize(self.n_forests + 1)
@@ -162,12 +164,13 @@ cdef class ForestPartition:
                     line[tail] = <int32_t> u
                     tail += 1
 
-    cdef bint enter(self, Py_ssize_t new) noexcept nogil:
+    cdef bint enter(self, Py_ssize_t new) except -1 nogil:
         """Find a place for an edge by exchanges; return whether there was one."""
         cdef Py_ssize_t f, e, v, at, count, head = 0, tail = 1, next_edge, previous
         cdef int32_t swap
         for f in range(self.n_forests):
             self.hang(f, self.edges[new, 0])
+            look_after(2.0 * self.n_nodes + 5.0 * self.n_edges)
         for e in range(self.n_edges):
             self.reason[e] = -1
         self.waiting[0] = <int32_t> new

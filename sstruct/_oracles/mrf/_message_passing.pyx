@@ -22,7 +22,7 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
-from sstruct._kernels._deadline cimport WORK_PER_LOOK, is_over
+from sstruct._kernels._interruption cimport is_over
 from sstruct._oracles.mrf._packed_mrf cimport FORBIDDEN, MRFCosts, PackedMRF, TABLE
 
 
@@ -61,7 +61,7 @@ cdef class MessagePassing:
         self.conditional = np.empty(model.costs.most_labels)
         self.source = np.empty(model.costs.most_labels)
 
-    cdef double visit(self, Py_ssize_t s, bint forward, int32_t* labels) noexcept nogil:
+    cdef double visit(self, Py_ssize_t s, bint forward, int32_t* labels) except? -1 nogil:
         """Send the messages of one node and give it a label; return what the bound gains."""
         cdef const MRFCosts* costs = &self.model.costs
         cdef Py_ssize_t K = costs.n_labels[s], i, k, e, t, best = 0, n_before = 0, n_after = 0
@@ -132,7 +132,8 @@ cdef class MessagePassing:
             where the deadline passed before the last node; labels are then no labeling.
         """
         cdef const MRFCosts* costs = &self.model.costs
-        cdef Py_ssize_t i, j, s, e, V = costs.n_nodes, work = 0
+        cdef Py_ssize_t i, j, s, e, V = costs.n_nodes
+        cdef double work
         self.is_forward = forward
         # The sum of V terms with its rounding errors kept apart.
         cdef double bound = 0, lost = 0, term, total
@@ -146,17 +147,16 @@ cdef class MessagePassing:
                 total = bound + term
                 lost += (bound - total) + term if abs(bound) >= abs(term) else (term - total) + bound
                 bound = total
+                work = 0
                 for j in range(self.model.arc_first[s], self.model.arc_first[s + 1]):
                     e = self.model.arc[j]
-                    work += 4 * costs.n_labels[s] + (
-                        costs.n_labels[costs.edges[2 * e]] * costs.n_labels[costs.edges[2 * e + 1]]
+                    work += 20 + 4 * costs.n_labels[s] + (
+                        <double> costs.n_labels[costs.edges[2 * e]] * costs.n_labels[costs.edges[2 * e + 1]]
                         if costs.table_form[costs.edge_table[e]] == TABLE
                         else 16 * costs.n_labels[s])
-                if work >= WORK_PER_LOOK:
-                    work = 0
-                    if is_over(deadline):
-                        with gil:
-                            return None
+                if is_over(deadline, work):
+                    with gil:
+                        return None
         return bound + lost
 
     def last_messages(self):

@@ -37,8 +37,9 @@ cdef class PackedMRF:
     cdef double edge_cost(self, Py_ssize_t e, Py_ssize_t a, Py_ssize_t b) noexcept nogil
     cdef void add_edge_costs(
         self, Py_ssize_t e, Py_ssize_t v, Py_ssize_t label, double* out) noexcept nogil
-    cdef void send(
-        self, Py_ssize_t e, Py_ssize_t v, const double* source, double* out) noexcept nogil
+    cdef int send(
+        self, Py_ssize_t e, Py_ssize_t v, const double* source, double* out) except -1 nogil
     cdef void conditional(
         self, Py_ssize_t v, Py_ssize_t without, const int32_t* labels, double* out) noexcept nogil
+    cdef double visit_work(self, Py_ssize_t v) noexcept nogil
     cdef double energy(self, const int32_t* labels) noexcept nogil

@@ -18,6 +18,7 @@ from libc.stdint cimport int8_t, int32_t, int64_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_line
 from sstruct._oracles.core.incidence import by_node, edges_by_node
 
@@ -32,6 +33,7 @@ cdef extern from "sstruct/_oracles/mrf/min_plus.h":
 FORBIDDEN = 1e200
 # Of the cost at two nodes, what a move must gain at least: rounding is no gain.
 cdef double LEAST_GAIN = 1e-10
+cdef Py_ssize_t LARGE_TABLE = 4096
 
 
 cdef const double* _doubles(const double[::1] array) noexcept:
@@ -99,8 +101,8 @@ cdef class PackedMRF:
         for k in range(costs.n_labels[v]):
             out[k] += min(weight * table[k * step], FORBIDDEN)
 
-    cdef void send(
-            self, Py_ssize_t e, Py_ssize_t v, const double* source, double* out) noexcept nogil:
+    cdef int send(
+            self, Py_ssize_t e, Py_ssize_t v, const double* source, double* out) except -1 nogil:
         """out[b] = min_a source[a] + cost of edge e with a at v and b at its other node.
 
         source : n_labels[v], finite or +inf    IN    out : n_labels of the other node    OUT
@@ -117,7 +119,8 @@ cdef class PackedMRF:
                 sstruct_min_plus_rows(source, n, table, weight, m, out)
             else:
                 sstruct_min_plus_columns(source, n, table, weight, m, out)
-            return
+            # Small tables are their callers' to count.
+            return look_after(<double> n * m) if n * m >= LARGE_TABLE else 0
         slope = weight * costs.table_parameters[2 * t]
         most = weight * costs.table_parameters[2 * t + 1]
         for k in range(n):
@@ -125,7 +128,7 @@ cdef class PackedMRF:
         if costs.table_form[t] == POTTS:
             for k in range(n):
                 out[k] = min(source[k] + slope, least + most)
-            return
+            return 0
         if costs.table_form[t] == LINEAR:
             out[0] = source[0]
             for k in range(1, n):
@@ -138,6 +141,7 @@ cdef class PackedMRF:
                 source, n, shape, out, &self.place[0], &self.site[0], &self.scratch[0])
         for k in range(n):
             out[k] = min(out[k], least + most)
+        return 0
 
     cdef double energy(self, const int32_t* labels) noexcept nogil:
         """The energy of a labeling."""
@@ -189,6 +193,12 @@ cdef class PackedMRF:
             for k in range(costs.n_labels[v]):
                 out[k] += min(table[k * step], FORBIDDEN)
 
+    cdef double visit_work(self, Py_ssize_t v) noexcept nogil:
+        """Of `conditional` about what it takes."""
+        cdef double n_terms = 1 + self.arc_first[v + 1] - self.arc_first[v] + 4 * (
+            self.factor_first[v + 1] - self.factor_first[v])
+        return n_terms * (20 + self.costs.n_labels[v])
+
     def improve(self, int32_t[::1] labels, Py_ssize_t most_visits):
         """Give nodes in turn the best label given the others', where it is better, until none is.
 
@@ -206,6 +216,7 @@ cdef class PackedMRF:
                     left -= 1
                     most_visits -= 1
                     self.conditional(v, -1, &labels[0], out)
+                    look_after(self.visit_work(v))
                     best = labels[v]
                     for k in range(costs.n_labels[v]):
                         if out[k] < out[best]:
@@ -281,11 +292,15 @@ cdef class JointMoves:
         O(E (degrees K + K^2)) a round.
         """
         cdef const MRFCosts* costs = &self.model.costs
-        cdef Py_ssize_t left = costs.n_edges, at = 0
+        cdef Py_ssize_t left = costs.n_edges, at = 0, u, v
         with nogil:
             most_rounds *= costs.n_edges
             while left > 0 and most_rounds > 0:
                 left = costs.n_edges if self.exchange(at, &labels[0]) else left - 1
+                u, v = costs.edges[2 * at], costs.edges[2 * at + 1]
+                look_after(
+                    self.model.visit_work(u) + self.model.visit_work(v)
+                    + <double> costs.n_labels[u] * costs.n_labels[v])
                 most_rounds -= 1
                 at = at + 1 if at + 1 < costs.n_edges else 0
         return self.model.energy(&labels[0])

@@ -14,9 +14,9 @@ cdef class SumConstraint(Storage):
 
     cdef Py_ssize_t lowest(self, Py_ssize_t size) noexcept nogil
     cdef Py_ssize_t highest(self, Py_ssize_t size) noexcept nogil
-    cdef void fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) noexcept nogil
-    cdef void divide(
-        self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) noexcept nogil
-    cdef void minimize(
+    cdef int fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) except -1 nogil
+    cdef int divide(
+        self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) except -1 nogil
+    cdef int minimize(
         self, const double* costs, Py_ssize_t n, Py_ssize_t K, Py_ssize_t total,
-        int32_t* labels) noexcept nogil
+        int32_t* labels) except -1 nogil

@@ -12,6 +12,8 @@
 
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._kernels._interruption cimport look_after
+
 cdef extern from "sstruct/_oracles/mrf/min_plus_convolution.h":
     void sstruct_min_plus_convolution(
         const double* first, int64_t n, const double* second, int64_t m, int64_t low, int64_t high,
@@ -47,7 +49,7 @@ cdef class SumConstraint:
     cdef Py_ssize_t highest(self, Py_ssize_t size) noexcept nogil:
         return min(self.total, (self.K - 1) * size)
 
-    cdef void fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) noexcept nogil:
+    cdef int fill(self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end) except -1 nogil:
         """phi of a part, from its lowest sum on."""
         cdef Py_ssize_t middle = (begin + end) // 2, size = end - begin
         cdef Py_ssize_t low = self.lowest(size), high = self.highest(size)
@@ -55,11 +57,11 @@ cdef class SumConstraint:
         cdef double* out
         if size == 1:
             self.phi[node] = self.costs + begin * self.K + low
-            return
+            return 0
         self.fill(2 * node, begin, middle)
         self.fill(2 * node + 1, middle, end)
         if node == 1:
-            return
+            return 0
         left, right = self.lowest(middle - begin), self.lowest(end - middle)
         out = self.sums + self.used
         self.used += high - low + 1
@@ -68,16 +70,18 @@ cdef class SumConstraint:
             self.phi[2 * node], self.highest(middle - begin) - left + 1,
             self.phi[2 * node + 1], self.highest(end - middle) - right + 1,
             low - left - right, high - left - right, out)
+        return look_after(
+            0.2 * (self.highest(middle - begin) - left) * (self.highest(end - middle) - right))
 
-    cdef void divide(
-            self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) noexcept nogil:
+    cdef int divide(
+            self, Py_ssize_t node, Py_ssize_t begin, Py_ssize_t end, Py_ssize_t total) except -1 nogil:
         """Labels of a part from its sum."""
         cdef Py_ssize_t middle = (begin + end) // 2, a, best, left, right
         cdef const double* first
         cdef const double* second
         if end - begin == 1:
             self.labels[begin] = <int32_t> total
-            return
+            return 0
         left, right = self.lowest(middle - begin), self.lowest(end - middle)
         first, second = self.phi[2 * node] - left, self.phi[2 * node + 1] - right
         a = max(left, total - self.highest(end - middle))
@@ -86,11 +90,11 @@ cdef class SumConstraint:
             if first[a] + second[total - a] < first[best] + second[total - best]:
                 best = a
         self.divide(2 * node, begin, middle, best)
-        self.divide(2 * node + 1, middle, end, total - best)
+        return self.divide(2 * node + 1, middle, end, total - best)
 
-    cdef void minimize(
+    cdef int minimize(
             self, const double* costs, Py_ssize_t n, Py_ssize_t K, Py_ssize_t total,
-            int32_t* labels) noexcept nogil:
+            int32_t* labels) except -1 nogil:
         """Write labels of the least sum of costs, by the given sum of labels.
 
         costs : (n, K) float64, finite or +inf    IN    labels : (n,)    OUT
@@ -100,4 +104,4 @@ cdef class SumConstraint:
         self.costs, self.n, self.K, self.total, self.labels = costs, n, K, total, labels
         self.used = 0
         self.fill(1, 0, n)
-        self.divide(1, 0, n, total)
+        return self.divide(1, 0, n, total)

@@ -13,14 +13,18 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
+
+# Places of a line between two looks for signals.
+cdef enum: STRETCH = 1 << 18
 
 cdef inline double parabola(Parabola shape, Py_ssize_t t) noexcept nogil:
     return t * (shape.quadratic * t + shape.linear)
 
 
-cdef void transform_line(
+cdef int transform_line(
         const double* costs, Py_ssize_t n, Parabola shape, double* values, int32_t* place,
-        int32_t* site, double* begin) noexcept nogil:
+        int32_t* site, double* begin) except -1 nogil:
     """values[p] = min_q costs[q] + quadratic (p - q)^2 + linear (p - q); place[p] its argmin.
 
     costs : n    IN    values, place : n    OUT    site, begin : n    scratch
@@ -38,6 +42,8 @@ cdef void transform_line(
     else:
         # site[0 ... k]: whose parabolas make the envelope; that of site[j] from begin[j] on.
         for q in range(n):
+            if q & (STRETCH - 1) == STRETCH - 1:
+                look_after(10.0 * STRETCH)
             if costs[q] == INFINITY:
                 continue
             border = -INFINITY
@@ -55,18 +61,21 @@ cdef void transform_line(
     if k < 0:
         for p in range(n):
             values[p], place[p] = INFINITY, -1
-        return
+        return 0
     q = 0
     for p in range(n):
+        if p & (STRETCH - 1) == STRETCH - 1:
+            look_after(10.0 * STRETCH)
         while q < k and begin[q + 1] < p:
             q += 1
         place[p] = site[q]
         values[p] = costs[site[q]] + parabola(shape, p - site[q])
+    return 0
 
 
-cdef void transform_grid(
+cdef int transform_grid(
         const double* costs, Py_ssize_t height, Py_ssize_t width, Parabola down, Parabola right,
-        double* values, int32_t* place, double* scratch, int32_t* int_scratch) noexcept nogil:
+        double* values, int32_t* place, double* scratch, int32_t* int_scratch) except -1 nogil:
     """The same on a grid: a parabola of the difference of rows plus one of that of columns.
 
     costs : height x width    IN    values, place : height x width    OUT, place row-major
@@ -84,6 +93,7 @@ cdef void transform_grid(
         transform_line(
             costs + y * width, width, right, within + y * width, column_of + y * width,
             site, begin)
+        look_after(10.0 * width)
     for x in range(width):
         for y in range(height):
             column[y] = within[y * width + x]
@@ -93,6 +103,8 @@ cdef void transform_grid(
             place[y * width + x] = (
                 -1 if row[y] < 0
                 else <int32_t> (row[y] * width + column_of[row[y] * width + x]))
+        look_after(30.0 * height)
+    return 0
 
 
 def _coefficients(value, name, ndim):

@@ -12,4 +12,4 @@ cdef double tree_labels(
 cdef double tree_max_sum_labels(
     Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents, const int64_t* start,
     const double* tables, const int64_t* table_at, double* belief, int32_t* origin,
-    const int64_t* origin_at, int32_t* labels) noexcept nogil
+    const int64_t* origin_at, int32_t* labels) except? -1 nogil

@@ -12,6 +12,8 @@ from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
+from sstruct._kernels._interruption cimport look_after
+
 
 cdef Py_ssize_t best_sum(
         const double* a, const double* b, Py_ssize_t n, double* value) noexcept nogil:
@@ -55,7 +57,7 @@ cdef double tree_labels(
 cdef double tree_max_sum_labels(
         Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents, const int64_t* start,
         const double* tables, const int64_t* table_at, double* belief, int32_t* origin,
-        const int64_t* origin_at, int32_t* labels) noexcept nogil:
+        const int64_t* origin_at, int32_t* labels) except? -1 nogil:
     """Maximise sum_v belief[v, y_v] + sum_v table_v[y_parent, y_v]; return the maximum.
 
     order : n_nodes, parents first    parents : n_nodes, -1 at a root
@@ -77,6 +79,7 @@ cdef double tree_max_sum_labels(
             origin[origin_at[v] + j] = <int32_t> best_sum(
                 belief + start[v], table + j * n, n, &value)
             belief[start[p] + j] += value
+            look_after(<double> n)
     return tree_labels(n_nodes, order, parents, start, belief, origin, origin_at, labels)
 
 

@@ -15,12 +15,13 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memcpy
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.tree._max_sum cimport best_sum
 
 
-cdef void join(
+cdef int join(
         const double* a, Py_ssize_t n_a, const double* b, Py_ssize_t n_b, Py_ssize_t S,
-        double* merged, uint16_t* share) noexcept nogil:
+        double* merged, uint16_t* share) except -1 nogil:
     """merged[d, s] = max_e a[d - e, s] + b[e, s], e in `share`; a has n_a + 1 rows, b n_b + 1."""
     cdef Py_ssize_t d, e, s
     cdef double value
@@ -34,6 +35,8 @@ cdef void join(
                 if value > merged[(d + e) * S + s]:
                     merged[(d + e) * S + s] = value
                     share[(d + e) * S + s] = <uint16_t> e
+        look_after(<double> (n_b + 1) * S)
+    return 0
 
 
 cdef class TreeErrorTable:
@@ -111,6 +114,7 @@ cdef class TreeErrorTable:
                     self.origin[rows * origin_at[v] + e * n + j] = <int32_t> best_sum(
                         own + e * S, tables + table_at[v] + j * S, S, &value)
                     message[e * n + j] = value
+                look_after(<double> n * S)
             own = self.belief + rows * start[p]
             join(
                 own, self.size[p], message, self.size[v], n, self.merged,

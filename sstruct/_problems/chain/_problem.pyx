@@ -22,7 +22,7 @@ from sstruct._oracles.chain._viterbi cimport chain_max_marginals, viterbi_labels
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
+    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_product,
     sstruct_row_size, sstruct_row_start, sstruct_rows, sstruct_some_potentials)
 
 import numpy as np
@@ -151,7 +151,7 @@ cdef class ChainProblem(BlockProblem):
         cdef double scale = loss_weight * self.loss_scale[i]
         if loss_weight != 0:
             self.need_labels()
-        sstruct_potentials(
+        potentials_of_rows(
             &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 and not self.weighted else NULL,
             &self.labels[first], scale, &self.theta[0])

@@ -1,5 +1,8 @@
 from libc.stdint cimport int32_t, int64_t
 
+from sstruct._kernels._constants cimport VECTOR_WORK
+from sstruct._kernels._interruption cimport look_after
+
 
 cdef extern from "sstruct/_kernels/kernels.h":
     ctypedef struct sstruct_rows:
@@ -29,6 +32,25 @@ cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_add_row(
         const sstruct_rows* rows, int64_t r, const int32_t* label, const double* change,
         int64_t count, double* w, int64_t KP) noexcept nogil
+
+
+cdef inline int potentials_of_rows(
+        const sstruct_rows* rows, Py_ssize_t first, Py_ssize_t count, const double* w,
+        Py_ssize_t KP, const double* bias, const double* cost, const int32_t* truth, double scale,
+        double* theta) except -1 nogil:
+    """`sstruct_potentials`, which many rows leave for a look for signals about every millisecond."""
+    cdef Py_ssize_t begin = 0, step, end
+    cdef double work = KP * VECTOR_WORK * (
+        sstruct_row_start(rows, first + count) - sstruct_row_start(rows, first) + count)
+    step = <Py_ssize_t> (count / (1 + 1e-6 * work)) + 1
+    while begin < count:
+        end = min(begin + step, count)
+        sstruct_potentials(
+            rows, first + begin, end - begin, w, KP, bias, cost,
+            truth + begin if cost != NULL else NULL, scale, theta + begin * KP)
+        look_after(work * (end - begin) / count)
+        begin = end
+    return 0
 
 
 cdef class FeatureRows:

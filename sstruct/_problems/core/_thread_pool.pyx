@@ -3,7 +3,8 @@
 #     does depends on its ticket alone and goes to the ticket's place, so that results do not
 #     depend on who did it, nor on the number of threads.
 # (b) Threads live from `open` to `close`, one pass, and are Python's, so that a task may raise.
-#     The caller works too and looks for signals. With one thread all this is a plain loop.
+#     The caller works too and looks for signals. With one thread all this is a plain loop. What
+#     ends a pass early ends the tasks of the others too, where those look (`_interruption`).
 #     What tasks read and write is the caller's and goes when the pass is left: `close` counts
 #     the threads out, and no signal cuts that short, as it would `threading.Thread.join`.
 # (c) No OpenMP: its runtimes do not survive a fork of the process, which joblib may do.
@@ -13,11 +14,8 @@ from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from sstruct._kernels._constants cimport SIGNAL_INTERVAL
+from sstruct._kernels._interruption cimport look, obey
 from sstruct._problems.core._block_problem cimport BlockProblem
-
-cdef extern from "sstruct/_kernels/clock.h":
-    double sstruct_seconds() noexcept nogil
 
 cdef extern from "sstruct/_kernels/threads.h":
     int64_t sstruct_load(sstruct_counter* counter) noexcept nogil
@@ -66,6 +64,7 @@ cdef class ThreadPool:
         cdef BlockProblem problem = self.forks[thread - 1]
         try:
             with nogil:
+                obey(&self.closed)
                 self.attend(problem, thread)
         except BaseException as error:
             self.errors.append(error)
@@ -101,7 +100,6 @@ cdef class ThreadPool:
         """Have tickets 0 ... count - 1 worked off; return when they are."""
         cdef Py_ssize_t ticket
         cdef int64_t turn = 0
-        cdef double now, next_signal = 0
         # Tickets count on from run to run: a thread that was late cannot take one of another.
         self.base = self.limit
         sstruct_store(&self.limit, self.base + count)
@@ -118,12 +116,7 @@ cdef class ThreadPool:
                 with gil:
                     raise self.errors[0]
             if count > 1 and (ticket >= 0 or turn % 4096 == 0):
-                now = sstruct_seconds()
-                if now >= next_signal:
-                    if next_signal > 0:
-                        with gil:
-                            PyErr_CheckSignals()
-                    next_signal = now + SIGNAL_INTERVAL
+                look()
         return 0
 
     cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1:
@@ -137,7 +130,7 @@ cdef class ThreadPool:
         return 0
 
     cdef int close(self) except -1:
-        """Send the threads home and wait for them; each finishes the ticket it has.
+        """Send the threads home and wait for them; each finishes or leaves the ticket it has.
 
         A signal's exception comes after that, in the place of one that is on its way.
         """

@@ -25,7 +25,7 @@ from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
-    FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_size,
+    FeatureRows, potentials_of_rows, sstruct_add_row, sstruct_padded, sstruct_row_size,
     sstruct_row_start, sstruct_some_potentials)
 
 import numpy as np
@@ -156,7 +156,7 @@ cdef class GraphProblem(BlockProblem):
         cdef double scale
         cdef double* theta = &self.node_costs[0]
         cdef GraphCosts* costs = &self.costs
-        sstruct_potentials(
+        potentials_of_rows(
             &self.rows, first, n_nodes, w, KP, w + self.bias_at if self.bias else NULL, NULL, NULL,
             0, theta)
         if loss_weight != 0:

@@ -10,6 +10,7 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.mrf._packed_mrf cimport FORBIDDEN, MRFCosts
 from sstruct._problems.map._problem cimport MapProblem
 
@@ -48,7 +49,7 @@ cdef class SequentialRounding:
         cdef Py_ssize_t first = costs.edges[2 * e]
         return &self.messages[self.message_at[e] + (0 if v == first else costs.n_labels[first])]
 
-    cdef void send(self, MapProblem problem, Py_ssize_t t) noexcept nogil:
+    cdef int send(self, MapProblem problem, Py_ssize_t t) except -1 nogil:
         """Messages of one tree: up, then down; after `MapProblem.beliefs`."""
         cdef const MRFCosts* costs = &problem.packed.costs
         cdef Py_ssize_t first = problem.start[t], p, q, e, k, v, u
@@ -75,13 +76,16 @@ cdef class SequentialRounding:
             belief = &problem.belief[problem.label_at[first + p]]
             for k in range(costs.n_labels[v]):
                 belief[k] += out[k]
+            look_after(200)
+        return 0
 
-    cdef void send_all(self, MapProblem problem, const double* multipliers) noexcept nogil:
+    cdef int send_all(self, MapProblem problem, const double* multipliers) except -1 nogil:
         """Messages of all trees; other terms have none."""
         cdef Py_ssize_t t
         for t in range(problem.n_trees):
             problem.beliefs(t, NULL, multipliers, 1.0)
             self.send(problem, t)
+        return 0
 
     def sums(self, const double[::1] multipliers):
         """Return costs of all labels of all nodes with their messages, one after another."""
@@ -95,6 +99,7 @@ cdef class SequentialRounding:
         with nogil:
             self.send_all(problem, &multipliers[0])
             for v in range(costs.n_nodes):
+                look_after(problem.packed.visit_work(v))
                 for i in range(problem.packed.arc_first[v], problem.packed.arc_first[v + 1]):
                     message = self.message(problem.packed.arc[i], v)
                     for k in range(costs.n_labels[v]):
@@ -130,6 +135,7 @@ cdef class SequentialRounding:
                     message = self.message(e, v)
                     for k in range(costs.n_labels[v]):
                         conditional[k] += min(message[k], FORBIDDEN)
+                look_after(problem.packed.visit_work(v))
                 best = 0
                 for k in range(1, costs.n_labels[v]):
                     if conditional[k] < conditional[best]:

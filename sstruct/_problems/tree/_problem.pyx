@@ -25,6 +25,7 @@ from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 from sstruct._kernels._constants cimport PAIR_WORK, TRANSFORM_WORK
+from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles.tree._max_sum cimport best_sum, tree_labels
 from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
@@ -400,7 +401,7 @@ cdef class TreeProblem(BlockProblem):
         return self.model.views(w)
 
     cdef double potentials(
-            self, Py_ssize_t i, const double* w, double loss_weight) noexcept nogil:
+            self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """The block's parts, the edge weights and theta = node scores + loss_weight * costs.
 
         Returns what an oracle call costs without its messages.
@@ -437,6 +438,7 @@ cdef class TreeProblem(BlockProblem):
             for s in range(T * M if known >= 0 else 0):
                 if s != known:
                     self.theta[self.begin[p] + s] = -INFINITY
+            look_after(<double> T * M * (4 + self.n_features / 8.0))
         return 100 + self.begin[self.n_parts] * (
             4 + self.n_features / 8.0 if self.rows.indices == NULL
             else 4 + sstruct_row_size(&self.rows, self.start[i, 0]))
@@ -496,15 +498,17 @@ cdef class TreeProblem(BlockProblem):
                 self.belief[self.begin[p] + j] += message[j]
         return 0
 
-    cdef void table_message(
+    cdef int table_message(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, double* out,
-            int32_t* origin) noexcept nogil:
+            int32_t* origin) except -1 nogil:
         """out[j] = max_s belief[c][s] + edge score; origin its argmax."""
         cdef Py_ssize_t j, S = self.begin[c + 1] - self.begin[c]
         cdef double* row = &self.scratch[0]
         for j in range(self.begin[p + 1] - self.begin[p]):
             self.edge_row(i, c, p, j, row)
             origin[j] = <int32_t> best_sum(&self.belief[self.begin[c]], row, S, &out[j])
+            look_after(PAIR_WORK * S)
+        return 0
 
     cdef void edge_row(
             self, Py_ssize_t i, Py_ssize_t c, Py_ssize_t p, Py_ssize_t j, double* row) noexcept nogil:
@@ -551,6 +555,7 @@ cdef class TreeProblem(BlockProblem):
             n = self.begin[c + 1] - self.begin[c]
             for j in range(self.begin[p + 1] - self.begin[p] if p >= 0 else 0):
                 self.edge_row(i, c, p, j, &self.tables[self.table_at[c] + j * n])
+                look_after(PAIR_WORK * n)
         self.error_table.fill(
             P, &self.order[0], &self.parent[0], &self.begin[0], &self.message_at[0], &self.theta[0],
             &self.tables[0], &self.table_at[0], &self.labels[i, 0])
@@ -647,6 +652,7 @@ cdef class TreeProblem(BlockProblem):
                         value = max(value, rest[j] + self.edge_score(
                             i, c, p, j, s, &self.edge_weights[0]))
                     belief[s] += value
+                    look_after(10.0 * n)
                 continue
             M = n // T
             for t in range(T):

@@ -11,6 +11,8 @@ from scipy import sparse
 from sstruct.inference._files.tokens import Tokens
 
 _MOST = 2**31 - 1
+# Pairs of nodes that a file may declare whatever is in it.
+_FREE = 2**20
 
 
 class MatchingProblem(NamedTuple):
@@ -61,17 +63,24 @@ def _read_problem(tokens):
     n_pairs = tokens.integer("the number of pairs", 0, _MOST)
     tokens.declare(n_left * n_right, f"{n_left} left and {n_right} right nodes")
     tokens.declare(16 * (n_assignments + n_pairs), f"{n_assignments} assignments, {n_pairs} pairs")
-    unary = np.full((n_left, n_right), np.inf)
-    place = []
+    # What names no node has no right to room for its costs.
+    if n_left * n_right > max(_FREE, n_assignments**2):
+        raise tokens.error(
+            f"{n_left} left and {n_right} right nodes for {n_assignments} assignments, expected "
+            f"at most {_FREE} pairs of nodes or as many as pairs of assignments"
+        )
+    place, costs_of = [], {}
     for k in range(n_assignments):
         _expect(tokens, "a", f"assignment {k}")
         tokens.integer("the number of an assignment, in their order", k, k)
         i = tokens.integer(f"the left node of assignment {k}", 0, n_left - 1)
         a = tokens.integer(f"the right node of assignment {k}", 0, n_right - 1)
-        if unary[i, a] < np.inf:
+        if i * n_right + a in costs_of:
             raise tokens.error(f"assignment {k} of {i} to {a} is given twice")
-        unary[i, a] = _finite(tokens, f"the cost of assignment {k}")
         place.append(i * n_right + a)
+        costs_of[place[-1]] = _finite(tokens, f"the cost of assignment {k}")
+    unary = np.full((n_left, n_right), np.inf)
+    unary.flat[place] = list(costs_of.values())
     rows, columns, costs = [], [], []
     for k in range(n_pairs):
         _expect(tokens, "e", f"pair {k}")
@@ -98,7 +107,8 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
         a line ``gm i j`` that names the pair of graphs. Lines that begin with ``c`` are comments.
     max_entries : int, default=2**27
         Limit of the products of the numbers of nodes, and 16 for each assignment and pair,
-        together. An entry takes some 16 bytes of memory.
+        together. An entry takes some 16 bytes of memory. Lines of more than 2^20 characters, and
+        more than 2^20 pairs of nodes where there are fewer pairs of assignments, are refused too.
 
     Returns
     -------

@@ -12,6 +12,8 @@ from sstruct.inference._files.tokens import Tokens
 from sstruct.inference._model.mrf import MRF
 
 _MOST_LABELS = 2**31 - 1
+# Labels that a file may declare without a table.
+_FREE = 2**20
 
 
 def _costs(tokens, shape, what):
@@ -72,7 +74,8 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
         p >= 0, and costs are -log(p); a potential 0 forbids.
     max_entries : int, default=2**27
         Limit of all labels and table entries, and 16 for each variable and factor, together. An
-        entry takes some 16 bytes of memory.
+        entry takes some 16 bytes of memory. Words of more than 2^20 characters, and more than
+        2^20 labels of nodes that no factor names, are refused too.
 
     Returns
     -------
@@ -120,12 +123,12 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
             tokens.declare(16 + n_labels[-1], f"labels of node {v}")
         n_factors = tokens.integer("the number of factors", 0, _MOST_LABELS)
         scopes = _scopes(tokens, n_nodes, n_factors)
-        node = [np.zeros(count) for count in n_labels]
-        pairs, factors, stored = {}, [], _Stored()
+        node, pairs, factors, stored = {}, {}, [], _Stored()
         for f, scope in enumerate(scopes):
             costs = _costs(tokens, tuple(n_labels[v] for v in scope), f"the table of factor {f}")
             if len(scope) <= 1:
-                node[scope[0] if scope else 0] += costs
+                v = scope[0] if scope else 0
+                node[v] = node.get(v, 0.0) + costs
             elif len(scope) == 2:
                 if scope[::-1] in pairs:
                     scope, costs = scope[::-1], np.ascontiguousarray(costs.T)
@@ -134,7 +137,15 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
                 factors.append((scope, stored(costs)))
         if not tokens.at_end():
             raise tokens.error(f"{tokens.word('')[:40]!r} found after the last table")
-    return MRF(node, list(pairs), list(pairs.values()), factors=factors)
+        # Labels of which no table speaks are a claim alone.
+        named = {v for scope in scopes for v in scope}
+        silent = sum(n_labels[v] for v in range(n_nodes) if v not in named)
+        if silent > _FREE:
+            raise tokens.error(
+                f"{silent} labels of nodes that no factor names, expected at most {_FREE}"
+            )
+    costs = [np.zeros(count) + node.get(v, 0.0) for v, count in enumerate(n_labels)]
+    return MRF(costs, list(pairs), list(pairs.values()), factors=factors)
 
 
 def _tables(mrf):

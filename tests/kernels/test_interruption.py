@@ -1,0 +1,98 @@
+"""Signals in compiled loops: each looks for them while it works."""
+
+import signal
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct import inference
+from sstruct._problems.graph.grid_edges import grid_edges
+
+pytestmark = pytest.mark.skipif(
+    not hasattr(signal, "setitimer"), reason="no interval timers on this platform"
+)
+
+
+def viterbi(rng):
+    return inference.viterbi, (rng.random((60000, 100)), rng.random((100, 100)))
+
+
+def sparse_viterbi(rng):
+    edges = sparse.csr_array(rng.random((2000, 2000)) * (rng.random((2000, 2000)) < 0.01))
+    return inference.viterbi, (rng.random((5000, 2000)), edges)
+
+
+def max_marginals(rng):
+    return inference.max_marginals, (rng.random((20000, 80)), rng.random((80, 80)))
+
+
+def top_k(rng):
+    return inference.top_k, (rng.random((20000, 20)), rng.random((20, 20)), 1000)
+
+
+def tree_max_sum(rng):
+    parents, table = np.arange(-1, 399), rng.random((1500, 1500))
+    return inference.tree_max_sum, (rng.random((400, 1500)), parents, [table] * 400)
+
+
+def distance_transform(rng):
+    return inference.distance_transform, (rng.random((3000, 3000)), 0.001)
+
+
+def distance_transform_of_a_line(rng):
+    return inference.distance_transform, (rng.random(20_000_000), 0.001)
+
+
+def graph_cut(rng):
+    edges = grid_edges(1000, 1000)
+    return inference.graph_cut, (rng.random((1000**2, 2)), edges, rng.random(len(edges)))
+
+
+def expansion(rng):
+    edges = grid_edges(300, 300)
+    return inference.alpha_expansion, (rng.random((300**2, 12)), edges, np.full(len(edges), 0.3))
+
+
+def moves_of_nodes_that_repel(rng):
+    edges = grid_edges(150, 150)
+    arguments = rng.random((150**2, 12)), edges, rng.normal(size=len(edges)), rng.random((12, 12))
+    return inference.alpha_expansion, arguments
+
+
+CASES = [
+    viterbi,
+    sparse_viterbi,
+    max_marginals,
+    top_k,
+    tree_max_sum,
+    distance_transform,
+    distance_transform_of_a_line,
+    graph_cut,
+    expansion,
+    moves_of_nodes_that_repel,
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_signals_are_seen_inside(rng, case):
+    function, arguments = case(rng)
+    last = None
+
+    def interrupt(_, frame):
+        # Twice at one place of Python's code: so inside one compiled call. Signals that nobody
+        # looks at are seen as one, when it has returned.
+        nonlocal last
+        now = frame, frame.f_lasti
+        if now == last:
+            raise KeyboardInterrupt
+        last = now
+
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.005, 0.005)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            function(*arguments)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
