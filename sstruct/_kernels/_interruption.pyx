@@ -4,7 +4,9 @@
 #     there is enough of it, and take the GIL when it is time. So what they do costs a comparison.
 # (b) Threads of a pool hear of no signal. They have the pool's flag, which their caller raises when it
 #     leaves a pass (`obey`), and leave their task by an exception that nobody sees.
-# (c) Whoever calls `look_after` must be ready to be left there, as it is for want of memory: what it
+# (c) After a signal there may be something left that is worth a moment (a certificate). `LastMoment`
+#     is how long: then whoever looks is interrupted as by a second signal.
+# (d) Whoever calls `look_after` must be ready to be left there, as it is for want of memory: what it
 #     has changed is its own scratch, or is put right at the next call.
 """Signals in long loops without the GIL."""
 
@@ -17,12 +19,29 @@ cdef extern from "sstruct/_kernels/threads.h":
 
 cdef extern from *:
     """
+    #include "sstruct/_kernels/clock.h"
     #include "sstruct/_kernels/interruption.h"
     SSTRUCT_THREAD_LOCAL sstruct_counter* sstruct_stop;
     SSTRUCT_THREAD_LOCAL double sstruct_next_look;
+    SSTRUCT_THREAD_LOCAL double sstruct_limit;
+    #ifdef _WIN32
+    #define sstruct_thread_seconds sstruct_seconds
+    #else
+    static double sstruct_thread_seconds(void)
+    {
+        struct timespec t;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    }
+    #endif
     """
     sstruct_counter* sstruct_stop
     double sstruct_next_look
+    double sstruct_limit        # of the thread's own seconds; 0: none
+    double sstruct_thread_seconds() noexcept nogil
+
+# What is left to do after a first signal may take so long.
+LAST_SECONDS = 0.2
 
 
 cdef int look() except -1 nogil:
@@ -37,7 +56,10 @@ cdef int look() except -1 nogil:
     now = sstruct_seconds()
     if now < sstruct_next_look:
         return 0
-    sstruct_next_look = now + SIGNAL_INTERVAL
+    sstruct_next_look = now + (SIGNAL_INTERVAL if sstruct_limit == 0 else 0.01)
+    if sstruct_limit > 0 and sstruct_thread_seconds() >= sstruct_limit:
+        with gil:
+            raise KeyboardInterrupt("what a signal had left to do takes too long")
     with gil:
         PyErr_CheckSignals()
     return 0
@@ -47,3 +69,18 @@ cdef void obey(sstruct_counter* stop) noexcept nogil:
     """Have `look` raise in this thread once `stop` is not 0; NULL: signals again."""
     global sstruct_stop
     sstruct_stop = stop
+
+
+class LastMoment:
+    """A ``with`` block that raises KeyboardInterrupt where it takes longer than LAST_SECONDS.
+
+    Of this thread's own time, so that a busy machine does not take it away; where compiled loops look.
+    """
+
+    def __enter__(self):
+        global sstruct_limit, sstruct_next_look
+        sstruct_limit, sstruct_next_look = sstruct_thread_seconds() + LAST_SECONDS, 0
+
+    def __exit__(self, *_):
+        global sstruct_limit
+        sstruct_limit = 0

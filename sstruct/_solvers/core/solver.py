@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
+from sstruct._kernels._interruption import LastMoment
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
@@ -293,12 +294,13 @@ class Solver:
         return self.n_passes
 
     def _end_early(self):
-        """Certify what an interruption has left; another one gives up the certificate."""
+        """Certify what an interruption has left; another one, or too long a pass, gives that up."""
         # A pass under way is one, whether or not it was counted yet.
         unrecorded = self.n_oracle_calls > self.history.last("oracle_calls")
         self.n_passes = self.history.last("passes") + unrecorded
         try:
-            self._certify()
+            with LastMoment():
+                self._certify()
         except KeyboardInterrupt:
             pass
         except Exception as error:
