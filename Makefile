@@ -92,9 +92,11 @@ test-asan: .venv-asan/.ready
 	  UBSAN_OPTIONS=print_stacktrace=1:log_path=$(REPORTS)/ubsan,asan,$(ASAN_TESTS))
 
 # Of modules that are not instrumented (the interpreter, NumPy) only locks and threads count. No
-# address randomization: gcc's library wants its places in memory.
+# address randomization: gcc's library wants its places in memory. In one process: those of
+# pytest-xdist may hang at their end.
 TSAN_TESTS = solvers/test_pass_threads.py problems/test_thread_pool.py estimators/test_threads.py
 test-tsan: INSTALLED = SSTRUCT_SANITIZE=thread
+test-tsan: override PYTEST_ARGS += -n 0
 test-tsan: .venv-tsan/.ready
 	$(call under_sanitizer,OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
 	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:die_after_fork=0:history_size=7:log_path=$(REPORTS)/tsan \
