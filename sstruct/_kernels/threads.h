@@ -1,7 +1,11 @@
 /* Counters that threads share, and waiting for one to move.
  *
  * Design: oracle calls may take microseconds, so threads of a pass take tickets from a counter and
- * spin for the next batch; whoever waits longer than that gives the processor away.
+ * spin for the next batch; whoever waits longer than that gives the processor away. What a run hands
+ * out goes by `store` and `load`, what its tasks have done by `add` and `load`. Tickets order nothing
+ * (`replace`), so that ThreadSanitizer sees any two tasks of a run that meet; on x86 they are the
+ * same instructions. In its builds whoever has a ticket lets others take one too, lest a short run
+ * be over before there are others.
  */
 #ifndef SSTRUCT_THREADS_H
 #define SSTRUCT_THREADS_H
@@ -26,10 +30,13 @@ static __forceinline void sstruct_give_way(void) { SwitchToThread(); }
 typedef int64_t sstruct_counter;
 static inline int64_t sstruct_load(sstruct_counter *c) { return __atomic_load_n(c, __ATOMIC_ACQUIRE); }
 static inline void sstruct_store(sstruct_counter *c, int64_t x) { __atomic_store_n(c, x, __ATOMIC_RELEASE); }
-static inline int64_t sstruct_add(sstruct_counter *c, int64_t x) { return __atomic_fetch_add(c, x, __ATOMIC_ACQ_REL); }
+static inline int64_t sstruct_add(sstruct_counter *c, int64_t x) { return __atomic_fetch_add(c, x, __ATOMIC_RELEASE); }
 static inline int sstruct_replace(sstruct_counter *c, int64_t old, int64_t x)
 {
-    return __atomic_compare_exchange_n(c, &old, x, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
+#if defined(__SANITIZE_THREAD__)
+    sched_yield();
+#endif
+    return __atomic_compare_exchange_n(c, &old, x, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 #if defined(__x86_64__) || defined(__i386__)
 static inline void sstruct_pause(void) { __builtin_ia32_pause(); }

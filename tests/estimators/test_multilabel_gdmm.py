@@ -5,7 +5,6 @@ import threading
 import time
 import warnings
 
-import clarabel
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -27,6 +26,7 @@ def relaxed_optimum(X, Y, edges, lam, cost, weights, bias):
 
     The dual is -lam/2 |w|^2 + sum_i q_i L_i, w = 1/lam sum_i q_i (phi(truth) - phi(marginals)).
     """
+    clarabel = pytest.importorskip("clarabel")
     n, K = Y.shape
     X = np.column_stack([X, np.ones(n)]) if bias else X
     F, E, q = X.shape[1], len(edges), weights / weights.sum()
