@@ -55,6 +55,10 @@ class _WrongLength(list):
         return 3
 
 
+def _true_length(items):
+    return list.__len__(items) if isinstance(items, list) else len(items)
+
+
 def _self_containing():
     items = [1.0]
     items.append(items)
@@ -114,8 +118,8 @@ def damaged(random, value):
     if isinstance(value, dict):
         return _damaged_dict(random, value)
     if isinstance(value, list | tuple | Sequences):
-        if len(value) and random.random() < 0.6:
-            i = random.randrange(len(value))
+        if _true_length(value) and random.random() < 0.6:
+            i = random.randrange(_true_length(value))
             return _with(value, i, damaged(random, value[i]))
         return _pick(random, value, LISTS)
     return random.choice(NUMBERS) if random.random() < 0.8 else random.choice(OBJECTS)()
