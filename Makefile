@@ -7,11 +7,12 @@ SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help build ext demo test test-fast test-debug lint bench doc wheel annotate clean
+.PHONY: help build ext demo test test-fast test-debug fuzz lint bench doc wheel annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
 	@echo "make test       all tests (PYTEST_ARGS=... in place of -n 2); test-fast leaves out the slow ones"
 	@echo "make test-debug the tests on a build with bounds checks"
+	@echo "make fuzz SECONDS=600  attacks everything with hostile values, files and models"
 	@echo "make build      compile what has changed, in place;  make ext PYX=path  one file alone"
 	@echo "make annotate PYX=path  shows what Cython made of one file"
 	@echo "make lint doc bench wheel clean"
@@ -60,6 +61,11 @@ test-debug:
 	.venv-debug/bin/python -m pip install -q --upgrade pip
 	SSTRUCT_DEBUG=1 .venv-debug/bin/python -m pip install -q ".[test]"
 	cd tests && ../.venv-debug/bin/python -P -m pytest -m "not slow" --rootdir=.. -c ../pyproject.toml . $(PYTEST_ARGS)
+
+# SEED=... repeats a run; what it prints of a finding names the command that repeats one case.
+SECONDS ?= 60
+fuzz: build $(VENV)/.extra-test
+	$(BIN)/python -m tests.hostile --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 lint: build $(VENV)/.extra-lint
 	$(BIN)/ruff check .

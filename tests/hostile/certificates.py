@@ -339,11 +339,11 @@ BLOCKS = {
 
 
 def objective(name, model, X, y, sample_weight):
-    """P(w_), and the sum of the sizes of its terms."""
+    """P(w_), P(0), and the sum of the sizes of the terms of P(w_)."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weights = sample_weights(sample_weight, n)
     # A sample without a labeled node is not there; nor is one of weight 0.
-    hinges, sizes = [], []
+    hinges, losses, sizes = [], [], []
     slack = getattr(model, "rescaling", "margin") == "slack"
     with np.errstate(all="ignore"):
         for scores, loss, truth, weight in BLOCKS[name](model, X, y, weights):
@@ -354,10 +354,11 @@ def objective(name, model, X, y, sample_weight):
             loss = loss[allowed]
             terms = loss * (1 + difference) if slack else loss + difference
             hinges.append(weight * terms.max())
+            losses.append(weight * loss.max())
             sizes.append(weight * (np.abs(loss).max() + np.abs(scores[allowed]).max()))
         total = total_weight(name, model, y, weights)
         norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
-        return norm + sum(hinges) / total, norm + sum(sizes) / total
+        return norm + sum(hinges) / total, sum(losses) / total, norm + sum(sizes) / total
 
 
 def total_weight(name, model, y, weights):
@@ -372,14 +373,18 @@ def check_certificate(name, model, X, y, sample_weight=None):
     """Check what a fit says of itself; return whether its objective was recomputed."""
     where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
     found, dual = model.objective_, model.dual_objective_
+    if found == np.inf and model.status_ in ("INTERRUPTED", "TIME_LIMIT"):
+        return 0
     if not np.isfinite(found):
         raise FindingError("certificate", f"objective_ is {found}, {model.status_}", where)
+    if model.converged_ != (model.status_ == "CONVERGED"):
+        raise FindingError("certificate", f"converged_, but {model.status_}", where)
     if dual > found + RELATIVE * (abs(found) + abs(dual)):
         raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {found}", where)
     if not np.isfinite(model.w_).all():
         raise FindingError("certificate", "w_ is not finite", where)
     try:
-        expected, size = objective(name, model, X, y, sample_weight)
+        expected, at_zero, size = objective(name, model, X, y, sample_weight)
     except UNREAD:
         return 0
     if expected == np.inf:
@@ -388,6 +393,9 @@ def check_certificate(name, model, X, y, sample_weight=None):
     low, high = expected - rounding, expected + rounding
     bounded = "(bounded)" in model.inference_ or "relaxation" in model.inference_
     # An approximate decoder may miss the worst labeling, a relaxed one may find worse ones.
+    if model.bounds is None and not bounded and dual > at_zero + rounding:
+        text = f"dual_objective_ is {dual!r}, above {at_zero!r}, the objective of w = 0"
+        raise FindingError("certificate", text, where)
     below = found < low and "(approximate)" not in model.inference_
     above = found > high and not bounded and model.solver_ != "gdmm"
     if below or above or not (rounding < np.inf):

@@ -19,7 +19,6 @@ import traceback
 import warnings
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from tests.hostile.case import Case
 from tests.hostile.domains import DOMAINS
@@ -147,10 +146,12 @@ class Worker:
             return True
         os.close(self.pipe)
         _, status = os.waitpid(self.process, 0)
+        with self.log:
+            text = _told_by(self.log)
         if self.done:
             return False
         number = struct.unpack_from("q", self.place, 0)[0]
-        self.report.add(self.plan, number, self._death(status), [], self.plan.first)
+        self.report.add(self.plan, number, _death(status, text), [], self.plan.first)
         self.plan.first = number + self.plan.step
         if self.plan.first >= self.plan.last or time.monotonic() >= self.plan.end:
             return False
@@ -165,18 +166,17 @@ class Worker:
             self.report.counts.update(message["counts"])
         self.done |= message.get("done", False)
 
-    def _death(self, status):
-        """Name what ended a child that was not done."""
-        self.log.seek(0)
-        text = _told(self.log.read())
-        trace = [line.strip() for line in text.splitlines() if line.strip().startswith("File ")]
-        own = next((line for line in trace if "/sstruct/" in line), trace[0] if trace else "?")
-        if os.WIFSIGNALED(status):
-            name = signal.Signals(os.WTERMSIG(status)).name
-            return FindingError("crash", f"killed by {name}", own, text[-6000:])
-        if "Timeout" in text:
-            return FindingError("hang", f"more than {MOST_SECONDS} seconds", own, text[-6000:])
-        return FindingError("crash", f"the child ended with {status}", own, text[-6000:])
+
+def _death(status, text):
+    """Name what ended a child that was not done."""
+    trace = [line.strip() for line in text.splitlines() if line.strip().startswith("File ")]
+    own = next((line for line in trace if "/sstruct/" in line), trace[0] if trace else "?")
+    if os.WIFSIGNALED(status):
+        name = signal.Signals(os.WTERMSIG(status)).name
+        return FindingError("crash", f"killed by {name}", own, text[-6000:])
+    if "Timeout" in text:
+        return FindingError("hang", f"more than {MOST_SECONDS} seconds", own, text[-6000:])
+    return FindingError("crash", f"the child ended with {status}", own, text[-6000:])
 
 
 @dataclass
@@ -240,10 +240,11 @@ class _Printed(list):
         print(line, file=self.file, flush=True)
 
 
-def _told(text):
-    """Leave out of a crash's traceback the list of modules."""
-    lines = (line for line in text.splitlines() if not line.startswith("Extension modules"))
-    return "\n".join(lines)
+def _told_by(log):
+    """What a child wrote, but for the list of modules in a crash's traceback."""
+    log.seek(0)
+    lines = (line for line in log if not line.startswith("Extension modules"))
+    return "".join(lines)
 
 
 class Trial:
@@ -274,7 +275,7 @@ class Trial:
                 file.write(RESULT + json.dumps([case.log, case.n_damages, found]))
 
             _, status = os.waitpid(_fork(work, file), 0)
-            self.text = _told(Path(file.name).read_text())
+            self.text = _told_by(file)
         self.key = None
         if status:
             self.key = ("died", status)
