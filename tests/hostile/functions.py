@@ -149,13 +149,13 @@ def _ray_angles(rng):
     return {"shape": (3, 4), "angles": [0.0, 30.0, 90.0]}
 
 
-def _energy(mrf, labels):
-    return mrf.energy(labels)
+def _energy(labels, **model):
+    return inference.MRF(**model).energy(labels)
 
 
 def _model_and_labels(rng):
-    model = inference.MRF(**_mrf(rng))
-    return {"mrf": model, "labels": [int(rng.integers(K)) for K in model.n_labels]}
+    model = _mrf(rng)
+    return model | {"labels": [int(rng.integers(len(costs))) for costs in model["node_costs"]]}
 
 
 # Preprocessing, metrics, sequences ----------------------------------------------------------------
