@@ -14,7 +14,7 @@ START = (
     "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
     "runpy.run_module('tests.hostile', run_name='__main__', alter_sys=True)"
 )
-# Domain, seed and cases: about six seconds each.
+# Domain, seed and cases: a few seconds each on an idle core. "unclear" findings do not fail here.
 PIECES = [
     ("estimators", 1, 2000), ("estimators", 2, 2000), ("estimators", 3, 2000),
     ("functions", 1, 2500), ("functions", 2, 2500),

@@ -75,3 +75,8 @@ CASES = [
 def test_arguments_are_named(call, kind, message):
     with pytest.raises(kind, match=message):
         call()
+
+
+def test_tables_may_be_lists():
+    labels, value = tree_max_sum([[0.0, 1.0], [2.0]], [-1, 0], [None, [[0.0], [3.0]]])
+    assert (labels.tolist(), value) == ([1, 0], 6.0)

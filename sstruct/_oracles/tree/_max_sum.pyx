@@ -170,7 +170,7 @@ def _edge_scores(edge_scores, parents, sizes):
             continue
         if id(given[v]) not in begins:
             begins[id(given[v])] = size
-            table = given[v] = real_array(given[v], f"edge_scores of node {v}")
+            table = real_array(given[v], f"edge_scores of node {v}")
             tables.append(table.ravel())
             size += table.size
         expected = (int(sizes[parents[v]]), int(sizes[v]))
