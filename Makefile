@@ -7,13 +7,14 @@ SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help build ext demo test test-fast test-debug test-asan test-tsan lint bench doc wheel annotate clean
+.PHONY: help build ext demo test test-fast test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
 	@echo "make test       all tests (PYTEST_ARGS=... in place of -n 2); test-fast leaves out the slow ones"
 	@echo "make test-debug the tests on a build with bounds checks"
 	@echo "make test-asan  those of compiled code under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-tsan  passes in threads under ThreadSanitizer"
+	@echo "make fuzz SECONDS=600  attacks everything with hostile values, files and models"
 	@echo "make build      compile what has changed, in place;  make ext PYX=path  one file alone"
 	@echo "make annotate PYX=path  shows what Cython made of one file"
 	@echo "make lint doc bench wheel clean"
@@ -102,6 +103,11 @@ test-tsan: .venv-tsan/.ready
 	$(call under_sanitizer,OPENBLAS_NUM_THREADS=1 LD_PRELOAD="$$(gcc -print-file-name=libtsan.so)" \
 	  TSAN_OPTIONS=ignore_noninstrumented_modules=1:die_after_fork=0:history_size=7:log_path=$(REPORTS)/tsan \
 	  setarch -R,tsan,$(TSAN_TESTS))
+
+# SEED=... repeats a run; what it prints of a finding names the command that repeats one case.
+SECONDS ?= 60
+fuzz: build $(VENV)/.extra-test
+	$(BIN)/python -m tests.hostile --seconds $(SECONDS) $(if $(SEED),--seed $(SEED))
 
 lint: build $(VENV)/.extra-lint
 	$(BIN)/ruff check .

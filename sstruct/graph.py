@@ -6,7 +6,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils import check_random_state
 
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
@@ -30,6 +29,7 @@ from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_che
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
+from sstruct._solvers.core.seed import random_of
 from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]
@@ -243,7 +243,7 @@ class GraphCRFSSVM(LabelingSSVM):
         model["attractive"] = self._is_attractive(model["pairwise"])
         model["inference"] = self.inference
         model["edge_names"] = graphs.edge_names
-        model["seed"] = int(check_random_state(self.random_state).randint(2**31 - 1))
+        model["seed"] = int(random_of(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
         method = _method(model, data.graphs, K)
         decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)

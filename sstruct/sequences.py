@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
 # parallel cross-validation, while joblib maps a few large arrays into shared memory once.
-import operator
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
@@ -15,6 +14,7 @@ from scipy import sparse
 
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
+from sstruct._oracles.core.arrays import array_of, is_sized, whole_number
 
 __all__ = ["Sequences"]
 
@@ -163,7 +163,7 @@ class Sequences:
         """
         if isinstance(items, cls):
             return items
-        if isinstance(items, str | bytes) or not hasattr(items, "__len__"):
+        if isinstance(items, str | bytes) or not is_sized(items):
             raise TypeError(f"items must be a list of sequences, found {type(items).__name__}")
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")
@@ -212,7 +212,7 @@ class Sequences:
                 return self._run(start, max(start, stop))
             return self._selection(np.arange(start, stop, step))
         if np.ndim(key) == 0:
-            i = operator.index(key)
+            i = whole_number(key, "an index")
             if not -len(self) <= i < len(self):
                 raise IndexError(f"index {i} is out of range for {len(self)} sequences")
             i %= len(self)
@@ -312,7 +312,7 @@ def _offsets_of(lengths):
 
 
 def _as_integers(values, name):
-    values = np.asarray(values)
+    values = array_of(values, name)
     if values.ndim != 1:
         raise ValueError(f"{name} must be 1-D, found shape {values.shape}")
     if len(values) and values.dtype.kind not in "iu":
@@ -362,7 +362,7 @@ def _as_flat(flat):
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
         flat = flat if isinstance(flat, np.ndarray) else _joined_labels([flat])
-    flat = np.asarray(flat)
+    flat = array_of(flat, "flat")
     if flat.ndim not in (1, 2):
         raise ValueError(f"flat must be 1-D (labels) or 2-D (features), found {flat.ndim}-D")
     return flat
@@ -388,7 +388,7 @@ def _as_item(item, i):
     name = "flat" if i is None else f"items[{i}]"
     if sparse.issparse(item):
         return item
-    if isinstance(item, str | bytes | dict | set) or not hasattr(item, "__len__"):
+    if isinstance(item, str | bytes | dict | set) or not is_sized(item):
         raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")
     if isinstance(item, list | tuple):
         if len(item) == 0 or not isinstance(item[0], list | np.ndarray):

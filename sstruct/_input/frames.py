@@ -10,6 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from sstruct._input.labels import plain
+from sstruct._oracles.core.arrays import is_sized
 
 LIBRARIES = ("pandas", "polars")
 FEW = 20  # names that an error may list
@@ -32,7 +33,7 @@ def items_of(values):
     if not hasattr(values, "to_list") or hasattr(values, "columns") or len(values) == 0:
         return values
     first = next(iter(values))
-    return values.to_list() if hasattr(first, "__len__") and not isinstance(first, str) else values
+    return values.to_list() if is_sized(first) and not isinstance(first, str) else values
 
 
 def column_names(item):

@@ -7,6 +7,7 @@ from scipy import sparse
 
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
+from sstruct._oracles.core.arrays import is_sized
 
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
@@ -27,7 +28,7 @@ def is_indicator(y):
 def refuse_label_lists(y):
     """Say how sets of labels are given where y holds lists or sets of them."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if sparse.issparse(y) or not hasattr(y, "__len__") or kind != "O":
+    if sparse.issparse(y) or not is_sized(y) or kind != "O":
         return
     of_length = {}
     for i, item in enumerate(y):

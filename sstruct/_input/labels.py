@@ -48,7 +48,7 @@ def as_labels(labels):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
             return as_labels(array)
-    if any(issubclass(t, float) for t in types) and any(label != label for label in labels):
+    if any(isinstance(label, float) and label != label for label in labels):
         raise ValueError("y contains NaN, which is no label")
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
@@ -57,7 +57,11 @@ def as_labels(labels):
 
 def ordered(labels):
     """Distinct hashable labels as a list: sorted where they can be, else by first appearance."""
-    distinct = list(dict.fromkeys(labels))
+    labels = list(labels)
+    try:
+        distinct = list(dict.fromkeys(labels))
+    except TypeError:
+        raise _unhashable(labels) from None
     try:
         return sorted(distinct)
     except TypeError:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from sstruct._input.labels import as_labels, encode, plain
+from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 # Not hashable, and so refused; an array would be compared entry by entry.
@@ -90,7 +91,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one a sample."""
     strange = isinstance(y_partial, str | bytes | Mapping | set)
-    if strange or not isinstance(y_partial, Iterable) or not hasattr(y_partial, "__len__"):
+    if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
         raise TypeError(
             "y_partial must have the known labels of each sample, or None, found "
             f"{type(y_partial).__name__}"
@@ -211,7 +212,7 @@ def _labels_of(item, i, expected):
     n_axes = len(expected)
     if isinstance(item, np.ma.MaskedArray):
         item = np.where(np.ma.getmaskarray(item), None, item.data.astype(object))
-    if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
+    if isinstance(item, str | bytes) or not is_sized(item):
         raise TypeError(
             f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
             f"{plain(item)!r}"

@@ -26,6 +26,7 @@ from sstruct._input.labels import (
 )
 from sstruct._input.per_sample import PerSample
 from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 # Sums of node weights from here on can be divided by.
@@ -304,7 +305,7 @@ def flat_labels(y, nodes, name):
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
     if nodes.form == "rows":
         return _labels_of_rows(y, nodes)
-    if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not hasattr(y, "__len__"):
+    if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not is_sized(y):
         raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
@@ -314,7 +315,7 @@ def flat_labels(y, nodes, name):
         lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
     else:
         for i, item in enumerate(y):
-            if isinstance(item, str | bytes) or not hasattr(item, "__len__"):
+            if isinstance(item, str | bytes) or not is_sized(item):
                 raise TypeError(
                     f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
                     f"{plain(item)!r}"

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sstruct._oracles.core.arrays import array_of
+
 FEW = 4  # labels a pixel, up to the largest
 
 
@@ -21,7 +23,7 @@ def numbered(segments, mask=None):
         Number of each pixel's segment, -1 where it has none.
     n_nodes : int
     """
-    segments = np.asarray(segments)
+    segments = array_of(segments, "segments")
     if segments.ndim != 2:
         raise ValueError(f"segments has shape {segments.shape}, expected (height, width)")
     if segments.dtype.kind not in "iub":
@@ -31,7 +33,7 @@ def numbered(segments, mask=None):
         )
     inside = segments >= 0
     if mask is not None:
-        mask = np.asarray(mask)
+        mask = array_of(mask, "mask")
         if mask.shape != segments.shape or mask.dtype != bool:
             raise ValueError(
                 f"mask has shape {mask.shape} and dtype {mask.dtype}, expected a bool array of the "
@@ -53,7 +55,7 @@ def numbered(segments, mask=None):
 
 def painted(nodes, n_nodes, values, fill):
     """Give each pixel the value of its node, or `fill` where it has none."""
-    values = np.asarray(values)
+    values = array_of(values, "node_labels")
     if values.ndim == 0 or len(values) != n_nodes:
         raise ValueError(
             f"there are values of shape {values.shape} for {n_nodes} segments, expected one for "

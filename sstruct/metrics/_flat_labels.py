@@ -6,6 +6,7 @@ import numpy as np
 
 from sstruct._input.labels import ordered
 from sstruct._input.ragged import check_weights
+from sstruct._oracles.core.arrays import is_sized
 
 
 class FlatLabels:
@@ -58,14 +59,16 @@ class FlatLabels:
 
 
 def _as_lists(y, name):
-    if isinstance(y, str | bytes) or not hasattr(y, "__len__"):
+    if isinstance(y, str | bytes) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
     lists = []
     for i, labels in enumerate(y):
-        if isinstance(labels, str | bytes) or not hasattr(labels, "__len__"):
+        if isinstance(labels, str | bytes) or not is_sized(labels):
             found = f"{type(labels).__name__} {labels!r}"
             raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
-        lists.append(labels.ravel().tolist() if isinstance(labels, np.ndarray) else list(labels))
+        if isinstance(labels, np.ndarray | memoryview):
+            labels = np.asarray(labels).ravel().tolist()
+        lists.append(list(labels))
     return lists
 
 

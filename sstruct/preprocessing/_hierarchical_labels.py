@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+
+from sstruct._oracles.core.arrays import array_of
 
 
 def hierarchical_labels(
@@ -60,9 +62,13 @@ def hierarchical_labels(
     if not isinstance(separator, str) or not separator:
         raise ValueError(f"separator must be a string, not empty; got {separator!r}")
     is_sparse = sparse.issparse(Y)
-    sets = sparse.csr_matrix(Y) if is_sparse else np.asarray(Y)
+    sets = sparse.csr_matrix(Y) if is_sparse else array_of(Y, "Y")
     if sets.ndim != 2:
         raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")
+    if sets.dtype.kind not in "biufO":
+        raise TypeError(f"Y must hold 0 and 1, found dtype {sets.dtype}")
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise TypeError(f"names must be a list of strings, found {names!r}")
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)
     if wrong.any():

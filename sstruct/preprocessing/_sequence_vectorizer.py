@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
+from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -299,7 +300,7 @@ class _Encoded:
     def __init__(self, X, names):
         if library_of(X):
             raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
-        if isinstance(X, str | bytes | dict) or not hasattr(X, "__len__"):
+        if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         if len(X) == 0:
             raise ValueError("X is empty, expected at least one sequence")
@@ -307,7 +308,7 @@ class _Encoded:
         self.lengths = np.empty(len(X), dtype=np.int64)
         codes, sizes = [], []
         for i, sequence in enumerate(X):
-            if isinstance(sequence, str | bytes | dict) or not hasattr(sequence, "__len__"):
+            if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
             sequence_codes, item_sizes = self._sequence(records(sequence), i)
             codes.append(sequence_codes)
@@ -438,6 +439,10 @@ def _with_place(error, i, t):
 
 
 def _checked_dtype(dtype):
-    if np.dtype(dtype) not in (np.float32, np.float64):
+    try:
+        found = np.dtype(dtype)
+    except (TypeError, ValueError):
+        found = None
+    if found not in (np.float32, np.float64):
         raise ValueError(f"dtype must be float64 or float32, found {dtype!r}")
-    return np.dtype(dtype)
+    return found

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._input.labels import object_array
+from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 
@@ -68,7 +69,7 @@ class Images(Plain):
 
     def labels(self, y):
         """Return the labels of each image, row by row."""
-        if y is None or isinstance(y, str) or not hasattr(y, "__len__") or len(y) != len(self):
+        if y is None or isinstance(y, str) or not is_sized(y) or len(y) != len(self):
             return y  # what is wrong with it is told where labels are joined
         out = []
         for i, (image, item) in enumerate(zip(self.given, y)):

@@ -10,7 +10,6 @@ import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
@@ -30,6 +29,7 @@ from sstruct._problems.core.node_arguments import join_views, padded_bounds, wei
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint, check_place
 from sstruct._solvers.core.progress import progress
+from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
@@ -205,7 +205,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
             max_time=self.max_time,
-            seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
+            seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
         )

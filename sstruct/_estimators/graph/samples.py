@@ -15,6 +15,7 @@ from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import plain
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._oracles.core.arrays import is_sized
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
@@ -397,7 +398,7 @@ def _contrasts(nodes, edges, edge_start, n_edges):
 
 def image_labels(y, nodes, name):
     """Return all labels of images as one array with an entry a pixel."""
-    if nodes.form == "rows" or y is None or isinstance(y, str) or not hasattr(y, "__len__"):
+    if nodes.form == "rows" or y is None or isinstance(y, str) or not is_sized(y):
         return flat_labels(y, nodes, name)
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")

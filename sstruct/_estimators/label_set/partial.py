@@ -5,6 +5,7 @@ from scipy import sparse
 
 from sstruct._input.indicator import check_label_names
 from sstruct._input.partial import check_samples, known_codes, known_numbers
+from sstruct._oracles.core.arrays import is_sized
 
 
 def known_sets(y_partial, n_rows, classes):
@@ -71,6 +72,6 @@ def _is_sets(y_partial):
     """Tell rows of zeros and ones from one label a row."""
     if sparse.issparse(y_partial) or getattr(y_partial, "ndim", 1) == 2:
         return np.shape(y_partial)[1] != 1
-    return hasattr(y_partial, "__len__") and any(
+    return is_sized(y_partial) and any(
         isinstance(item, list | np.ndarray) for item in check_samples(y_partial, len(y_partial))
     )

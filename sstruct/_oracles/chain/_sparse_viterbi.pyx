@@ -14,10 +14,13 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
+import operator
+
 import numpy as np
 from scipy import sparse
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._oracles.core.arrays import real_array
 
 
 cdef inline bint ranks_before(const double* score, int32_t a, int32_t b) noexcept nogil:
@@ -173,7 +176,7 @@ def check_stored_places(matrix):
 
 def sparse_viterbi(node_scores, edge_scores, beam=None):
     """Viterbi by a sparse matrix of transitions; see `sstruct._oracles.chain._viterbi.viterbi`."""
-    node = np.ascontiguousarray(node_scores, dtype=np.float64)
+    node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
     if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
         raise ValueError(
             f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
@@ -192,12 +195,12 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     if beam is not None:
         try:
-            whole = not isinstance(beam, (bool, str)) and int(beam) == beam and beam >= 1
-        except (TypeError, ValueError, OverflowError):
-            whole = False
-        if not whole:
+            whole = operator.index(beam)
+        except TypeError:
+            whole = 0
+        if isinstance(beam, bool) or whole < 1:
             raise ValueError(f"beam must be a positive integer or None, found {beam!r}")
-        kept = min(int(beam), K)
+        kept = min(whole, K)
     # A row more than there are values, so that there is an address to take.
     stored = np.append(edge.indices, 0).astype(np.int32)
     cdef const double[:, ::1] theta = node

@@ -12,7 +12,6 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
-import operator
 import sys
 
 import numpy as np
@@ -20,6 +19,7 @@ import numpy as np
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._viterbi cimport viterbi_forward
 from sstruct._oracles.chain._viterbi import _potentials
+from sstruct._oracles.core.arrays import whole_number
 
 
 cdef class ChainRanking:
@@ -230,7 +230,7 @@ def top_k(node_scores, edge_scores, k):
     cdef double[:, ::1] theta = node
     cdef double[:, :, ::1] edge = table
     cdef Py_ssize_t K = labels_count, step = K * theta.shape[1] if edge.shape[0] > 1 else 0
-    k = operator.index(k)
+    k = whole_number(k, "k")
     if k < 1:
         raise ValueError(f"k must be at least 1, found {k}")
     cdef Py_ssize_t m, limit = min(k, sys.maxsize)

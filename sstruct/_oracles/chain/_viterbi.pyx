@@ -16,6 +16,7 @@ from scipy.sparse import issparse
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
+from sstruct._oracles.core.arrays import real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
     const int sstruct_path
@@ -152,12 +153,12 @@ cdef int chain_max_marginals(
 
 def _potentials(node_scores, edge_scores):
     """Validate a chain's scores; return them as padded float64 arrays (L, KP) and (M, K, KP)."""
-    node = np.asarray(node_scores, dtype=np.float64)
+    node = real_array(node_scores, "node_scores")
     if node.ndim != 2 or node.shape[0] == 0 or node.shape[1] == 0:
         raise ValueError(
             f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
     L, K = node.shape
-    edge = np.asarray(edge_scores, dtype=np.float64)
+    edge = real_array(edge_scores, "edge_scores")
     if edge.shape != (K, K) and edge.shape != (L - 1, K, K):
         raise ValueError(
             f"edge_scores must have shape {(K, K)} or {(L - 1, K, K)} to go with node_scores of "

@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._oracles.core.arrays import array_of, real_array
+
 
 def check_finite(values, name):
     """Raise ValueError for the first entry, or row, of an array that is not finite."""
@@ -22,7 +24,7 @@ def check_finite(values, name):
 
 def checked_edge_tables(tables, n_edges, name):
     """Return one number (E,) or table (E, 2, 2) for each edge as float64, or raise ValueError."""
-    tables = np.ascontiguousarray(tables, dtype=np.float64)
+    tables = np.ascontiguousarray(real_array(tables, name))
     shapes = (n_edges,), (n_edges, 2, 2)
     if tables.shape not in shapes and (n_edges or tables.size):
         raise ValueError(
@@ -33,7 +35,7 @@ def checked_edge_tables(tables, n_edges, name):
 
 def checked_edges(edges, n_nodes):
     """Return edges as an int32 array (n_edges, 2) of two different nodes each, or raise ValueError."""
-    edges = np.asarray(edges)
+    edges = array_of(edges, "edges")
     if edges.size == 0:
         edges = np.empty((0, 2), dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2:

@@ -2,13 +2,15 @@
 
 import numpy as np
 
+from sstruct._oracles.core.arrays import array_of
+
 
 def checked_nodes(nodes, n_nodes, name, noun="node"):
     """Return a list of different nodes, one at least, as int32 (n,), or raise ValueError.
 
     name, noun : what errors call the list and a node
     """
-    nodes = np.asarray(nodes)
+    nodes = array_of(nodes, name)
     if nodes.ndim != 1 or len(nodes) == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
             f"{name} must be a list of {noun}s, one at least; found shape {nodes.shape} and dtype "

@@ -20,6 +20,7 @@ import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._edges import check_finite, checked_edge_tables, checked_simple_edges
+from sstruct._oracles.core.arrays import flag, real_array
 
 
 cdef struct NormalForm:
@@ -198,7 +199,7 @@ def potts_cut(node_costs, edges, weights):
 
 def checked_node_costs(node_costs, n_labels=None):
     """Return node costs as a float64 array (V, K), or raise ValueError."""
-    costs = np.ascontiguousarray(node_costs, dtype=np.float64)
+    costs = np.ascontiguousarray(real_array(node_costs, "node_costs"))
     if costs.ndim != 2 or costs.shape[0] == 0 or costs.shape[1] == 0 or (
             n_labels is not None and costs.shape[1] != n_labels):
         raise ValueError(
@@ -266,6 +267,7 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     >>> graph_cut([[0.0, 0.0], [0.0, 0.0]], [[0, 1]], repulsive, roof_duality=True)
     (array([-1, -1], dtype=int32), 0.0)
     """
+    roof_duality = flag(roof_duality, "roof_duality")
     node = checked_node_costs(node_costs, 2)
     edges = checked_simple_edges(edges, len(node))
     E = len(edges)

@@ -12,13 +12,13 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
-import operator
 
 import numpy as np
 
 from sstruct._kernels._constants cimport CUT_WORK
 from sstruct._kernels._interruption cimport look, look_after
 from sstruct._oracles.core._edges import checked_edges
+from sstruct._oracles.core.arrays import real_array, whole_number
 
 cdef extern from "sstruct/_oracles/cut/maxflow.h":
     ctypedef struct sstruct_flow:
@@ -176,14 +176,16 @@ def maxflow(n, edges, capacities, source, sink):
     >>> flow, side
     (2.0, array([0, 0, 1, 1], dtype=int32))
     """
-    n, source, sink = operator.index(n), operator.index(source), operator.index(sink)
+    n, source, sink = (
+        whole_number(number, name)
+        for number, name in ((n, "n"), (source, "source"), (sink, "sink")))
     for name, node in (("source", source), ("sink", sink)):
         if not 0 <= node < n:
             raise ValueError(f"{name} = {node} is out of range: {n} nodes")
     if source == sink:
         raise ValueError(f"source and sink are the same node, {source}")
     edges = checked_edges(edges, n)
-    capacities = np.asarray(capacities, dtype=np.float64)
+    capacities = real_array(capacities, "capacities")
     if capacities.size == 0:
         capacities = capacities.reshape(0, 2)
     if capacities.shape != edges.shape:

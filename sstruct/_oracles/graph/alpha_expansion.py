@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
+from sstruct._oracles.core.arrays import array_of, generator_of, real_array
 from sstruct._oracles.cut._binary_energy import checked_node_costs
 from sstruct._oracles.graph._decoder import GraphDecoder
 
@@ -95,7 +96,7 @@ def alpha_expansion(
     node = checked_node_costs(node_costs)
     V, K = node.shape
     pairs = checked_simple_edges(edges, V)
-    weights = np.ascontiguousarray(edge_costs, dtype=np.float64)
+    weights = np.ascontiguousarray(real_array(edge_costs, "edge_costs"))
     if weights.shape != (len(pairs),):
         raise ValueError(
             f"edge_costs must have shape {(len(pairs),)}, one entry for each edge; "
@@ -104,14 +105,14 @@ def alpha_expansion(
     check_finite(weights, "edge_costs")
     distance = None
     if label_distance is not None:
-        distance = np.ascontiguousarray(label_distance, dtype=np.float64)
+        distance = np.ascontiguousarray(real_array(label_distance, "label_distance"))
         if distance.shape != (K, K) or not np.isfinite(distance).all():
             raise ValueError(
                 f"label_distance must be finite and have shape {(K, K)}, as many labels as "
                 f"node_costs; found shape {distance.shape}"
             )
         distance = distance[np.newaxis]
-    start = node.argmin(axis=1) if labels is None else np.asarray(labels)
+    start = node.argmin(axis=1) if labels is None else array_of(labels, "labels")
     if start.shape != (V,) or start.dtype.kind not in "iu":
         raise ValueError(
             f"labels must be integers of shape {(V,)}; found dtype {start.dtype} "
@@ -120,11 +121,11 @@ def alpha_expansion(
     if ((start < 0) | (start >= K)).any():
         v = int(((start < 0) | (start >= K)).argmax())
         raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
-    if not isinstance(n_starts, numbers.Integral) or n_starts < 1:
+    if not isinstance(n_starts, numbers.Integral) or isinstance(n_starts, bool) or n_starts < 1:
         raise ValueError(f"n_starts must be an integer of at least 1, found {n_starts!r}")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
-    seeds = np.random.default_rng(random_state).integers(2**63, size=n_starts)
+    seeds = generator_of(random_state).integers(2**63, size=n_starts)
     best = None
     for seed in seeds.tolist():
         found, value, _, exact = GraphDecoder("expansion", seed).decode_arrays(

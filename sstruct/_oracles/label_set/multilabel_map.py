@@ -12,6 +12,7 @@ from sstruct._oracles.core._edges import (
     checked_edge_tables,
     checked_simple_edges,
 )
+from sstruct._oracles.core.arrays import flag, real_array
 from sstruct._oracles.label_set._completion import LabelCompletion
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 
@@ -89,7 +90,8 @@ def multilabel_map(
     >>> multilabel_map([1.0, -0.5, 1.2], edges, [0.8, -1.0, -1.0])
     (array([1, 1, 0], dtype=int32), 1.3)
     """
-    node = np.ascontiguousarray(node_scores, dtype=np.float64)
+    return_bound = flag(return_bound, "return_bound")
+    node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
     if node.ndim != 1 or len(node) == 0:
         raise ValueError(
             f"node_scores must have shape (n_labels,), n_labels at least 1; found {node.shape}"

@@ -14,9 +14,11 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._oracles.core.arrays import real_array
 
 # Places of a line between two looks for signals.
 cdef enum: STRETCH = 1 << 18
+
 
 cdef inline double parabola(Parabola shape, Py_ssize_t t) noexcept nogil:
     return t * (shape.quadratic * t + shape.linear)
@@ -109,7 +111,7 @@ cdef int transform_grid(
 
 def _coefficients(value, name, ndim):
     """Return one finite coefficient an axis."""
-    out = np.asarray(value, dtype=np.float64)
+    out = real_array(value, name)
     if out.shape not in ((), (ndim,)):
         raise ValueError(f"{name} must be a number or {ndim}, one an axis; found shape {out.shape}")
     out = np.broadcast_to(out, (ndim,))
@@ -164,7 +166,7 @@ def distance_transform(costs, quadratic, linear=0.0):
     >>> values, places
     (array([0., 1., 2., 1.]), array([0, 0, 3, 3], dtype=int32))
     """
-    table = np.asarray(costs, dtype=np.float64)
+    table = real_array(costs, "costs")
     if table.ndim not in (1, 2) or table.size == 0:
         raise ValueError(
             f"costs must have shape (n,) or (height, width), not empty; found {table.shape}")

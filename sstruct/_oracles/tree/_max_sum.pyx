@@ -13,6 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._oracles.core.arrays import array_of, is_sized, real_array
 
 
 cdef Py_ssize_t best_sum(
@@ -114,7 +115,7 @@ def parents_first(parents):
     ValueError
         If it is no array of integers, empty, names a node that does not exist, or has a cycle.
     """
-    array = np.asarray(parents)
+    array = array_of(parents, "parents")
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(
             "parents must be a 1-D array of integers, not empty, with -1 at a root; found "
@@ -141,7 +142,9 @@ def _node_scores(node_scores):
             raise ValueError(
                 "node_scores must be a list of arrays (S_v,) or have shape (V, K); found shape "
                 f"{node_scores.shape}")
-    items = [np.asarray(item, dtype=np.float64) for item in node_scores]
+    if not is_sized(node_scores):
+        raise ValueError(f"node_scores must be an array or a list of arrays, found {node_scores!r}")
+    items = [real_array(item, f"node_scores[{v}]") for v, item in enumerate(node_scores)]
     for v, item in enumerate(items):
         if item.ndim != 1 or len(item) == 0:
             raise ValueError(
@@ -156,11 +159,11 @@ def _node_scores(node_scores):
 def _edge_scores(edge_scores, parents, sizes):
     """Return all tables, one after another, and where that of each node's edge begins."""
     n = len(parents)
-    if not hasattr(edge_scores, "__len__"):
+    if not is_sized(edge_scores):
         raise ValueError(f"edge_scores must be an array or a list of tables, found {edge_scores!r}")
     given = list(edge_scores)
-    if given and np.ndim(given[0]) == 1:   # the rows of one table
-        given = [np.asarray(edge_scores, dtype=np.float64)] * n
+    if given and array_of(given[0], "edge_scores[0]").ndim == 1:   # the rows of one table
+        given = [real_array(edge_scores, "edge_scores")] * n
     if len(given) != n:
         raise ValueError(f"edge_scores has {len(given)} tables, expected one for each of {n} nodes")
     tables, at, begins, size = [], np.zeros(n, dtype=np.int64), {}, 0
@@ -169,7 +172,7 @@ def _edge_scores(edge_scores, parents, sizes):
             continue
         if id(given[v]) not in begins:
             begins[id(given[v])] = size
-            table = np.asarray(given[v], dtype=np.float64)
+            table = real_array(given[v], f"edge_scores of node {v}")
             tables.append(table.ravel())
             size += table.size
         expected = (int(sizes[parents[v]]), int(sizes[v]))

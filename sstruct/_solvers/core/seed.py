@@ -20,4 +20,12 @@ def seed_of(random_state):
     most = np.iinfo(np.int32).max
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(most))
-    return int(check_random_state(random_state).randint(most))
+    return int(random_of(random_state).randint(most))
+
+
+def random_of(random_state):
+    """Return NumPy's RandomState of a seed, as scikit-learn does, or raise ValueError."""
+    try:
+        return check_random_state(random_state)
+    except ValueError as error:
+        raise ValueError(f"random_state must be a seed or a generator: {error}") from None

@@ -20,7 +20,7 @@ from sstruct._solvers.core.seed import seed_of
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._applications.rays import checked_rays, checked_shape, checked_sums
-from sstruct.inference._methods.map_mrf import check_options
+from sstruct.inference._methods.map_mrf import check_options, check_positive
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
@@ -193,8 +193,7 @@ def _image_model(shape, n_levels, weight, truncation):
         raise ValueError(f"n_levels must be an integer of at least 2; found {n_levels!r}")
     given = {"weight": weight, "truncation": weight if truncation is None else truncation}
     for name, value in given.items():
-        if not isinstance(value, numbers.Real) or not 0 < value < np.inf:
-            raise ValueError(f"{name} must be a finite number above 0; found {value!r}")
+        check_positive(value, name)
     pixel = np.arange(shape[0] * shape[1]).reshape(shape)
     edges = np.concatenate([
         np.stack([pixel[:, :-1].ravel(), pixel[:, 1:].ravel()], axis=1),

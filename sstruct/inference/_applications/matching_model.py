@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sstruct._oracles.core.arrays import real_array
 from sstruct.inference._model.mrf import MRF
 
 
@@ -35,7 +36,7 @@ class MatchingModel(NamedTuple):
 
 def checked_matching(unary, pairwise):
     """Return unary costs as float64 and pairwise costs as a coo_array, or raise ValueError."""
-    unary = np.array(unary, dtype=np.float64)
+    unary = real_array(unary, "unary").copy()
     if unary.ndim != 2 or unary.size == 0:
         raise ValueError(f"unary must have shape (n_left, n_right); found {unary.shape}")
     wrong = np.isnan(unary) | np.isneginf(unary)
@@ -44,6 +45,8 @@ def checked_matching(unary, pairwise):
         raise ValueError(
             f"unary[{i}, {a}] is {unary[i, a]}, expected finite or +inf, which forbids it"
         )
+    if not sparse.issparse(pairwise):
+        pairwise = np.atleast_2d(real_array(pairwise, "pairwise"))
     pairwise = sparse.coo_array(pairwise)
     if pairwise.shape != (unary.size, unary.size):
         raise ValueError(

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sstruct._oracles.core.arrays import array_of, is_sized, real_array
 from sstruct._oracles.core.incidence import checked_nodes
 
 
@@ -50,7 +51,7 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
     [[0, 1], [2, 3], [1], [0, 3], [2]]
     """
     n_rows, n_columns = checked_shape(shape)
-    angles = np.asarray(angles, dtype=np.float64)
+    angles = real_array(angles, "angles")
     if angles.ndim != 1 or not np.isfinite(angles).all():
         raise ValueError("angles must be a list of finite numbers")
     row, column = np.divmod(np.arange(n_rows * n_columns), n_columns)
@@ -73,6 +74,8 @@ def checked_shape(shape):
     shape = tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else (shape,)
     if len(shape) != 2 or not all(isinstance(n, numbers.Integral) and n >= 1 for n in shape):
         raise ValueError(f"shape must be a pair of positive integers; found {shape}")
+    if int(shape[0]) * int(shape[1]) >= 2**31:
+        raise ValueError(f"shape is {shape}, expected fewer than {2**31} pixels")
     return int(shape[0]), int(shape[1])
 
 
@@ -80,6 +83,8 @@ def checked_rays(rays, n_pixels):
     """Return begins (n_rays + 1,) int64 and pixels int32 of all rays, or raise ValueError."""
     if sparse.issparse(rays):
         return _rows_of_matrix(rays, n_pixels)
+    if not is_sized(rays):
+        raise TypeError(f"rays must be a list of arrays or a sparse array, found {rays!r}")
     lists = [checked_nodes(ray, n_pixels, f"rays[{r}]", "pixel") for r, ray in enumerate(rays)]
     start = np.r_[0, np.cumsum([len(ray) for ray in lists], dtype=np.int64)]
     return start, np.concatenate(lists) if lists else np.empty(0, dtype=np.int32)
@@ -108,7 +113,7 @@ def _rows_of_matrix(matrix, n_pixels):
 
 def checked_sums(sums, start, n_levels):
     """Return sums (n_rays,) int64 that each ray can have, or raise ValueError."""
-    sums, n_rays = np.asarray(sums), len(start) - 1
+    sums, n_rays = array_of(sums, "sums"), len(start) - 1
     if sums.shape != (n_rays,) or sums.dtype.kind not in "iuf":
         raise ValueError(
             f"sums must be integers of shape {(n_rays,)}, one for each ray; found dtype "

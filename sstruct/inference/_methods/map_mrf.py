@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import sys
 import time
 from collections.abc import Iterable
 from operator import itemgetter
@@ -30,6 +31,7 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods: where pairs contradict one another its
 # labelings are better. Ising models: by 3 to 5 % before they are combined.
 MOST_PROPAGATIONS = 100
+FLOAT_MAX = sys.float_info.max
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
 
@@ -175,11 +177,13 @@ def map_mrf(
     began = time.monotonic()
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {method!r}")
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     energies, own_terms = mrf, None
+    if terms is not None and not isinstance(terms, Iterable):
+        raise TypeError(f"terms must be a list of terms or None, found {terms!r}")
     terms = [] if terms is None else list(terms)
     if terms:
         if method not in ("auto", "fwmap"):
@@ -260,18 +264,29 @@ def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work
         _check_number(max_time, "max_time", 0, False)
     if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1; found {max_iter!r}")
-    if proximal_weight is not None and proximal_weight != "paper":
+    if isinstance(proximal_weight, str):
+        _check_name(proximal_weight, "proximal_weight", ("paper",))
+    elif proximal_weight is not None:
         _check_number(proximal_weight, "proximal_weight", 0, False)
-    if step not in ("exact", "published"):
-        raise ValueError(f"step must be 'exact' or 'published'; found {step!r}")
-    if schedule not in ("work", "clock"):
-        raise ValueError(f"schedule must be 'work' or 'clock'; found {schedule!r}")
-    if start not in ("trws", "zero"):
-        raise ValueError(f"start must be 'trws' or 'zero'; found {start!r}")
+    _check_name(step, "step", ("exact", "published"))
+    _check_name(schedule, "schedule", ("work", "clock"))
+    _check_name(start, "start", ("trws", "zero"))
+
+
+def check_positive(value, name):
+    """Raise ValueError unless it is a finite number above 0."""
+    _check_number(value, name, 0, False)
+
+
+def _check_name(value, name, choices):
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; found {value!r}")
 
 
 def _check_number(value, name, least, may_equal):
     is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not is_number or not (least < value < np.inf or (may_equal and value == least)):
+    # Integers may be beyond the floats.
+    in_range = is_number and (least < value <= FLOAT_MAX or (may_equal and value == least))
+    if not in_range:
         relation = "at least" if may_equal else "above"
         raise ValueError(f"{name} must be a finite number {relation} {least}; found {value!r}")

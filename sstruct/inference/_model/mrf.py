@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct._oracles.core.arrays import array_of
 from sstruct.inference._model.packing import (
     checked_weights,
     pack_edge_costs,
@@ -280,7 +281,7 @@ class MRF:
         >>> MRF([[0.0, 1.0], [2.0]], [], []).checked_labels([1, 0])
         array([1, 0], dtype=int32)
         """
-        labels = np.asarray(labels)
+        labels = array_of(labels, "labels")
         if labels.shape != (self.n_nodes,) or labels.dtype.kind not in "iu":
             raise ValueError(
                 f"labels must be integers of shape {(self.n_nodes,)}; found dtype "

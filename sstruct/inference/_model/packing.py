@@ -1,10 +1,12 @@
 """Costs of models to flat arrays; what is wrong, and where."""
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
 from sstruct._kernels.magnitudes import LARGEST, first_beyond
+from sstruct._oracles.core.arrays import array_of, real_array
 
 
 def _check_costs(flat, name_of):
@@ -20,13 +22,6 @@ def _check_costs(flat, name_of):
             f"{name_of(at)} is {flat[at]}, expected at most {LARGEST:g} or +inf: divide all costs "
             "by one number, or write inf for what is forbidden"
         )
-
-
-def _as_costs(table, name):
-    try:
-        return np.asarray(table, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{name} must be an array of numbers: {error}") from None
 
 
 def _length(items, name):
@@ -50,7 +45,7 @@ def pack_node_costs(node_costs):
     if n == 0:
         raise ValueError("node_costs is empty, expected at least one node")
     if isinstance(node_costs, np.ndarray) and node_costs.dtype != object:
-        table = _as_costs(node_costs, "node_costs")
+        table = real_array(node_costs, "node_costs")
         if table.ndim != 2 or table.shape[1] == 0:
             raise ValueError(
                 "node_costs must be a list of arrays (K_v,) or have shape (V, K), K at least 1; "
@@ -59,7 +54,7 @@ def pack_node_costs(node_costs):
         flat = table.flatten()
         start = np.arange(n + 1, dtype=np.int64) * table.shape[1]
     else:
-        rows = [_as_costs(row, f"node_costs[{v}]") for v, row in enumerate(node_costs)]
+        rows = [real_array(row, f"node_costs[{v}]") for v, row in enumerate(node_costs)]
         for v, row in enumerate(rows):
             if row.ndim != 1 or len(row) == 0:
                 raise ValueError(
@@ -90,7 +85,7 @@ def _pack_tables(given, expected, name):
         t = known.get(id(table))
         if t is None:
             t = known[id(table)] = len(tables)
-            tables.append(_as_costs(table, name(i)))
+            tables.append(real_array(table, name(i)))
         if tables[t].shape != shape:
             raise ValueError(
                 f"{name(i)} must have shape {shape}, an axis for the labels of each node; found "
@@ -116,9 +111,9 @@ def pack_edge_costs(edge_costs, edges, n_labels):
     n_edges = len(edges)
     count = _length(edge_costs, "edge_costs")
     if isinstance(edge_costs, np.ndarray) and edge_costs.dtype != object:
-        array = _as_costs(edge_costs, "edge_costs")
+        array = real_array(edge_costs, "edge_costs")
     elif count and _is_row(edge_costs[0]):  # the rows of one table
-        array = _as_costs(edge_costs, "edge_costs")
+        array = real_array(edge_costs, "edge_costs")
     else:
         array = None
     shared = array is not None and array.ndim == 2
@@ -161,7 +156,7 @@ def checked_weights(weights, edge_table, tables, table_start):
     n_edges = len(edge_table)
     if weights is None:
         return np.ones(n_edges)
-    out = _as_costs(weights, "weights").copy()
+    out = real_array(weights, "weights").copy()
     if out.shape != (n_edges,):
         raise ValueError(
             f"weights must have shape {(n_edges,)}, one entry for each edge; found {out.shape}"
@@ -184,12 +179,14 @@ def checked_weights(weights, edge_table, tables, table_start):
 def pack_factors(factors, n_labels):
     """Return nodes and where each factor's begin, its table, and all tables and their starts."""
     scopes, tables = [], []
+    if factors is not None and not isinstance(factors, Iterable):
+        raise TypeError(f"factors must be a list of pairs (scope, table), found {factors!r}")
     for f, item in enumerate([] if factors is None else factors):
         try:
             scope, table = item
         except (TypeError, ValueError):
             raise ValueError(f"factors[{f}] must be a pair (scope, table)") from None
-        scope = np.asarray(scope)
+        scope = array_of(scope, f"the scope of factors[{f}]")
         if scope.ndim != 1 or len(scope) not in (3, 4) or scope.dtype.kind not in "iu":
             raise ValueError(
                 f"factors[{f}] must have a scope of three or four nodes (costs of one and of two "

@@ -1,0 +1,67 @@
+"""Arguments of functions as arrays and numbers: what is none is named, not left to NumPy."""
+
+import operator
+
+import numpy as np
+from scipy import sparse
+
+NUMBERS = "an array of numbers"
+
+
+def _not(kind, name, error):
+    """The error for an argument that is no array of a kind: a TypeError where NumPy's is one."""
+    named = TypeError if isinstance(error, TypeError) else ValueError
+    return named(f"{name} must be {kind}: {error}")
+
+
+def array_of(values, name, kind="an array"):
+    """Return values as an array of any dtype; ragged lists and sparse matrices are refused."""
+    if sparse.issparse(values):
+        raise TypeError(f"{name} must be {kind}, found a sparse matrix ({values.format})")
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError, ArithmeticError, NotImplementedError) as error:
+        raise _not(kind, name, error) from None
+
+
+def real_array(values, name):
+    """Return values as float64."""
+    array = array_of(values, name, NUMBERS)
+    if array.dtype.kind in "cmMV":
+        raise TypeError(f"{name} must be an array of real numbers, found dtype {array.dtype}")
+    try:
+        return np.asarray(array, dtype=np.float64)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise _not(NUMBERS, name, error) from None
+
+
+def is_sized(value):
+    """Whether it has a length: arrays of no dimension and sparse matrices have a method alone."""
+    try:
+        len(value)
+    except TypeError:
+        return False
+    return True
+
+
+def whole_number(value, name):
+    """Return an integer."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} must be an integer, found {value!r}") from None
+
+
+def flag(value, name):
+    """Return a bool."""
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name} must be True or False, found {value!r}")
+    return bool(value)
+
+
+def generator_of(random_state):
+    """Return NumPy's generator for an integer, a generator or None."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise _not("an integer of at least 0, a generator or None", "random_state", error) from None

@@ -1,0 +1,415 @@
+"""Objectives of fitted models by their definition: every labeling tried, in plain NumPy.
+
+What a model has accepted is read as its documentation says. Data that this reading does not
+cover (weights of nodes, odd containers) are not recomputed; `check_certificate` returns whether
+they were.
+"""
+
+import functools
+
+import numpy as np
+from scipy import sparse
+
+from sstruct import Sequences
+from tests.hostile.judge import FindingError
+from tests.hostile.values import MischiefError
+from tests.reference import brute_force
+from tests.reference.graphs import without
+
+# Rounding, over the sum of the sizes of all terms.
+RELATIVE = 1e-9
+MOST_LABELINGS = 5000
+
+
+class UnreadError(Exception):
+    """Data that are not recomputed."""
+
+
+# What plain code raises that is given what it does not expect.
+UNREAD = (
+    UnreadError, MischiefError, ValueError, TypeError, KeyError, IndexError, AttributeError,
+    OverflowError,
+)  # fmt: skip
+
+
+@functools.cache
+def labelings(sizes):
+    """All labelings of nodes with so many labels each, (n, V)."""
+    if np.prod(sizes) > MOST_LABELINGS:
+        raise UnreadError
+    return np.indices(sizes).reshape(len(sizes), -1).T
+
+
+def scored(node_scores, edges, tables):
+    """Scores of all labelings, in the order of `labelings`."""
+    every = labelings(tuple(len(scores) for scores in node_scores))
+    total = sum(scores[every[:, v]] for v, scores in enumerate(node_scores))
+    for (u, v), table in zip(edges, tables, strict=True):
+        total = total + table[every[:, u], every[:, v]]
+    return every, total
+
+
+def place(labels, sizes):
+    """Index of a labeling among all."""
+    return int(np.ravel_multi_index(tuple(int(k) for k in labels), sizes))
+
+
+# Reading what was accepted ------------------------------------------------------------------------
+
+
+def dense(x):
+    return np.asarray(x.toarray() if sparse.issparse(x) else x, dtype=np.float64)
+
+
+def items(value):
+    if isinstance(value, Sequences | list | tuple):
+        return list(value)
+    if isinstance(value, np.ndarray) and type(value) is np.ndarray and value.dtype != object:
+        return list(value)
+    raise UnreadError
+
+
+def encoded(labels, classes):
+    """Codes of labels, -1 where a label is no class."""
+    known = {label: code for code, label in enumerate(classes)}
+    return np.array([known.get(label, -1) for label in labels], dtype=int)
+
+
+def codes_of(model, y, shape=lambda labels: np.ravel(labels)):
+    """Codes of all samples' labels; -1 for `ignore_label`."""
+    classes, out = model.classes_.tolist(), []
+    for labels in y:
+        labels = np.asarray(labels)
+        if labels.dtype.kind not in "iuUb":
+            raise UnreadError
+        codes = encoded(labels.ravel().tolist(), classes)
+        ignored = getattr(model, "ignore_label", None)
+        if ignored is not None:
+            codes[[label == ignored for label in labels.ravel().tolist()]] = -1
+        elif (codes < 0).any():
+            raise UnreadError
+        out.append(codes)
+    return out
+
+
+def sample_weights(given, n):
+    if given is None:
+        return np.ones(n)
+    if type(given) is not np.ndarray or given.shape != (n,) or given.dtype.kind not in "fiu":
+        raise UnreadError
+    # Scaled, so that subnormal weights lose no digits.
+    return given.astype(np.float64) / given.max()
+
+
+def node_costs(model, codes, weights, sizes):
+    """Cost of each label by true label, their factors, whether losses are divided by nodes."""
+    K = len(model.classes_)
+    lists = [of_sample.tolist() for of_sample in codes]
+    class_weight = getattr(model, "class_weight", None)
+    if isinstance(class_weight, dict):
+        class_weight = dict(
+            zip(encoded(class_weight, model.classes_.tolist()), class_weight.values())
+        )
+    weights = [w * (np.asarray(c) >= 0).any() for w, c in zip(weights, codes)]
+    cost, divided = brute_force.node_cost(model.loss, lists, weights, K, sizes)
+    factor = brute_force.class_factors(class_weight, lists, weights, sizes, K)
+    return np.asarray(cost), np.asarray(factor), divided
+
+
+# Blocks: scores and losses of all labelings, the truth, the weight --------------------------------
+
+
+def chain_blocks(model, X, y, weights):
+    if (isinstance(X, np.ndarray) and X.ndim == 2) or sparse.issparse(X):
+        X, y = [row[None] for row in dense(X)], [[label] for label in np.asarray(y).tolist()]
+    X, y = [dense(x) for x in items(X)], items(y)
+    codes, K = codes_of(model, y), len(model.classes_)
+    masks = np.ones((K, K), dtype=bool), np.ones((2, K), dtype=bool)
+    if callable(model.transition_mask):
+        raise UnreadError
+    if model.transition_mask is not None:
+        masks = np.asarray(model.transition_mask), masks[1]
+    ones = [np.ones(len(x)) for x in X]
+    cost, factor, divided = node_costs(model, codes, weights, ones)
+    cost = factor[:, None] * cost
+    edge = np.where(masks[0], model.edge_coef_, -np.inf)
+    for x, truth, weight in zip(X, codes, weights, strict=True):
+        for first, after in brute_force.segments(truth.tolist()):
+            theta = x[first:after] @ model.coef_.T + model.intercept_
+            theta[0] += model.start_coef_ * (first == 0)
+            theta[-1] += model.end_coef_ * (after == len(x))
+            n = after - first
+            edges = [(k, k + 1) for k in range(n - 1)]
+            part = truth[first:after]
+            scale = 1 / (truth >= 0).sum() if divided else 1.0
+            every, scores = scored(list(theta), edges, [edge] * (n - 1))
+            loss = scale * cost[part, every].sum(axis=1)
+            yield scores, loss, place(part, (K,) * n), weight
+
+
+def edge_table(model, features):
+    """Table of an edge, by the public weights."""
+    K = len(model.classes_)
+    differ = 1.0 - np.eye(K)
+    if not isinstance(model.pairwise, str):
+        return -float(model.pairwise) * differ
+    if model.pairwise == "potts":
+        return model.edge_coef_[0] * differ
+    if model.pairwise == "contrast":
+        return float(np.dot(model.edge_coef_, features)) * differ
+    if model.pairwise == "full":
+        return (model.edge_coef_ + model.edge_coef_.T) / 2
+    return np.einsum("g,gab->ab", features, model.edge_coef_)
+
+
+def graph_blocks(model, X, y, weights):
+    graphs = []
+    for graph in items(X):
+        if not isinstance(graph, tuple):
+            raise UnreadError
+        x, edges, features, sizes = (*graph, None, None)[:4]
+        if sparse.issparse(edges):
+            upper = sparse.triu(edges).tocsr().tocoo()
+            edges = np.column_stack([upper.row, upper.col])
+        x = dense(x)
+        edges = np.asarray(edges).reshape(-1, 2)
+        features = None if features is None else dense(features).reshape(len(edges), -1)
+        sizes = np.ones(len(x)) if sizes is None else np.asarray(sizes, dtype=float)
+        graphs.append((x, edges, features, sizes))
+    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
+
+
+def _graph_blocks(model, graphs, codes, weights):
+    K = len(model.classes_)
+    cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in graphs])
+    cost = factor[:, None] * cost
+    for graph, labels, weight in zip(graphs, codes, weights, strict=True):
+        part = without(graph, labels)
+        if part is None:
+            continue
+        (x, edges, features, sizes), truth = part
+        theta = x @ model.coef_.T + model.intercept_
+        tables = [
+            edge_table(model, None if features is None else features[e]) for e in range(len(edges))
+        ]
+        every, scores = scored(list(theta), edges, tables)
+        scale = sizes / sizes.sum() if divided else sizes
+        yield scores, (scale * cost[truth, every]).sum(axis=1), place(truth, (K,) * len(x)), weight
+
+
+def grid_blocks(model, X, y, weights):
+    graphs, steps = [], [(0, 1), (1, 0), (1, 1), (1, -1)][: 2 if model.connectivity == 4 else 4]
+    for image in items(X):
+        x = dense(image)
+        height, width, n_features = x.shape
+        edges, directions = [], []
+        for g, (down, right) in enumerate(steps):
+            for row in range(height - down):
+                for column in range(max(0, -right), width - max(0, right)):
+                    edges.append((row * width + column, (row + down) * width + column + right))
+                    directions.append(g)
+        rows, edges = x.reshape(-1, n_features), np.array(edges, dtype=int).reshape(-1, 2)
+        features = np.eye(len(steps))[np.array(directions, dtype=int)]
+        if model.pairwise == "contrast":
+            square = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
+            mean = square.mean() if len(square) else 1.0
+            features = np.column_stack([np.ones(len(edges)), np.exp(-square / (2 * (mean or 1.0)))])
+        graphs.append((rows, edges, features, np.ones(len(rows))))
+    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
+
+
+def row_blocks(model, X, y, weights):
+    if not sparse.issparse(X):
+        items(X)
+    codes = codes_of(model, [[label] for label in items(y)])
+    cost, factor, _ = node_costs(model, codes, weights, [np.ones(1)] * len(codes))
+    for x, (code,), weight in zip(dense(X), codes, weights, strict=True):
+        # Of one label a sample, class weights are those of the sample's hinge loss.
+        yield model.coef_ @ x + model.intercept_, cost[code], code, weight * factor[code]
+
+
+def set_blocks(model, X, y, weights):
+    if not sparse.issparse(X):
+        items(X)
+    Y = dense(y)
+    if Y.ndim != 2 or model.class_weight is not None:
+        raise UnreadError
+    K = Y.shape[1]
+    of_off = of_on = np.ones(K)
+    if isinstance(model.loss, str) and model.loss == "balanced":
+        count = weights @ Y
+        of_on, of_off = (
+            np.divide(weights.sum(), 2 * K * c, out=np.zeros(K), where=c > 0)
+            for c in (count, weights.sum() - count)
+        )
+    elif isinstance(model.loss, str):
+        of_off = of_on = np.full(K, 1 / K if model.loss == "hamming" else 1.0)
+    else:
+        of_off = of_on = np.asarray(model.loss) / K
+    every = labelings((2,) * K)
+    closed = np.ones(len(every), dtype=bool)
+    if isinstance(model.edges, np.ndarray) and model.edges.ndim == 1:
+        for k, parent in enumerate(model.edges):
+            closed &= (parent < 0) | (every[:, k] <= every[:, parent])
+    for x, truth, weight in zip(dense(X), Y.astype(int), weights, strict=True):
+        scores = every @ (model.coef_ @ x + model.intercept_)
+        for (u, v), value in zip(model.edges_, model.edge_coef_, strict=True):
+            table = value if np.ndim(value) else np.array([[0, 0], [0, value]])
+            scores = scores + table[every[:, u], every[:, v]]
+        loss = ((every != truth) * np.where(truth, of_on, of_off)).sum(axis=1)
+        # The truth may be outside of a hierarchy only where that was refused.
+        yield np.where(closed, scores, -np.inf), loss, place(truth, (2,) * K), weight
+
+
+def tree_blocks(model, X, y, weights):
+    parents = np.asarray(model.parents)
+    for sample, states, weight in zip(items(X), items(y), weights, strict=True):
+        states = np.asarray(states)
+        if states.dtype.kind not in "iu":
+            raise UnreadError
+        kept = states >= 0 if model.ignore_label in (-1, None) else states != model.ignore_label
+        theta, places, types = [], [], []
+        for p, features in enumerate(sample["features"]):
+            f = dense(features)
+            T = model.n_types_
+            if "positions" in sample:
+                places.append(dense(sample["positions"][p]))
+                types.append(np.zeros(len(f), dtype=int))
+            else:
+                height, width = f.shape[-3:-1]
+                row, column = np.divmod(np.tile(np.arange(height * width), T), width)
+                places.append(np.column_stack([column, row]).astype(float))
+                types.append(np.repeat(np.arange(T), height * width))
+                f = f.reshape(-1, f.shape[-1])
+            coef = np.atleast_2d(model.coef_[p])
+            bias = np.atleast_1d(model.intercept_[p])
+            theta.append((f * coef[types[p]]).sum(axis=1) + bias[types[p]])
+        scale = float(sample.get("scale", 1.0))
+        index = np.cumsum(kept) - 1
+        edges, tables = [], []
+        for p, parent in enumerate(parents):
+            if parent < 0 or not (kept[p] and kept[parent]):
+                continue
+            offset = (places[p][None] - places[parent][:, None]) / scale
+            w = np.atleast_2d(model.edge_coef_[p])[types[p]]
+            dx, dy = offset[..., 0], offset[..., 1]
+            table = -(w[:, 0] * dx**2 + w[:, 1] * dx + w[:, 2] * dy**2 + w[:, 3] * dy)
+            if sample.get("pair_scores") is not None:
+                table = table + w[:, 4] * dense(sample["pair_scores"][p])
+            if model.type_coef_ is not None:
+                table = table + model.type_coef_[p][types[parent][:, None], types[p][None]]
+            edges.append((index[parent], index[p]))
+            tables.append(table)
+        parts = np.flatnonzero(kept)
+        if len(parts) == 0:
+            continue
+        every, scores = scored([theta[p] for p in parts], edges, tables)
+        loss = np.zeros(len(every))
+        for k, p in enumerate(parts):
+            if model.loss == "distance":
+                square = ((places[p] - places[p][states[p]]) ** 2).sum(axis=1)
+                of_state = np.minimum(1, square / scale**2)
+            else:
+                of_state = np.arange(len(theta[p])) != states[p]
+            loss += of_state[every[:, k]] / (1 if model.loss == "hamming-count" else len(parts))
+        truth = place(states[parts], tuple(len(theta[p]) for p in parts))
+        yield scores, loss, truth, weight
+
+
+def choice_blocks(model, X, y, weights):
+    for x, label, weight in zip(items(X), items(y), weights, strict=True):
+        yield x @ model.w_, model.oracle.losses(x, label), label, weight
+
+
+BLOCKS = {
+    "chain": chain_blocks,
+    "graph": graph_blocks,
+    "adjacency": graph_blocks,
+    "featured graph": graph_blocks,
+    "grid": grid_blocks,
+    "rows": row_blocks,
+    "label sets": set_blocks,
+    "candidates": tree_blocks,
+    "pairs": tree_blocks,
+    "maps": tree_blocks,
+    "choices": choice_blocks,
+    "ConstrainedChoice": choice_blocks,
+    "ChoiceByScores": choice_blocks,
+}
+
+
+def objective(name, model, X, y, sample_weight):
+    """P(w_), P(0), and the sum of the sizes of the terms of P(w_)."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    weights = sample_weights(sample_weight, n)
+    # A sample without a labeled node is not there; nor is one of weight 0.
+    hinges, losses, sizes = [], [], []
+    slack = getattr(model, "rescaling", "margin") == "slack"
+    with np.errstate(all="ignore"):
+        for scores, loss, truth, weight in BLOCKS[name](model, X, y, weights):
+            if weight == 0:
+                continue
+            allowed = scores > -np.inf
+            difference = scores[allowed] - scores[truth]
+            loss = loss[allowed]
+            terms = loss * (1 + difference) if slack else loss + difference
+            hinges.append(weight * terms.max())
+            losses.append(weight * loss.max())
+            sizes.append(weight * (np.abs(loss).max() + np.abs(scores[allowed]).max()))
+        total = total_weight(name, model, y, weights)
+        norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
+        return norm + sum(hinges) / total, sum(losses) / total, norm + sum(sizes) / total
+
+
+def total_weight(name, model, y, weights):
+    """Sum of the weights of samples with a labeled node."""
+    ignored = getattr(model, "ignore_label", None)
+    if ignored is None:
+        return weights.sum()
+    return sum(w for w, labels in zip(weights, y) if np.any(np.asarray(labels) != ignored))
+
+
+def check_certificate(name, model, X, y, sample_weight=None):
+    """Check what a fit says of itself; return whether its objective was recomputed."""
+    where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
+    found, dual = model.objective_, model.dual_objective_
+    if found == np.inf and model.status_ in ("INTERRUPTED", "TIME_LIMIT"):
+        return 0
+    if not np.isfinite(found):
+        raise FindingError("certificate", f"objective_ is {found}, {model.status_}", where)
+    if model.converged_ != (model.status_ == "CONVERGED"):
+        raise FindingError("certificate", f"converged_, but {model.status_}", where)
+    if dual > found + RELATIVE * (abs(found) + abs(dual)):
+        raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {found}", where)
+    if not np.isfinite(model.w_).all():
+        raise FindingError("certificate", "w_ is not finite", where)
+    try:
+        expected, at_zero, size = objective(name, model, X, y, sample_weight)
+    except UNREAD:
+        return 0
+    if expected == np.inf:
+        return 0
+    rounding = RELATIVE * size
+    low, high = expected - rounding, expected + rounding
+    bounded = "(bounded)" in model.inference_ or "relaxation" in model.inference_
+    # An approximate decoder may miss the worst labeling, a relaxed one may find worse ones.
+    if model.bounds is None and not bounded and dual > at_zero + rounding:
+        text = f"dual_objective_ is {dual!r}, above {at_zero!r}, the objective of w = 0"
+        raise FindingError("certificate", text, where)
+    below = found < low and "(approximate)" not in model.inference_
+    above = found > high and not bounded and model.solver_ != "gdmm"
+    if below or above or not (rounding < np.inf):
+        text = f"objective_ is {found!r}, by definition it is {expected!r}, {model.status_}"
+        raise FindingError("certificate", text, where)
+    return 1
+
+
+def check_finite_results(name, model, method, result):
+    """Check that scores of sound samples are numbers."""
+    if method == "predict" or name in ("choices", "ConstrainedChoice", "ChoiceByScores"):
+        return
+    scores = result[1] if method == "predict_top_k" else result
+    for item in scores:
+        for part in item if isinstance(item, list) else [item]:
+            if np.isnan(dense(part)).any():
+                raise FindingError("result", f"NaN in {method}", type(model).__name__)

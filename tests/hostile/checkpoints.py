@@ -1,0 +1,115 @@
+"""Tampered checkpoints: a fit that goes on from one is refused, or ends with a true certificate."""
+
+import functools
+import json
+
+import numpy as np
+
+from tests.hostile.case import REFUSED
+from tests.hostile.certificates import check_certificate
+from tests.hostile.files import damaged_arrays, damaged_bytes
+from tests.hostile.judge import same_attributes
+from tests.hostile.structures import STRUCTURES
+from tests.hostile.workplace import folder
+
+NAMES = (
+    "chain", "graph", "featured graph", "grid", "candidates", "maps", "label sets", "rows",
+    "choices",
+)  # fmt: skip
+OPTIONS = (
+    {}, {"step": "fw"}, {"step": "away"}, {"step": "corrective", "cache": True},
+    {"sampling": "gap"},
+    {"average": True}, {"solver": "bcfw"}, {"solver": "fw"}, {"solver": "ssg"},
+    {"solver": "cutting-plane"}, {"rescaling": "slack"}, {"solver": "gdmm"},
+    {"bounds": "nonnegative"},
+)  # fmt: skip
+# What is put in their place where an array holds numbers.
+STORED = (0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63 - 1, 2**62, 0.5, 1e300, np.nan)
+
+
+@functools.cache
+def sound(name, number):
+    """Return data, parameters and the bytes of the checkpoint of a fit that was cut short."""
+    structure = STRUCTURES[name]
+    rng = np.random.default_rng(number)
+    X, y = structure.make(rng, 4)
+    path = folder() / "sound"
+    path.unlink(missing_ok=True)
+    given = OPTIONS[number] | structure.needed
+    given |= {"lam": 0.1, "tol": 0, "max_iter": 3, "random_state": 0, "checkpoint": path}
+    if given.get("bounds") == "nonnegative":
+        plain = structure.estimator(**{**given, "bounds": None, "checkpoint": None}).fit(X, y)
+        given["bounds"] = np.array([[0.0], [np.inf]]) * np.ones(len(plain.w_))
+        given["bounds"][0] = 0
+    try:
+        structure.estimator(**given).fit(X, y)
+    except (TypeError, ValueError):
+        return None
+    return X, y, given, path.read_bytes() if path.exists() else None
+
+
+def attack(case):
+    """Go on from a tampered file."""
+    name = case.random.choice(NAMES)
+    found = sound(name, case.random.randrange(len(OPTIONS)))
+    if found is None or found[-1] is None:
+        return
+    X, y, given, text = found
+    path = folder() / "tampered"
+    path.write_bytes(tampered(case, text))
+    most = case.random.choice((3, 4, 8))
+    model = STRUCTURES[name].estimator(**{**given, "checkpoint": path, "max_iter": most})
+    before = dict(vars(model))
+    case.log.append(f"{name} {given}")
+    if case.attempt("fit", model.fit, X, y) is REFUSED:
+        if getattr(model, "status_", "") != "INTERRUPTED":
+            same_attributes(before, model, f"{type(model).__name__}.fit, checkpoint")
+        return
+    case.counts["resumed"] += 1
+    case.counts["certificates"] += check_certificate(name, model, X, y)
+
+
+def tampered(case, text):
+    """Return the bytes of a checkpoint with some arrays or notes, or some bytes, changed."""
+    if case.random.random() < 0.1:
+        return damaged_bytes(case.random, text)
+    path = folder() / "written.npz"
+    path.write_bytes(text)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    notes = json.loads(arrays.pop("notes").tobytes())
+    for _ in range(case.random.randint(1, 2)):
+        if case.random.random() < 0.25:
+            notes = damaged_notes(case, notes)
+        elif case.random.random() < 0.5:
+            arrays = with_number(case, arrays)
+        else:
+            arrays = damaged_arrays(case, arrays)
+    text = json.dumps(notes).encode()
+    np.savez(path, notes=np.frombuffer(text, dtype=np.uint8), **arrays)
+    return path.read_bytes()
+
+
+def with_number(case, arrays):
+    """Put a number that its dtype takes into one array."""
+    name = case.random.choice(list(arrays))
+    out = arrays[name].copy()
+    if out.size == 0:
+        return arrays
+    number = case.random.choice(STORED)
+    at = case.random.randrange(out.size)
+    with np.errstate(all="ignore"):
+        out.flat[at] = np.array(number).astype(out.dtype)
+    case.log.append(f"{name}[{at}] = {out.flat[at]}")
+    return {**arrays, name: out}
+
+
+def damaged_notes(case, notes):
+    """Change a note to something else that JSON can hold; the fingerprint stays."""
+    name = case.random.choice([name for name in notes if name not in ("fingerprint", "format")])
+    value = case.damaged(name, notes[name])
+    try:
+        json.dumps(value)
+    except Exception:  # hostile objects, too
+        return notes
+    return {**notes, name: value}

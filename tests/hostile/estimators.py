@@ -1,0 +1,108 @@
+"""Hostile fits and predictions of every estimator."""
+
+import numpy as np
+
+from tests.hostile.case import REFUSED, shown
+from tests.hostile.certificates import check_certificate, check_finite_results
+from tests.hostile.judge import same_attributes
+from tests.hostile.structures import STRUCTURES
+
+# Parameters whose damaged values would only be long work: passes, processes.
+LONG = ("max_iter", "n_jobs")
+# Structures without `y_partial`.
+NOT_PARTIAL = ("rows", "choices", "ConstrainedChoice", "ChoiceByScores")
+
+
+def parameters(case, structure):
+    """Return parameters by name, few of them damaged."""
+    sound = structure.sound_parameters(case.random)
+    if case.random.random() < 0.3:
+        name = case.random.choice(list(structure.parameters))
+        value = case.damaged(name, sound.get(name, structure.parameters[name][-1]))
+        if not (name in LONG and isinstance(value, (int, float, np.number)) and abs(value) > 1):
+            sound[name] = value
+    return sound
+
+
+def attack(case):
+    """Fit data of which some is damaged; then do with the model what users do."""
+    name = case.random.choice(list(STRUCTURES))
+    structure = STRUCTURES[name]
+    rng = case.generator()
+    X, y = structure.make(rng, case.random.randint(1, 5))
+    given = parameters(case, structure)
+    texts = [f"{name}={shown(value, 60)}" for name, value in given.items()]
+    model = case.attempt(
+        f"{structure.estimator.__name__}({', '.join(texts)})",
+        lambda: structure.estimator(**given),
+    )
+    if model is REFUSED:
+        return
+    least = 1 if case.random.random() < 0.8 else 0
+    arguments = case.arguments({"X": X, "y": y, "sample_weight": weights(case, rng, X)}, least)
+    fit(case, name, model, arguments)
+    if not hasattr(model, "w_"):
+        return
+    for _ in range(case.random.randint(1, 3)):
+        step = case.random.choice(STEPS)
+        step(case, name, model, X, y, rng)
+
+
+def weights(case, rng, X):
+    """Return no weights, or some of samples."""
+    n = X.shape[0] if hasattr(X, "shape") else len(X)
+    return None if case.random.random() < 0.7 else rng.integers(0, 3, n).astype(float)
+
+
+def fit(case, name, model, arguments):
+    """Fit; what is refused changes nothing, and what is certified is true."""
+    before = dict(vars(model))
+    if case.attempt(f"{name}: fit", model.fit, **arguments) is REFUSED:
+        if getattr(model, "status_", "") != "INTERRUPTED":
+            same_attributes(before, model, f"{type(model).__name__}.fit")
+        return
+    case.counts["fits"] += 1
+    case.counts["certificates"] += check_certificate(name, model, **arguments)
+
+
+def _predict(case, name, model, X, y, rng):
+    method = case.random.choice(("predict", "decision_function", "predict_top_k"))
+    if not hasattr(model, method):
+        return
+    arguments = {"X": X} | ({"k": 2} if method == "predict_top_k" else {})
+    arguments = case.arguments(arguments)
+    result = case.attempt(method, getattr(model, method), **arguments)
+    if result is not REFUSED and arguments["X"] is X:
+        check_finite_results(name, model, method, result)
+
+
+def _predict_partial(case, name, model, X, y, rng):
+    if name in NOT_PARTIAL:
+        return
+    case.attempt("predict", model.predict, **case.arguments({"X": X, "y_partial": y}))
+
+
+def _score(case, name, model, X, y, rng):
+    sound = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
+    case.attempt("score", model.score, **case.arguments(sound))
+
+
+def _to_frame(case, name, model, X, y, rng):
+    n = getattr(model, "n_features_in_", 2)
+    names = case.arguments({"feature_names": [f"f{k}" for k in range(n)]})
+    case.attempt("to_frame", model.to_frame, **names)
+
+
+def _refit(case, name, model, X, y, rng):
+    """Fit again, with more samples, under other parameters: warm, if that is set."""
+    more_X, more_y = STRUCTURES[name].make(rng, 2)
+    if isinstance(X, list) and isinstance(more_X, list) and type(y) is type(more_y):
+        X, y = [*X, *more_X], [*y, *more_y]
+    if case.random.random() < 0.5:
+        changed = parameters(case, STRUCTURES[name])
+        if case.attempt("set_params", model.set_params, **changed) is REFUSED:
+            return
+    fit(case, name, model, case.arguments({"X": X, "y": y, "sample_weight": None}))
+
+
+STEPS = (_predict, _predict, _predict_partial, _score, _to_frame, _refit, _refit)

@@ -1,0 +1,353 @@
+"""Hostile calls of the functions: decoders, models, transformers, metrics, sequences, paths."""
+
+import numpy as np
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+import sstruct
+from sstruct import Sequences, inference, masks, metrics, preprocessing
+from tests.hostile.case import REFUSED
+from tests.hostile.judge import FindingError
+from tests.hostile.structures import adjacency, candidates, chains, rows
+from tests.reference import graphs
+from tests.reference.mrf import random_model
+
+TAGS = np.array(["B-a", "I-a", "O", "B-b"])
+
+
+def _edges(rng, n):
+    return graphs.random_edges(rng, n)
+
+
+def _chain(rng):
+    K = 3
+    shared = rng.random() < 0.5
+    edge = rng.standard_normal((K, K) if shared else (3, K, K))
+    return {"node_scores": rng.standard_normal((4, K)), "edge_scores": edge}
+
+
+def _sparse_chain(rng):
+    edge = sparse.random(4, 4, 0.4, format="csr", random_state=rng)
+    return {"node_scores": rng.standard_normal((3, 4)), "edge_scores": edge, "beam": None}
+
+
+def _tree(rng):
+    sizes = rng.integers(1, 4, 4)
+    parents = np.array([-1, 0, 0, 1])
+    return {
+        "node_scores": [rng.standard_normal(size) for size in sizes],
+        "parents": parents,
+        "edge_scores": [rng.standard_normal((sizes[p], s)) for s, p in zip(sizes, parents)],
+    }
+
+
+def _transform(rng):
+    if rng.random() < 0.5:
+        return {"costs": rng.standard_normal(5), "quadratic": 0.5, "linear": 0.1}
+    return {"costs": rng.standard_normal((3, 4)), "quadratic": (0.5, 1.0), "linear": (0.0, -1.0)}
+
+
+def _flow(rng):
+    edges = _edges(rng, 5)
+    capacities = rng.integers(0, 5, (len(edges), 2)).astype(float)
+    return {"n": 5, "edges": edges, "capacities": capacities, "source": 0, "sink": 4}
+
+
+def _cut(rng):
+    edges = _edges(rng, 4)
+    shape = (len(edges),) if rng.random() < 0.5 else (len(edges), 2, 2)
+    costs = rng.standard_normal(shape)
+    return {
+        "node_costs": rng.standard_normal((4, 2)),
+        "edges": edges,
+        "edge_costs": np.abs(costs) if costs.ndim == 1 else costs,
+        "roof_duality": costs.ndim == 3,
+    }
+
+
+def _expansion(rng):
+    edges = _edges(rng, 4)
+    distance = None if rng.random() < 0.5 else rng.random((3, 3))
+    return {
+        "node_costs": rng.standard_normal((4, 3)),
+        "edges": edges,
+        "edge_costs": rng.standard_normal(len(edges)),
+        "label_distance": distance,
+        "labels": rng.integers(0, 3, 4),
+        "random_state": 0,
+        "n_starts": 2,
+    }
+
+
+def _label_set(rng):
+    edges = _edges(rng, 4)
+    scores = rng.standard_normal((len(edges),) if rng.random() < 0.5 else (len(edges), 2, 2))
+    return {
+        "node_scores": rng.standard_normal(4),
+        "edges": edges,
+        "edge_scores": scores,
+        "return_bound": True,
+    }
+
+
+def _mrf(rng):
+    kind = ("real", "integer", "forbidding")[rng.integers(3)]
+    plain = random_model(rng, 4, 0.7, kind, n_factors=int(rng.integers(2)))
+    names = ("node_costs", "edges", "edge_costs", "weights", "factors")
+    return dict(zip(names, plain.arguments()))
+
+
+METHODS = (
+    "auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact",
+)  # fmt: skip
+SEARCH = {
+    "tol": 1e-6, "max_time": None, "max_iter": 5, "random_state": 0, "proximal_weight": None,
+    "step": "exact",
+}  # fmt: skip
+OF_MAPS = SEARCH | {"schedule": "work", "start": "trws"}
+
+
+class Term:
+    """A term of the energy as users write it: a price for equal labels of two nodes."""
+
+    def __init__(self, nodes):
+        self.nodes = nodes
+
+    def cost(self, labels):
+        return float(labels[0] == labels[1])
+
+    def minimize(self, costs):
+        total = costs[0][:, None] + costs[1][None] + np.eye(costs.shape[1])
+        return np.array(np.unravel_index(total.argmin(), total.shape))
+
+
+def _map(rng):
+    model = inference.MRF(**_mrf(rng))
+    terms = [Term([0, 1])] if rng.random() < 0.2 else None
+    method = "fwmap" if terms else METHODS[rng.integers(len(METHODS))]
+    return {"mrf": model, "method": method, "terms": terms} | OF_MAPS
+
+
+def _matching(rng):
+    return {
+        "unary": rng.standard_normal((2, 3)),
+        "pairwise": sparse.random(6, 6, 0.3, format="csr", random_state=rng),
+    } | OF_MAPS
+
+
+def _tomography(rng):
+    image = rng.integers(0, 2, (2, 3))
+    rays = inference.projection_rays(image.shape, [0, 90])
+    sums = np.array([image.ravel()[ray].sum() for ray in rays])
+    return {
+        "sums": sums, "rays": rays, "shape": image.shape, "n_levels": 2, "weight": 1.0,
+        "truncation": None,
+    } | SEARCH | {"max_iter": 2}  # fmt: skip
+
+
+def _ray_angles(rng):
+    return {"shape": (3, 4), "angles": [0.0, 30.0, 90.0]}
+
+
+def _energy(labels, **model):
+    return inference.MRF(**model).energy(labels)
+
+
+def _model_and_labels(rng):
+    model = _mrf(rng)
+    return model | {"labels": [int(rng.integers(len(costs))) for costs in model["node_costs"]]}
+
+
+# Preprocessing, metrics, sequences ----------------------------------------------------------------
+
+
+def _per_node(X, y):
+    return preprocessing.PerNode(StandardScaler()).fit_transform(X, y)
+
+
+def _structures(rng):
+    X, y = (chains, adjacency)[rng.integers(2)](rng, 3)
+    return {"X": X, "y": y}
+
+
+def _vectorized(X, others, min_count, dtype):
+    vectorizer = preprocessing.SequenceVectorizer(min_count=min_count, dtype=dtype)
+    vectorizer.fit_transform(X)
+    return vectorizer.transform(others)
+
+
+def _dicts(rng):
+    def item():
+        return {"w": f"w{rng.integers(3)}", "n": 2.5, "l": ["a", "b"], "d": {"x": True}}
+
+    X, others = ([[item() for _ in range(n)] for n in (2, 1)] for _ in range(2))
+    return {"X": X, "others": others, "min_count": 1, "dtype": np.float64}
+
+
+def _hierarchy(rng):
+    return {"Y": rng.integers(0, 2, (3, 3)), "names": ["a", "a.b", "c.d"], "separator": "."}
+
+
+def _segmented(rng):
+    segments = rng.integers(-1, 3, (3, 4))
+    segments[0, 0] = 0
+    return {"image": rng.random((3, 4, 2)), "segments": segments, "features": None, "mask": None}
+
+
+def _segment_labels(rng):
+    return {
+        "segments": rng.integers(0, 3, (3, 4)), "labels": rng.integers(0, 2, (3, 4)), "mask": None,
+        "ignore_label": -1,
+    }  # fmt: skip
+
+
+def _node_labels(rng):
+    return {"segments": np.arange(12).reshape(3, 4) // 4, "node_labels": [0, 1, 2], "mask": None,
+            "fill": -1}  # fmt: skip
+
+
+def _tagged(rng):
+    lengths = rng.integers(1, 4, 3)
+    return [[TAGS[rng.integers(4, size=n)].tolist() for n in lengths] for _ in range(2)]
+
+
+def _two_labelings(rng):
+    return dict(zip(("y_true", "y_pred"), _tagged(rng)))
+
+
+def _weighted_labelings(rng):
+    return _two_labelings(rng) | {"sample_weight": rng.random(3)}
+
+
+def _joints(rng):
+    X, y = candidates(rng, 2)
+    return {"X": X, "y_true": y, "y_pred": y, "sample_weight": None, "ignore_label": -1}
+
+
+def _sequences(flat, offsets, feature_names, index):
+    made = Sequences(flat, offsets, feature_names=feature_names)
+    try:
+        made[index]
+    except IndexError:  # as lists do
+        pass
+    return list(made), np.asarray(made), repr(made)
+
+
+def _flat(rng):
+    flat = rng.standard_normal((5, 2))
+    flat = sparse.csr_matrix(flat) if rng.random() < 0.4 else flat
+    index = (0, slice(1), np.array([1, 0]), np.array([True, False, True]))[rng.integers(4)]
+    return {"flat": flat, "offsets": [0, 2, 4, 5], "feature_names": None, "index": index}
+
+
+def _lengths(rng):
+    return {"flat": rng.standard_normal((5, 2)), "lengths": [2, 3]}
+
+
+def _listed(rng):
+    return {"items": chains(rng, 3)[0]}
+
+
+def _tags(rng):
+    return {"before": "B-a", "after": "I-a"}
+
+
+# Paths --------------------------------------------------------------------------------------------
+
+
+def _swept(estimator, X, y, **keywords):
+    path = sstruct.ssvm_path(estimator, X, y, **keywords)
+    return path.w(path.lams_[0]), path.gap(path.lams_[-1]), path.estimator(path.lams_[-1])
+
+
+def _sweep(rng):
+    X, y = chains(rng, 4)
+    estimator = sstruct.ChainSSVM(max_iter=5, random_state=0)
+    if rng.random() < 0.4:
+        X, y = rows(rng, 4)
+        estimator = sstruct.MulticlassSSVM(max_iter=5, random_state=0)
+    return {
+        "estimator": estimator, "X": X, "y": y, "eps": 0.5, "kappa": None, "lam_min": 0.5,
+        "heuristic": False, "sample_weight": None,
+    }  # fmt: skip
+
+
+def _chosen(X, y, sample_weight, **parameters):
+    return sstruct.PathCV(**parameters).fit(X, y, sample_weight).predict(X)
+
+
+def _search(rng):
+    lams = None if rng.random() < 0.5 else [1.0, 0.5]
+    sound = _sweep(rng) | {"lams": lams, "cv": 2, "warm_start": "primal", "scoring": None,
+                           "rule": "best", "refit": True}  # fmt: skip
+    return sound
+
+
+FUNCTIONS = [
+    (inference.viterbi, _chain),
+    (inference.viterbi, _sparse_chain),
+    (inference.max_marginals, _chain),
+    (inference.top_k, lambda rng: _chain(rng) | {"k": 3}),
+    (inference.tree_max_sum, _tree),
+    (inference.distance_transform, _transform),
+    (inference.maxflow, _flow),
+    (inference.graph_cut, _cut),
+    (inference.alpha_expansion, _expansion),
+    (inference.multilabel_map, _label_set),
+    (inference.MRF, _mrf),
+    (inference.map_mrf, _map),
+    (inference.graph_matching, _matching),
+    (inference.discrete_tomography, _tomography),
+    (inference.projection_rays, _ray_angles),
+    (_energy, _model_and_labels),
+    (_per_node, _structures),
+    (_vectorized, _dicts),
+    (preprocessing.hierarchical_labels, _hierarchy),
+    (preprocessing.superpixel_graph, _segmented),
+    (preprocessing.superpixel_labels, _segment_labels),
+    (preprocessing.pixel_labels, _node_labels),
+    (metrics.flat_accuracy_score, _weighted_labelings),
+    (metrics.flat_f1_score, _two_labelings),
+    (metrics.flat_precision_score, _two_labelings),
+    (metrics.flat_recall_score, _two_labelings),
+    (metrics.flat_classification_report, _two_labelings),
+    (metrics.sequence_accuracy_score, _weighted_labelings),
+    (metrics.chunk_f1_score, _two_labelings),
+    (metrics.chunk_precision_recall_f1, _two_labelings),
+    (metrics.mean_joint_distance, _joints),
+    (_sequences, _flat),
+    (Sequences.from_lengths, _lengths),
+    (Sequences.from_list, _listed),
+    (masks.bio_transitions, _tags),
+    (masks.bioes_transitions, _tags),
+    (_swept, _sweep),
+    (_chosen, _search),
+]
+# Arguments whose damaged values would only be long work.
+LONG = ("max_iter", "n_starts", "shape", "n_levels", "k")
+
+
+def attack(case):
+    """Call a function, with some of its arguments damaged."""
+    function, make = case.random.choice(FUNCTIONS)
+    sound = make(case.generator())
+    given = case.arguments(sound, least=0 if case.random.random() < 0.1 else 1, most=3)
+    for name in LONG:
+        if isinstance(given.get(name), int | float | np.number) and given[name] > 100:
+            given[name] = sound[name]
+    result = case.attempt(function.__qualname__, function, **given)
+    if result is REFUSED or any(given[name] is not sound[name] for name in given):
+        return
+    if has_nan(result):
+        raise FindingError("result", "NaN from sound arguments", function.__qualname__)
+
+
+def has_nan(result):
+    """Whether there is a NaN among the numbers of a result."""
+    if isinstance(result, tuple | list):
+        return any(has_nan(item) for item in result)
+    if isinstance(result, inference.MapResult):
+        return np.isnan(result.energy) or np.isnan(result.lower_bound)
+    return isinstance(result, float | np.ndarray) and (
+        np.asarray(result).dtype.kind == "f" and bool(np.isnan(result).any())
+    )

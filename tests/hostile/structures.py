@@ -1,0 +1,245 @@
+"""Small sound data and parameters of each estimator: what is damaged."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+import sstruct
+from sstruct import Sequences, masks
+from tests.estimators.choices import ChoiceByScores, ConstrainedChoice, make_choices
+from tests.reference import graphs
+
+N_FEATURES, MOST_NODES = 2, 4
+ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane")
+COMMON = {
+    "lam": ("auto", "auto", 0.01, 0.1, 1.0, 100.0),
+    "solver": ANY_SOLVER,
+    "step": ("auto", "fw", "pairwise", "away", "corrective"),
+    "sampling": ("auto", "uniform", "permutation", "gap"),
+    "cache": ("auto", True, False),
+    "average": ("auto", True, False),
+    "bounds": (None,),
+    "tol": (1e-2, 0, 1e-6),
+    "certificate_every": (1, 2, 10),
+    "max_iter": (1, 2, 5, 12),
+    "warm_start": (False, True, "dual", "primal"),
+    "n_jobs": (None, 1, 2),
+    "random_state": (0, 1),
+    "verbose": (0, 0, 0, 1),
+}
+LOSSES = {
+    "loss": (
+        "hamming-count",
+        "hamming",
+        "balanced",
+        np.array([1.0, 2.0]),
+        np.array([[0, 1], [2, 0]]),
+    )
+}
+OF_LABELS = LOSSES | {
+    "fit_intercept": (True, False),
+    "class_weight": (None, None, "balanced", {0: 2.0}),
+    "classes": (None, None, [0, 1], [0, 1, 2]),
+    "ignore_label": (None, -1, 0),
+}
+SLACK = {"rescaling": ("margin", "margin", "slack"), "search": ("auto", "bisecting", "binary")}
+GDMM = {"solver": (*ANY_SOLVER, "gdmm", "gdmm"), "gdmm_rho": ("auto", 0.1), "gdmm_parts": (1, 2)}
+SETS = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
+
+
+@dataclass
+class Structure:
+    """An estimator, its parameters' sound values, and a function that makes data of n samples."""
+
+    estimator: type
+    make: Callable
+    parameters: dict
+
+    needed: dict = field(default_factory=dict)
+
+    def sound_parameters(self, random):
+        """Return parameters by name, few of which are not the default."""
+        names = random.sample(list(self.parameters), random.randint(0, 4))
+        chosen = {name: random.choice(self.parameters[name]) for name in names}
+        fixed = {"max_iter": random.choice(COMMON["max_iter"]), "random_state": 0}
+        return fixed | chosen | self.needed
+
+
+def chains(rng, n):
+    X = [rng.standard_normal((L, N_FEATURES)) for L in rng.integers(1, MOST_NODES, n)]
+    return X, [rng.integers(0, 2, len(x)) for x in X]
+
+
+def chains_of_any_kind(rng, n):
+    X, y = chains(rng, n)
+    kind = rng.integers(6)
+    if kind == 0:
+        return [sparse.csr_matrix(x) for x in X], y
+    if kind == 1:
+        return Sequences.from_list(X), Sequences.from_list(y)
+    if kind == 2:
+        return np.vstack(X), np.concatenate(y)
+    if kind == 3:
+        return rng.standard_normal((n, 2, N_FEATURES)), rng.integers(0, 2, (n, 2))
+    if kind == 4:
+        return X, [["ab"[label] for label in labels] for labels in y]
+    return X, y
+
+
+def graphs_with(features):
+    def make(rng, n):
+        X, y = chains(rng, n)
+        out = []
+        for x in X:
+            edges = graphs.random_edges(rng, len(x))
+            rest = (rng.random((len(edges), 2)),) if features else ()
+            if features and rng.random() < 0.5:
+                rest += (rng.integers(1, 4, len(x)),)
+            out.append((x, edges, *rest))
+        return out, y
+
+    return make
+
+
+def adjacency(rng, n):
+    X, y = graphs_with(False)(rng, n)
+    out = []
+    for x, edges in X:
+        matrix = np.zeros((len(x), len(x)))
+        matrix[tuple(edges.T)] = matrix[tuple(edges.T[::-1])] = 1
+        out.append((x, sparse.csr_matrix(matrix)))
+    return out, y
+
+
+def images(rng, n):
+    if rng.random() < 0.3:
+        y = rng.integers(0, 2, (n, 2, 2))
+        return rng.standard_normal((n, 2, 2, N_FEATURES)), y
+    shapes = rng.integers(1, 3, (n, 2))
+    X = [rng.standard_normal((*shape, N_FEATURES)) for shape in shapes]
+    return X, [rng.integers(0, 2, shape) for shape in shapes]
+
+
+def candidates(rng, n):
+    X, y = [], []
+    for _ in range(n):
+        sizes = rng.integers(1, 4, 3)
+        X.append({
+            "features": [rng.standard_normal((size, N_FEATURES)) for size in sizes],
+            "positions": [rng.standard_normal((size, 2)) for size in sizes],
+            "scale": 2.0,
+        })  # fmt: skip
+        y.append(np.array([rng.integers(size) for size in sizes]))
+    return X, y
+
+
+def pair_candidates(rng, n):
+    X, y = candidates(rng, n)
+    for x in X:
+        sizes = [len(part) for part in x["features"]]
+        x["pair_scores"] = [None, *(rng.standard_normal((sizes[0], size)) for size in sizes[1:])]
+    return X, y
+
+
+def score_maps(rng, n):
+    types = (2,) if rng.random() < 0.5 else ()
+    X = [{"features": rng.standard_normal((3, *types, 2, 2, N_FEATURES))} for _ in range(n)]
+    return X, [rng.integers(0, 4, 3) for _ in range(n)]
+
+
+def label_sets(rng, n):
+    X = rng.standard_normal((n, N_FEATURES))
+    Y = SETS[rng.integers(0, len(SETS), n)]
+    kind = rng.integers(5)
+    if kind == 0:
+        return sparse.csr_matrix(X), sparse.csr_matrix(Y)
+    if kind == 1:
+        return X, Y[:, 0]
+    return X, sparse.csr_matrix(Y) if kind == 2 else Y
+
+
+def rows(rng, n):
+    X = rng.standard_normal((n, N_FEATURES))
+    y = rng.integers(0, 2, n)
+    return (sparse.csr_matrix(X) if rng.random() < 0.3 else X), y
+
+
+def choices(rng, n):
+    return make_choices(rng, n)
+
+
+def _mask(before, after):
+    return not (before == 1 and after == 0)
+
+
+_graph = COMMON | OF_LABELS | {
+    "pairwise": ("potts", "full", 0.5),
+    "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
+    "bounds": (None, "submodular"),
+}  # fmt: skip
+_of_edges = _graph | {"pairwise": ("contrast", "directed")}
+STRUCTURES = {
+    "chain": Structure(
+        sstruct.ChainSSVM, chains_of_any_kind,
+        COMMON | OF_LABELS | SLACK | GDMM | {
+            "transitions": (True, False),
+            "boundaries": (True, False),
+            "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
+                                masks.bio_transitions),
+        },
+    ),
+    "graph": Structure(sstruct.GraphCRFSSVM, graphs_with(False), _graph),
+    "adjacency": Structure(sstruct.GraphCRFSSVM, adjacency, _graph),
+    "featured graph": Structure(sstruct.GraphCRFSSVM, graphs_with(True), _of_edges),
+    "grid": Structure(
+        sstruct.GridCRFSSVM, images,
+        _graph | {"connectivity": (4, 8),
+                  "pairwise": ("potts", "contrast", "full", "directed", 0.5)},
+    ),
+    "candidates": Structure(
+        sstruct.TreeSSVM, candidates,
+        COMMON | SLACK | {"loss": ("distance", "hamming", "hamming-count"),
+                          "fit_intercept": (True, False), "ignore_label": (-1, None, 0)},
+    ),
+    "label sets": Structure(
+        sstruct.MultilabelSSVM, label_sets,
+        COMMON | LOSSES | SLACK | GDMM | {
+            "loss": ("hamming-count", "hamming", "balanced", np.array([1.0, 2.0, 0.5])),
+            "edges": ("full", "tree", None, np.array([[0, 1], [2, 1]]), np.array([-1, 0, 0])),
+            "pairwise": ("and", "full"),
+            "inference": ("auto", "independent", "enumeration", "tree", "cut", "relaxed"),
+            "search": ("auto", "angular", "bisecting", "binary"),
+            "class_weight": (None, "balanced", [{0: 1.0, 1: 2.0}] * 3),
+            "fit_intercept": (True, False),
+            "bounds": (None, "submodular"),
+        },
+    ),
+    "rows": Structure(
+        sstruct.MulticlassSSVM, rows,
+        COMMON | LOSSES | {
+            "fit_intercept": (True, False),
+            "class_weight": (None, "balanced", {0: 2.0}),
+            "classes": (None, [0, 1], [0, 1, 2]),
+            "rescaling": ("margin", "slack"),
+        },
+    ),
+    "choices": Structure(
+        sstruct.StructuredSVM, choices,
+        COMMON | {"rescaling": ("margin", "slack"), "batch_size": ("auto", 1, 3),
+                  "n_jobs": (None, 1), "overlap": (False, False, True),
+                  "search": ("auto", "bisecting", "binary")},
+    ),
+}  # fmt: skip
+for _name, _make in {"pairs": pair_candidates, "maps": score_maps}.items():
+    _trees = STRUCTURES["candidates"]
+    STRUCTURES[_name] = Structure(_trees.estimator, _make, _trees.parameters)
+for _name in ("candidates", "pairs", "maps"):
+    STRUCTURES[_name].needed = {"parents": [-1, 0, 0]}
+for _oracle in (ConstrainedChoice, ChoiceByScores):
+    STRUCTURES[_oracle.__name__] = Structure(
+        sstruct.StructuredSVM, choices, STRUCTURES["choices"].parameters
+    )
+    STRUCTURES[_oracle.__name__].needed = {"oracle": _oracle()}
+STRUCTURES["choices"].needed = {"oracle": ConstrainedChoice(as_sparse=True)}

@@ -1,0 +1,38 @@
+"""A minute of attacks, always the same ones, in pieces that can run side by side."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("resource")  # limits of child processes: not on Windows
+
+ROOT = Path(__file__).resolve().parents[2]
+# The package that the tests run on comes first; behind it the root, for the tests themselves.
+START = (
+    "import sys, runpy; sys.path.append(sys.argv.pop(1)); "
+    "runpy.run_module('tests.hostile', run_name='__main__', alter_sys=True)"
+)
+# Domain, seed and cases: a few seconds each on an idle core. "unclear" findings do not fail here.
+PIECES = [
+    ("estimators", 1, 2000), ("estimators", 2, 2000), ("estimators", 3, 2000),
+    ("functions", 1, 2500), ("functions", 2, 2500),
+    ("files", 1, 1500),
+    ("checkpoints", 1, 1000), ("checkpoints", 2, 1000),
+    ("models", 1, 1500), ("models", 2, 1500),
+]  # fmt: skip
+
+
+def attack(*arguments):
+    command = [sys.executable, "-P", "-c", START, str(ROOT), *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+
+
+@pytest.mark.parametrize("domain, seed, cases", PIECES)
+def test_nothing_is_found(domain, seed, cases):
+    found = attack(
+        "--domains", domain, "--seed", seed, "--cases", cases, "--workers", 1, "--lenient"
+    )  # fmt: skip
+    assert found.returncode == 0, found.stdout[-10_000:] + found.stderr[-2000:]
+    assert f"{cases} cases" in found.stdout

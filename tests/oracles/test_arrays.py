@@ -1,0 +1,82 @@
+"""What is no array or number is refused by name, and not by NumPy."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct import Sequences
+from sstruct.inference import (
+    MRF,
+    alpha_expansion,
+    distance_transform,
+    graph_cut,
+    graph_matching,
+    map_mrf,
+    maxflow,
+    multilabel_map,
+    projection_rays,
+    top_k,
+    tree_max_sum,
+    viterbi,
+)
+from sstruct.metrics import flat_accuracy_score
+from sstruct.preprocessing import SequenceVectorizer, hierarchical_labels, superpixel_labels
+
+RAGGED, HUGE = [[0.0, 1.0], [2.0]], 10**400
+NODE, EDGE = np.zeros((2, 2)), np.zeros((2, 2))
+PAIR = [[0, 1]]
+MODEL = MRF(NODE, PAIR, EDGE)
+CASES = [
+    (lambda: viterbi(RAGGED, EDGE), ValueError, "node_scores must be an array of numbers"),
+    (lambda: viterbi([[HUGE, 0.0]], EDGE), ValueError, "node_scores must be an array of numbers"),
+    (lambda: viterbi(NODE * 1j, EDGE), TypeError, "node_scores .* found dtype complex128"),
+    (lambda: viterbi(sparse.eye(2), EDGE), TypeError, "node_scores .* found a sparse matrix"),
+    (lambda: viterbi(NODE, [[None, {}]]), TypeError, "edge_scores must be an array of numbers"),
+    (lambda: viterbi(NODE, sparse.csr_array(EDGE), beam=(1,)), ValueError, "beam must be a posit"),
+    (lambda: top_k(NODE, EDGE, 1.5), TypeError, "k must be an integer, found 1.5"),
+    (lambda: tree_max_sum(3.0, [-1], EDGE), ValueError, "node_scores must be an array or a list"),
+    (lambda: tree_max_sum([["a"]], [-1], EDGE), ValueError, r"node_scores\[0\] must be an array"),
+    (lambda: tree_max_sum(NODE, RAGGED, EDGE), ValueError, "parents must be an array"),
+    (lambda: tree_max_sum(NODE, [-1, 0], np.array(1.0)), ValueError, "edge_scores must be an arr"),
+    (lambda: distance_transform("abc", 1.0), ValueError, "costs must be an array of numbers"),
+    (lambda: distance_transform([1.0], HUGE), ValueError, "quadratic must be an array of numbers"),
+    (lambda: maxflow(2.5, PAIR, [[1, 1]], 0, 1), TypeError, "n must be an integer, found 2.5"),
+    (lambda: maxflow(2, RAGGED, [[1, 1]], 0, 1), ValueError, "edges must be an array"),
+    (lambda: maxflow(2, PAIR, [["a", 1]], 0, 1), ValueError, "capacities must be an array of num"),
+    (lambda: graph_cut(NODE, PAIR, [1.0], roof_duality=NODE), TypeError, "roof_duality must be T"),
+    (lambda: graph_cut(NODE, PAIR, RAGGED), ValueError, "edge_costs must be an array of numbers"),
+    (lambda: alpha_expansion(NODE, PAIR, [1.0], RAGGED), ValueError, "label_distance must be an"),
+    (lambda: alpha_expansion(NODE, PAIR, [1.0], random_state="a"), TypeError, "random_state must"),
+    (lambda: alpha_expansion(NODE, PAIR, [1.0], n_starts=True), ValueError, "n_starts must be"),
+    (lambda: multilabel_map([0, 1], PAIR, [1.0], return_bound=NODE), TypeError, "return_bound"),
+    (lambda: projection_rays((2, 2), ["x"]), ValueError, "angles must be an array of numbers"),
+    (lambda: projection_rays((2**20, 2**20), [0]), ValueError, "expected fewer than .* pixels"),
+    (lambda: graph_matching(NODE, 1.0), ValueError, "pairwise must have shape"),
+    (lambda: graph_matching(NODE, "a"), ValueError, "pairwise must be an array of numbers"),
+    (lambda: MRF(NODE, [], [], factors=3), TypeError, "factors must be a list of pairs"),
+    (lambda: MODEL.energy(RAGGED), ValueError, "labels must be an array"),
+    (lambda: map_mrf(MODEL, tol=HUGE), ValueError, "tol must be a finite number"),
+    (lambda: map_mrf(MODEL, step=NODE), ValueError, "step must be 'exact' or 'published'"),
+    (lambda: map_mrf(MODEL, proximal_weight=NODE), ValueError, "proximal_weight must be a finite"),
+    (lambda: map_mrf(MODEL, terms=3), TypeError, "terms must be a list"),
+    (lambda: map_mrf(MODEL, method=NODE), ValueError, "method must be one of"),
+    (lambda: flat_accuracy_score([[[1]]], [[[1]]]), TypeError, r"\[1\] is not hashable"),
+    (lambda: flat_accuracy_score(np.array(1), [[1]]), TypeError, "y_true must be a list of label"),
+    (lambda: hierarchical_labels(RAGGED, ["a"]), ValueError, "Y must be an array"),
+    (lambda: hierarchical_labels(NODE, 3), TypeError, "names must be a list of strings"),
+    (lambda: superpixel_labels(RAGGED, NODE), ValueError, "segments must be an array"),
+    (lambda: SequenceVectorizer(dtype="x").fit([[{}]]), ValueError, "dtype must be float64"),
+    (lambda: Sequences(NODE, RAGGED), ValueError, "offsets must be an array"),
+    (lambda: Sequences(NODE, [0, 2])["a"], TypeError, "an index must be an integer"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("call, kind, message", CASES)
+def test_arguments_are_named(call, kind, message):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def test_tables_may_be_lists():
+    labels, value = tree_max_sum([[0.0, 1.0], [2.0]], [-1, 0], [None, [[0.0], [3.0]]])
+    assert (labels.tolist(), value) == ([1, 0], 6.0)
