@@ -172,7 +172,7 @@ class Run:
     def error(self, w):
         """Share of wrong nodes, or labels, of the test part at w."""
         model = clone(self.estimator)
-        found = self.kept.known | {"_w": w}
+        found = self.kept.known | {"_w": w, "lam_": self.lam}
         model.__dict__.update({name: value for name, value in found.items() if value is not None})
         if self.chains:
             return 1 - model.score(self.X_test, self.y_test)

@@ -169,6 +169,7 @@ def test_weights_are_copies(kind, rng):
         assert lam == pytest.approx(absent.lam_, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.*scale the features")
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_t_times_as_large(kind, new_rng):
     lams = []

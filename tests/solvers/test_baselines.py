@@ -510,7 +510,7 @@ def test_only_solvers_with_a_gap_warn_of_it(rng, name):
     [
         {"step": "pairwise"}, {"step": "fw"}, {"sampling": "uniform"}, {"sampling": "gap"},
         {"cache": True}, {"schedule": "clock"}, {"average": True}, {"average": False},
-        {"warm_start": "dual"}, {"warm_start": True}, {"checkpoint": "no/such/path"},
+        {"warm_start": "dual"}, {"warm_start": True}, {"checkpoint": "no_such_file"},
     ],
     ids=str,
 )  # fmt: skip

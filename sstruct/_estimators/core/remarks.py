@@ -129,9 +129,14 @@ def scale_remark(estimator, training, limited):
 
 
 def _has_neighbours(training):
-    """Whether a model has weights of neighbouring labels."""
+    """Whether a model has weights of neighbouring labels, and the data have neighbours."""
     problem = training.problem
-    return any("edge" in name for name in problem.weight_views(np.empty(problem.n_weights)))
+    single = (
+        training.features[0].shape[0] == problem.n_blocks and "edges_" not in training.attributes
+    )
+    return not single and any(
+        "edge" in name for name in problem.weight_views(np.empty(problem.n_weights))
+    )
 
 
 def _feature(index, training):
