@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -18,6 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import safe_indexing
+from sstruct._compat.compressed import check_compressed
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._input.ragged import check_choice, check_number, sliceable_weights
@@ -196,6 +198,9 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
+        for name, given in (("X", X), ("y", y)):
+            if sparse.issparse(given):  # folds are cut before an estimator looks
+                check_compressed(given, name)
         weights = None
         if sample_weight is not None:
             n_samples = X.shape[0] if hasattr(X, "shape") else len(X)

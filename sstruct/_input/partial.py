@@ -9,8 +9,9 @@ import numbers
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from scipy import sparse
 
-from sstruct._input.labels import as_labels, encode, plain
+from sstruct._input.labels import as_labels, encode, plain, shortened
 from sstruct.sequences import Sequences
 
 # Not hashable, and so refused; an array would be compared entry by entry.
@@ -50,7 +51,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     for row, label in zip(where.tolist(), labels):
         if isinstance(label, NO_LABELS):
             place = place_of(row, nodes, shapes)
-            raise TypeError(f"y_partial{place} is {label!r}, expected a label")
+            raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
     out[where] = codes = encode(as_labels(labels), classes)
     wrong = np.flatnonzero(codes < 0)
     if len(wrong):
@@ -89,7 +90,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one a sample."""
-    strange = isinstance(y_partial, str | bytes | Mapping | set)
+    strange = isinstance(y_partial, str | bytes | Mapping | set) or sparse.issparse(y_partial)
     if strange or not isinstance(y_partial, Iterable) or not hasattr(y_partial, "__len__"):
         raise TypeError(
             "y_partial must have the known labels of each sample, or None, found "
@@ -201,9 +202,12 @@ def _marks(value, markers):
         return False
     if isinstance(value, bool):
         return False
-    differs = value != value
-    # Pandas' NA answers with itself, which is neither true nor false.
-    return differs is value or bool(differs) or value in markers
+    try:
+        differs = value != value
+        # Pandas' NA answers with itself, which is neither true nor false.
+        return differs is value or bool(differs) or value in markers
+    except ArithmeticError:  # Decimal's signaling NaN cannot be compared
+        return False
 
 
 def _labels_of(item, i, expected):

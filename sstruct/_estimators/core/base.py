@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._compat import with_callbacks
+from sstruct._compat.real_array import check_depth
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
@@ -280,6 +281,9 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     def _prepare(self, X, y, sample_weight):
         """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+        given = {"X": X, "y": y, "sample_weight": sample_weight, **self._parameters()}
+        for name, value in given.items():
+            check_depth(value, name)
         self._check_parameters()
         training = self._training(X, y, sample_weight)
         if self._parameters().get("rescaling") == "slack":

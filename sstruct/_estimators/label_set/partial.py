@@ -70,7 +70,7 @@ def best_classes(scores, y_partial, rows, classes):
 def _is_sets(y_partial):
     """Tell rows of zeros and ones from one label a row."""
     if sparse.issparse(y_partial) or getattr(y_partial, "ndim", 1) == 2:
-        return np.shape(y_partial)[1] != 1
+        return np.shape(y_partial)[1:] != (1,)
     return hasattr(y_partial, "__len__") and any(
         isinstance(item, list | np.ndarray) for item in check_samples(y_partial, len(y_partial))
     )

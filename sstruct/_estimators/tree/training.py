@@ -1,5 +1,6 @@
 """Samples of TreeSSVM to flat arrays; what is wrong, and where."""
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -295,9 +296,9 @@ def pack_states(y, trees, ignore_label):
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
-        ignored = (
-            np.zeros(len(states), dtype=bool) if ignore_label is None else (states == ignore_label)
-        )
+        ignored = np.zeros(len(states), dtype=bool)
+        if isinstance(ignore_label, numbers.Real):  # nothing else is an integer's equal
+            ignored = states == ignore_label
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
         if len(wrong):
             p = wrong[0]

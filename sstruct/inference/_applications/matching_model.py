@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sstruct._compat.compressed import check_compressed
 from sstruct.inference._model.mrf import MRF
 
 
@@ -44,6 +45,8 @@ def checked_matching(unary, pairwise):
         raise ValueError(
             f"unary[{i}, {a}] is {unary[i, a]}, expected finite or +inf, which forbids it"
         )
+    if sparse.issparse(pairwise):
+        check_compressed(pairwise, "pairwise")
     pairwise = sparse.coo_array(pairwise)
     if pairwise.shape != (unary.size, unary.size):
         raise ValueError(

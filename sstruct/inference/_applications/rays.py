@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sstruct._compat.compressed import check_compressed
 from sstruct._oracles.core.incidence import checked_nodes
 
 
@@ -86,6 +87,7 @@ def checked_rays(rays, n_pixels):
 
 
 def _rows_of_matrix(matrix, n_pixels):
+    check_compressed(matrix, "rays")
     if matrix.ndim != 2 or matrix.shape[1] != n_pixels:
         raise ValueError(
             f"rays must have a column for each of {n_pixels} pixels; found shape {matrix.shape}"
