@@ -198,9 +198,7 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
-        for name, given in (("X", X), ("y", y)):
-            if sparse.issparse(given):  # folds are cut before an estimator looks
-                check_compressed(given, name)
+        X, y = _as_rows(X, "X"), _as_rows(y, "y")
         weights = None
         if sample_weight is not None:
             n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -211,11 +209,17 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
         )
+        before = self.__dict__.copy()
         self.scorer_, self.n_splits_ = scorer, len(folds)
         self._folds = folds
         self.certified_ = all(fold["certified"] for fold in folds)
         self.lam_end_ = max(fold["end"] for fold in folds)
-        self._collect()
+        try:
+            self._collect()
+        except ValueError:  # there is no best lambda: as before the fit
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         if self.refit:
             begin = time.perf_counter()
             model = clone(self.estimator).set_params(lam=self.best_lam_)
@@ -401,6 +405,14 @@ class PathCV(MetaEstimatorMixin, BaseEstimator):
         if "best_estimator_" not in self.__dict__:
             raise AttributeError(f"this PathCV has no {name} before it is fitted")
         return getattr(self.best_estimator_, name)
+
+
+def _as_rows(values, name):
+    """Return sparse X or y, of which folds are cut before an estimator looks, checked, as CSR."""
+    if not sparse.issparse(values):
+        return values
+    check_compressed(values, name)
+    return values.tocsr()
 
 
 def _are_sequences(y):

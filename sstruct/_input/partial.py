@@ -125,7 +125,7 @@ def known_numbers(y_partial, sizes, ignore_label, expected):
         If a shape is not that of `sizes`, or what is known is no such number.
     """
     out = np.full(sizes.shape, -1, dtype=np.int32)
-    markers = [-1] if ignore_label is None else [-1, ignore_label]
+    markers = _with_ignored([-1], ignore_label)
     for i, item in enumerate(check_samples(y_partial, len(sizes))):
         if item is None:
             continue
@@ -155,7 +155,12 @@ def _are_numbers(values, ends):
 
 def unknown_markers(classes, ignore_label):
     """Return the values, beside None and NaN, that mark an unknown label."""
-    markers = [] if -1 in classes.tolist() else [-1]
+    return _with_ignored([] if -1 in classes.tolist() else [-1], ignore_label)
+
+
+def _with_ignored(markers, ignore_label):
+    if sparse.issparse(ignore_label):  # which even comparing would read
+        raise TypeError(f"ignore_label is a {type(ignore_label).__name__}, expected a label")
     return markers if ignore_label is None else [*markers, ignore_label]
 
 

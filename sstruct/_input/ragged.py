@@ -92,7 +92,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         _check_width(0, nodes.flat.shape[1], expected)
     elif _is_ragged(X):
         nodes = _concatenated(X, expected, numeric)
-    elif getattr(X, "ndim", 0) == 3:
+    elif getattr(X, "ndim", 0) == 3 and not sparse.issparse(X):
         X = np.asarray(X)
         if numeric and X.dtype == object:
             X = real_array(X, "X")

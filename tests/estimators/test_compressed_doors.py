@@ -191,6 +191,32 @@ def test_what_was_written_to_is_refused(door, kind):
             DOORS[door](corrupt(DENSE, name, kind))
 
 
+@pytest.mark.parametrize("name", ["classes", "loss", "bounds", "class_weight", "lam", "tol"])
+def test_no_parameter_is_sparse(name):
+    for kind in (MulticlassSSVM, ChainSSVM, GridCRFSSVM):
+        if name not in kind().get_params():
+            continue
+        model = kind(**{name: corrupt(DENSE, "index out of range", sparse.csc_matrix)})
+        before = dict(vars(model))
+        with pytest.raises(TypeError, match=f"{name} is a csc_matrix, and no parameter is sparse"):
+            model.fit(DENSE, CODES)
+        assert vars(model) == before
+
+
+def test_three_dimensions_are_refused():
+    X = sparse.coo_array(DENSE.reshape(3, 4, 12))
+    for door in (MULTICLASS.predict, CHAINS.predict, SCALED.transform, GRAPHS.predict):
+        with pytest.raises((ValueError, TypeError)):
+            door(X)
+
+
+@pytest.mark.parametrize("form", ["bsr", "coo", "dia"])
+def test_folds_are_cut_from_any_format(form):
+    X = getattr(sparse, f"{form}_matrix")(DENSE)
+    search = PathCV(MulticlassSSVM(random_state=0), eps=1.0, cv=2, lams=[1.0])
+    assert search.fit(X, CODES).predict(X).shape == (12,)
+
+
 @pytest.mark.parametrize("name", CORRUPTIONS)
 def test_a_refused_fit_leaves_no_trace(name):
     for model in (MulticlassSSVM(**ONCE), ChainSSVM(**ONCE), MultilabelSSVM(**ONCE)):

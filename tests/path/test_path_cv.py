@@ -302,3 +302,12 @@ def test_below_the_end(chains):
     assert search.best_lam_ >= 0.1
     with pytest.raises(ValueError, match=r"lam=0\.05 is below the end of the paths, 0\.1"):
         search.split_scores(0.05)
+
+
+def test_a_search_that_finds_nothing_leaves_no_trace():
+    X, y = np.eye(6), [0, 1] * 3
+    search = PathCV(MulticlassSSVM(random_state=0), cv=2, scoring=lambda *_: np.nan, lams=[1.0])
+    before = dict(vars(search))
+    with pytest.raises(ValueError, match="scoring gave NaN for every lambda"):
+        search.fit(X, y)
+    assert vars(search) == before

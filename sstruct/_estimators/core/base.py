@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -281,9 +282,11 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
 
     def _prepare(self, X, y, sample_weight):
         """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
-        given = {"X": X, "y": y, "sample_weight": sample_weight, **self._parameters()}
-        for name, value in given.items():
+        data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, self._parameters()
+        for name, value in (data | parameters).items():
             check_depth(value, name)
+            if name in parameters and sparse.issparse(value):  # which even iterating would read
+                raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
         self._check_parameters()
         training = self._training(X, y, sample_weight)
         if self._parameters().get("rescaling") == "slack":
