@@ -440,7 +440,7 @@ def _fold(search, X, y, weights, train, test, scorer):
         end, certified = path.lam_end_, path.certified_
     else:
         sweep = Sweep(search.estimator, X_train, y_train, weights)
-        path = LambdaGrid(sweep, search.lams, search.eps, search.warm_start)
+        path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):

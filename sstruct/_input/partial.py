@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from scipy import sparse
 
-from sstruct._input.labels import as_labels, encode, plain, shortened
+from sstruct._input.labels import as_labels, encode, object_array, plain, shortened
 from sstruct.sequences import Sequences
 
 # Not hashable, and so refused; an array would be compared entry by entry.
@@ -161,6 +161,7 @@ def unknown_markers(classes, ignore_label):
 def _with_ignored(markers, ignore_label):
     if sparse.issparse(ignore_label):  # which even comparing would read
         raise TypeError(f"ignore_label is a {type(ignore_label).__name__}, expected a label")
+    encode(as_labels([]), object_array([ignore_label]))  # raises where it cannot be hashed
     return markers if ignore_label is None else [*markers, ignore_label]
 
 

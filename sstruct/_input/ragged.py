@@ -580,6 +580,8 @@ def check_number(name, value, *, above=None, least=None, whole=False):
         finite = math.isfinite(value)
     except OverflowError:  # an integer beyond the floats
         finite = False
+    if finite and not whole:
+        value = float(value)  # a fraction may be nothing but zero
     if not finite or (above is not None and value <= above):
         bound = "" if above is None else f" and above {above}"
         raise ValueError(f"{name} must be finite{bound}, found {value!r}")

@@ -129,6 +129,23 @@ def test_pixels_may_have_tuples_and_ranges_as_labels():
     assert set(found.ravel().tolist()) <= {(0, 1), far}
 
 
+def test_fractions_are_numbers():
+    small = {"tol": Fraction(1, 10**4), "lam": Fraction(1, 3), "max_time": Fraction(1, 10**4)}
+    model = MulticlassSSVM(max_iter=1, random_state=0, **small)
+    with pytest.warns(UserWarning, match="tol=0.0001"):
+        model.fit(ROWS, CODES)
+    for name in ("lam", "max_time"):
+        refuses(MulticlassSSVM(**{name: Fraction(1, HUGE)}), ROWS, CODES)
+
+
+def test_an_ignored_label_is_one():
+    model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
+    for label in (Decimal("sNaN"), [1]):
+        model.ignore_label = label
+        with pytest.raises(TypeError, match="cannot be a label"):
+            model.predict(SEQUENCES, CUT)
+
+
 def test_parts_are_ignored_by_number_alone():
     model = TreeSSVM(parents=[-1, 0], ignore_label=Decimal("sNaN"), **ONCE)
     model.fit(TREES, [[0, 1]] * 2)

@@ -197,10 +197,10 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
             average=self.average is True,
             pass_average=self.average == "auto",
             n_jobs=n_threads(self.n_jobs),
-            tol=self.tol,
+            tol=float(self.tol),
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
-            max_time=self.max_time,
+            max_time=None if self.max_time is None else float(self.max_time),
             seed=check_random_state(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
@@ -301,7 +301,7 @@ class BaseSSVM(CallbackSupport, BaseEstimator):
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options, bounds = self._options(solver, problem), self._bounds(problem)
         setup = Setup(problem, lam, training.block_weight, options, bounds)
-        setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
+        setup.progress = progress(self.verbose, solver, options.tol, self.max_iter)
         setup.checkpoint = self._checkpoint(training, options)
         setup.warm = self._warm(training)
         data = self._named(training.data) if self.warm_start else {}
