@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.magnitudes import LARGEST
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
@@ -22,7 +23,6 @@ from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number
-from sstruct._kernels.magnitudes import LARGEST
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper

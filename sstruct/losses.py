@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from sstruct._kernels.magnitudes import LARGEST
+from sstruct._checks.magnitudes import LARGEST
 
 NAMES = ("hamming", "hamming-count", "balanced")
 
@@ -32,7 +32,7 @@ def _name_or_array(
         return loss
     try:
         costs = np.asarray(loss, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise _unknown(loss) from None
     if costs.shape not in shapes:
         raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
@@ -266,7 +266,10 @@ def class_weights(
             f"class_weight names {unknown}, which y does not have, and the classes {missing} are "
             f"not in class_weight: {class_weight}"
         )
-    out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
+    try:
+        out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"class_weight must hold real numbers, found {class_weight}") from None
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")
     if out.max(initial=0) > LARGEST:

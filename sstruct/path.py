@@ -277,6 +277,8 @@ def ssvm_path(
     check_choice("heuristic", heuristic, (True, False))
     kappa = (KAPPA_HEURISTIC if heuristic else KAPPA) if kappa is None else kappa
     check_sweep(eps, kappa, lam_min)
+    eps, kappa = float(eps), float(kappa)
+    lam_min = None if lam_min is None else float(lam_min)
     sweep = Sweep(estimator, X, y, sample_weight)
     sweep.check_zero()
     return RegularizationPath(sweep, eps, kappa, lam_min, heuristic)

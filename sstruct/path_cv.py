@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
@@ -17,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.compressed import check_compressed
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState
@@ -204,6 +206,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
+        X, y = _as_rows(X, "X"), _as_rows(y, "y")
         weights = None
         if sample_weight is not None:
             n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
@@ -214,11 +217,17 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
         )
+        before = self.__dict__.copy()
         self.scorer_, self.n_splits_ = scorer, len(folds)
         self._folds = folds
         self.certified_ = all(fold["certified"] for fold in folds)
         self.lam_end_ = max(fold["end"] for fold in folds)
-        self._collect()
+        try:
+            self._collect()
+        except ValueError:  # there is no best lambda: as before the fit
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         if self.refit:
             begin = time.perf_counter()
             model = clone(self.estimator).set_params(lam=self.best_lam_)
@@ -408,6 +417,14 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return getattr(self.best_estimator_, name)
 
 
+def _as_rows(values, name):
+    """Return sparse X or y, of which folds are cut before an estimator looks, checked, as CSR."""
+    if not sparse.issparse(values):
+        return values
+    check_compressed(values, name)
+    return values.tocsr()
+
+
 def _are_sequences(y):
     """Whether y has labels of structures and not one label a row."""
     if isinstance(y, list | tuple | np.ndarray):
@@ -438,7 +455,7 @@ def _fold(search, X, y, weights, train, test, scorer):
         end, certified = path.lam_end_, path.certified_
     else:
         sweep = Sweep(search.estimator, X_train, y_train, weights)
-        path = LambdaGrid(sweep, search.lams, search.eps, search.warm_start)
+        path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):

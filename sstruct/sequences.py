@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
+from sstruct._checks.arrays import array_of, is_sized, whole_number
+from sstruct._checks.compressed import check_compressed, check_rows, stacked
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
-from sstruct._oracles.core.arrays import array_of, is_sized, whole_number
 
 __all__ = ["Sequences"]
 
@@ -181,7 +182,7 @@ class Sequences:
         for i, item in enumerate(arrays):
             if item.shape[1] != width:
                 raise ValueError(f"items[{i}] has {item.shape[1]} columns, expected {width}")
-        flat = np.concatenate(arrays) if kind == "dense" else sparse.vstack(arrays, format="csr")
+        flat = np.concatenate(arrays) if kind == "dense" else stacked(arrays, "items")
         offsets = _offsets_of([item.shape[0] for item in arrays])
         return cls(flat, offsets, feature_names=common_names(items, "items"))
 
@@ -216,7 +217,9 @@ class Sequences:
             if not -len(self) <= i < len(self):
                 raise IndexError(f"index {i} is out of range for {len(self)} sequences")
             i %= len(self)
-            return _row_range(self.flat, int(self.offsets[i]), int(self.offsets[i + 1]))
+            start, stop = int(self.offsets[i]), int(self.offsets[i + 1])
+            self._check_rows(np.arange(start, stop))
+            return _row_range(self.flat, start, stop)
         return self._selection(self._positions(key))
 
     def __iter__(self) -> Iterator[Any]:
@@ -263,6 +266,11 @@ class Sequences:
         stored = f" CSR, {flat.nnz} stored" if sparse.issparse(flat) else ""
         return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored})"
 
+    def _check_rows(self, rows):
+        """Raise where rows that are to be taken end elsewhere: arrays may have been written to."""
+        if sparse.issparse(self.flat):
+            check_rows(self.flat, rows, "flat")
+
     def _positions(self, key):
         """Integers from an array or list of integers or a mask."""
         key = np.asarray(key)
@@ -285,6 +293,7 @@ class Sequences:
     def _run(self, start, stop):
         """Items start to stop - 1, without a copy of their rows."""
         offsets = self.offsets[start : stop + 1]
+        self._check_rows(np.arange(offsets[0], offsets[-1]))
         rows = _row_range(self.flat, int(offsets[0]), int(offsets[-1]))
         return self._named(rows, offsets - offsets[0])
 
@@ -293,16 +302,27 @@ class Sequences:
         lengths = self.offsets[positions + 1] - starts
         offsets = _offsets_of(lengths)
         rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
+        self._check_rows(rows)
         return self._named(self.flat[rows], offsets)
 
     def _named(self, flat, offsets):
         """Other rows with the same names, which are not looked at again."""
-        out = type(self)(flat, offsets)
-        out.feature_names = self.feature_names
+        out = type(self).__new__(type(self))
+        out.flat, out.offsets, out.feature_names = flat, offsets, self.feature_names
         return out
 
 
 Sequence.register(Sequences)
+
+
+def check_sequences(sequences, name):
+    """Raise where the arrays of some sequences, which can be written to, do not fit together."""
+    flat = sequences.flat
+    if sparse.issparse(flat):
+        check_compressed(flat, f"{name}.flat")
+    elif not isinstance(flat, np.ndarray) or flat.ndim not in (1, 2):
+        raise ValueError(f"{name}.flat must be an array, 1-D or 2-D, or a CSR matrix")
+    _as_offsets(sequences.offsets, flat.shape[0], f"{name}.offsets")
 
 
 def _offsets_of(lengths):
@@ -320,22 +340,22 @@ def _as_integers(values, name):
     return values.astype(np.int64, copy=False)
 
 
-def _as_offsets(offsets, n_rows):
-    offsets = _as_integers(offsets, "offsets")
+def _as_offsets(offsets, n_rows, name="offsets"):
+    offsets = _as_integers(offsets, name)
     if len(offsets) == 0:
-        raise ValueError("offsets is empty, expected n + 1 numbers, of which the first is 0")
+        raise ValueError(f"{name} is empty, expected n + 1 numbers, of which the first is 0")
     if offsets[0] != 0:
-        raise ValueError(f"offsets[0] is {offsets[0]}, expected 0")
+        raise ValueError(f"{name}[0] is {offsets[0]}, expected 0")
     falls = np.flatnonzero(offsets[1:] < offsets[:-1])
     if len(falls):
         i = falls[0]
         raise ValueError(
-            f"offsets must not fall, found offsets[{i}] = {offsets[i]} and "
-            f"offsets[{i + 1}] = {offsets[i + 1]}"
+            f"{name} must not fall, found {name}[{i}] = {offsets[i]} and "
+            f"{name}[{i + 1}] = {offsets[i + 1]}"
         )
     if offsets[-1] != n_rows:
         raise ValueError(
-            f"offsets ends with {offsets[-1]} but flat has {n_rows} rows, expected the same"
+            f"{name} ends with {offsets[-1]} but flat has {n_rows} rows, expected the same"
         )
     return offsets
 
@@ -356,8 +376,7 @@ def _as_names(names, flat):
 def _as_flat(flat):
     """An ndarray of 1 or 2 dimensions, or a CSR matrix."""
     if sparse.issparse(flat):
-        if flat.ndim != 2:
-            raise ValueError(f"sparse flat must be 2-D, found {flat.ndim}-D")
+        check_compressed(flat, "flat")
         return flat.tocsr()
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
@@ -387,6 +406,8 @@ def _as_item(item, i):
     """A 2-D array, a sparse matrix, or a 1-D sequence of labels; i is for the message."""
     name = "flat" if i is None else f"items[{i}]"
     if sparse.issparse(item):
+        if len(item.shape) != 2:
+            raise ValueError(f"{name} is a sparse {len(item.shape)}-D array, expected 2-D")
         return item
     if isinstance(item, str | bytes | dict | set) or not is_sized(item):
         raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")
@@ -395,8 +416,9 @@ def _as_item(item, i):
             return item
         try:
             item = np.asarray(item, dtype=np.float64)
-        except (TypeError, ValueError) as error:
-            raise type(error)(f"{name} is not a numeric 2-D array: {error}") from None
+        except (TypeError, ValueError, OverflowError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"{name} is not a numeric 2-D array: {error}") from None
     item = np.asarray(item)
     if item.ndim not in (1, 2):
         raise ValueError(f"{name} must be 1-D (labels) or 2-D (features), found {item.ndim}-D")

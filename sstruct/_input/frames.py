@@ -9,8 +9,8 @@ from importlib import import_module
 
 import numpy as np
 
+from sstruct._checks.arrays import is_sized
 from sstruct._input.labels import plain
-from sstruct._oracles.core.arrays import is_sized
 
 LIBRARIES = ("pandas", "polars")
 FEW = 20  # names that an error may list

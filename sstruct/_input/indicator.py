@@ -5,9 +5,10 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
+from sstruct._checks.compressed import check_compressed
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
-from sstruct._oracles.core.arrays import is_sized
 
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
@@ -16,6 +17,8 @@ def is_indicator(y):
     """Whether y is a matrix with a column for each label; a single column must be binary."""
     if sparse.issparse(y):
         return True
+    if isinstance(y, range) or (isinstance(y, list | tuple) and range in map(type, y)):
+        return False  # NumPy would write them out
     try:
         array = np.asarray(y)
     except ValueError:  # rows of different lengths
@@ -28,7 +31,7 @@ def is_indicator(y):
 def refuse_label_lists(y):
     """Say how sets of labels are given where y holds lists or sets of them."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if sparse.issparse(y) or not is_sized(y) or kind != "O":
+    if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range):
         return
     of_length = {}
     for i, item in enumerate(y):
@@ -84,6 +87,7 @@ def label_matrix(y, n_rows, n_labels=None):
         If the number of rows or, where given, of labels is another, or an entry is not 0 or 1.
     """
     if sparse.issparse(y):
+        check_compressed(y, "y")
         # Entries given twice are one; zeros that are stored are none.
         Y = sparse.csr_matrix(y, copy=True)
         Y.sum_duplicates()

@@ -2,10 +2,17 @@
 
 import numbers
 from collections.abc import Iterable
-from itertools import chain
+from itertools import chain, islice
+from reprlib import Repr
 
 import numpy as np
 from sklearn.utils import assert_all_finite
+
+SHORT = Repr()
+SHORT.maxstring = SHORT.maxother = 200
+NUMERIC = (float, np.floating)
+# More have no weights that fit into memory.
+MOST_CLASSES = 10**7
 
 
 def object_array(items):
@@ -20,6 +27,16 @@ def object_array(items):
 def plain(label):
     """Return a label as Python would print it: NumPy's scalars have wordy ones of their own."""
     return label.item() if isinstance(label, np.generic) else label
+
+
+def _is_nan(label):
+    # Only floats: Decimal's signaling NaN raises where it is compared.
+    return isinstance(label, NUMERIC) and bool(label != label)
+
+
+def shortened(value):
+    """Return the repr of anything for an error: nested lists may be longer than memory in full."""
+    return SHORT.repr(plain(value))
 
 
 def join_labels(items):
@@ -48,7 +65,7 @@ def as_labels(labels):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
             return as_labels(array)
-    if any(isinstance(label, float) and label != label for label in labels):
+    if any(issubclass(t, NUMERIC) for t in types) and any(map(_is_nan, labels)):
         raise ValueError("y contains NaN, which is no label")
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
@@ -64,7 +81,7 @@ def ordered(labels):
         raise _unhashable(labels) from None
     try:
         return sorted(distinct)
-    except TypeError:
+    except Exception:  # whatever the comparison of two strange labels raises
         return distinct
 
 
@@ -86,8 +103,11 @@ def training_classes(classes, labels, used, sample_of):
     if classes is None:
         return find_classes(labels[used])
     if isinstance(classes, str) or not isinstance(classes, Iterable):
-        raise TypeError(f"classes must be a list of labels or None, found {classes!r}")
-    classes = as_labels(list(classes))
+        raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
+    classes = list(islice(classes, MOST_CLASSES + 1))  # iterators may have no end
+    if len(classes) > MOST_CLASSES:
+        raise ValueError(f"classes has more than {MOST_CLASSES} labels")
+    classes = as_labels(classes)
     if len(classes) == 0 or len(find_classes(classes)) < len(classes):
         raise ValueError("classes must name at least one label, and none twice")
     unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
@@ -105,7 +125,7 @@ def _unhashable(labels):
         try:
             hash(label)
         except TypeError:
-            return TypeError(f"{label!r} is not hashable and cannot be a label")
+            return TypeError(f"{shortened(label)} is not hashable and cannot be a label")
     return TypeError("labels cannot be compared with each other")
 
 

@@ -9,9 +9,10 @@ import numbers
 from collections.abc import Iterable, Mapping
 
 import numpy as np
+from scipy import sparse
 
-from sstruct._input.labels import as_labels, encode, plain
-from sstruct._oracles.core.arrays import is_sized
+from sstruct._checks.arrays import is_sized
+from sstruct._input.labels import as_labels, encode, object_array, plain, shortened
 from sstruct.sequences import Sequences
 
 # Not hashable, and so refused; an array would be compared entry by entry.
@@ -51,7 +52,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     for row, label in zip(where.tolist(), labels):
         if isinstance(label, NO_LABELS):
             place = place_of(row, nodes, shapes)
-            raise TypeError(f"y_partial{place} is {label!r}, expected a label")
+            raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
     out[where] = codes = encode(as_labels(labels), classes)
     wrong = np.flatnonzero(codes < 0)
     if len(wrong):
@@ -90,7 +91,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one a sample."""
-    strange = isinstance(y_partial, str | bytes | Mapping | set)
+    strange = isinstance(y_partial, str | bytes | Mapping | set) or sparse.issparse(y_partial)
     if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
         raise TypeError(
             "y_partial must have the known labels of each sample, or None, found "
@@ -125,7 +126,7 @@ def known_numbers(y_partial, sizes, ignore_label, expected):
         If a shape is not that of `sizes`, or what is known is no such number.
     """
     out = np.full(sizes.shape, -1, dtype=np.int32)
-    markers = [-1] if ignore_label is None else [-1, ignore_label]
+    markers = _with_ignored([-1], ignore_label)
     for i, item in enumerate(check_samples(y_partial, len(sizes))):
         if item is None:
             continue
@@ -155,7 +156,13 @@ def _are_numbers(values, ends):
 
 def unknown_markers(classes, ignore_label):
     """Return the values, beside None and NaN, that mark an unknown label."""
-    markers = [] if -1 in classes.tolist() else [-1]
+    return _with_ignored([] if -1 in classes.tolist() else [-1], ignore_label)
+
+
+def _with_ignored(markers, ignore_label):
+    if sparse.issparse(ignore_label):  # which even comparing would read
+        raise TypeError(f"ignore_label is a {type(ignore_label).__name__}, expected a label")
+    encode(as_labels([]), object_array([ignore_label]))  # raises where it cannot be hashed
     return markers if ignore_label is None else [*markers, ignore_label]
 
 
@@ -202,9 +209,12 @@ def _marks(value, markers):
         return False
     if isinstance(value, bool):
         return False
-    differs = value != value
-    # Pandas' NA answers with itself, which is neither true nor false.
-    return differs is value or bool(differs) or value in markers
+    try:
+        differs = value != value
+        # Pandas' NA answers with itself, which is neither true nor false.
+        return differs is value or bool(differs) or value in markers
+    except ArithmeticError:  # Decimal's signaling NaN cannot be compared
+        return False
 
 
 def _labels_of(item, i, expected):

@@ -13,6 +13,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
+from sstruct._checks.arrays import check_depth, is_sized, real_array
+from sstruct._checks.compressed import check_compressed, stacked
+from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._compat import validate_data
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
@@ -21,13 +24,11 @@ from sstruct._input.labels import (
     is_label,
     join_labels,
     object_array,
-    plain,
+    shortened,
     training_classes,
 )
 from sstruct._input.per_sample import PerSample
-from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
-from sstruct._oracles.core.arrays import is_sized
-from sstruct.sequences import Sequences
+from sstruct.sequences import Sequences, check_sequences
 
 # Sums of node weights from here on can be divided by.
 TINY = 1e-300
@@ -79,20 +80,24 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
     is left to the caller: the answer is then None.
     """
+    check_depth(X, "X")
     X = items_of(X)
     convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
+        check_sequences(X, "X")
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
-        if not sparse.issparse(X.flat) and np.ndim(X.flat) != 2:
+        if np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
         nodes.flat = convert(X.flat, "X.flat")
         _check_width(0, nodes.flat.shape[1], expected)
     elif _is_ragged(X):
         nodes = _concatenated(X, expected, numeric)
-    elif getattr(X, "ndim", 0) == 3:
+    elif getattr(X, "ndim", 0) == 3 and not sparse.issparse(X):
         X = np.asarray(X)
-        X = convert(X.astype(np.float64) if numeric and X.dtype == object else X, "X")
+        if numeric and X.dtype == object:
+            X = real_array(X, "X")
+        X = convert(X, "X")
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
@@ -101,7 +106,11 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         _refuse_unreadable(X, numeric)
         if fitted:
             _refuse_one_sample(estimator, X)
-        return pack_rows(estimator, X, fitted) if numeric else None
+        if numeric:
+            return pack_rows(estimator, X, fitted)
+        if sparse.issparse(X):
+            check_compressed(X, "X")
+        return None
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
         raise ValueError("X has 0 features, expected at least 1")
@@ -136,7 +145,7 @@ def _refuse_unreadable(X, numeric):
     """Say what is wrong with input that scikit-learn's validation would only call ragged."""
     if sparse.issparse(X):
         return
-    if isinstance(X, dict | set | Iterator):
+    if isinstance(X, dict | set | range | Iterator):
         raise TypeError(
             "X must be a list of arrays of shape (L_i, n_features), or one array, found "
             f"{type(X).__name__}"
@@ -207,11 +216,13 @@ def _concatenated(X, expected, numeric):
         raise TypeError("X mixes sparse and dense items, expected one kind")
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
-    flat = sparse.vstack(items, format="csr") if n_sparse else np.concatenate(items)
+    flat = stacked(items, "X") if n_sparse else np.concatenate(items)
     return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
 
 def _item_array(item, i, numeric):
+    if isinstance(item, range):  # may be longer than memory, and is no table
+        raise ValueError(f"X[{i}] has 1 dimensions, expected 2 (nodes, features)")
     try:
         array = np.asarray(item)
         if not numeric:  # strings among numbers must not make strings of the numbers
@@ -220,8 +231,9 @@ def _item_array(item, i, numeric):
         if array.dtype.kind not in "fiubO":
             raise TypeError(f"dtype {array.dtype}, expected real numbers")
         return array.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"X[{i}] is not a numeric 2-D array: {error}") from None
+    except (TypeError, ValueError, OverflowError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"X[{i}] is not a numeric 2-D array: {error}") from None
 
 
 def _check_width(i, found, expected):
@@ -230,10 +242,11 @@ def _check_width(i, found, expected):
 
 
 def _numeric(array, name):
-    """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else."""
+    """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else.
+
+    What is sparse has been checked.
+    """
     if sparse.issparse(array):
-        if array.dtype.kind not in "fiub":
-            raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
         array = array.tocsr()
         if array.dtype not in (np.float32, np.float64):
             array = array.astype(np.float64)
@@ -255,16 +268,22 @@ def _as_it_is(array, name):
 
 def pack_rows(estimator, X, fitted):
     """2-D input by scikit-learn's own validation: every row is a structure of one node."""
+    check_depth(X, "X")
+    if sparse.issparse(X):
+        check_compressed(X, "X")
     # A stand-in takes the attributes, so that a refused fit leaves no trace.
     target = estimator if fitted else type(estimator)()
-    flat = validate_data(
-        target,
-        items_of(X),
-        reset=not fitted,
-        accept_sparse="csr",
-        dtype=[np.float64, np.float32],
-        order="C",
-    )
+    try:
+        flat = validate_data(
+            target,
+            items_of(X),
+            reset=not fitted,
+            accept_sparse="csr",
+            dtype=[np.float64, np.float32],
+            order="C",
+        )
+    except OverflowError:
+        raise ValueError("X has a number beyond the range of double precision") from None
     nodes = Nodes(
         _numeric(flat, "X"),
         np.arange(flat.shape[0] + 1),
@@ -303,10 +322,14 @@ def flat_labels(y, nodes, name):
     """Return all labels as one array with an entry a node, of any dtype."""
     if y is None:
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+    check_depth(y, "y")
     if nodes.form == "rows":
         return _labels_of_rows(y, nodes)
-    if isinstance(y, str | bytes) or not isinstance(y, Iterable) or not is_sized(y):
+    strange = isinstance(y, str | bytes) or sparse.issparse(y)
+    if strange or not isinstance(y, Iterable) or not is_sized(y):
         raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
+    if isinstance(y, Sequences):
+        check_sequences(y, "y")
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     if isinstance(y, Sequences):
@@ -318,7 +341,7 @@ def flat_labels(y, nodes, name):
             if isinstance(item, str | bytes) or not is_sized(item):
                 raise TypeError(
                     f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
-                    f"{plain(item)!r}"
+                    f"{shortened(item)}"
                 )
         lengths, flat = [len(item) for item in y], None
     wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
@@ -329,7 +352,10 @@ def flat_labels(y, nodes, name):
 
 
 def _labels_of_rows(y, nodes):
+    if sparse.issparse(y):
+        raise TypeError(f"y is a {type(y).__name__}, expected one label for each row of X")
     if isinstance(y, Sequences):
+        check_sequences(y, "y")
         long = np.flatnonzero(y.lengths != 1)
         if len(long):
             i = long[0]
@@ -338,6 +364,8 @@ def _labels_of_rows(y, nodes):
                 "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
             )
         y = y.flat
+    if isinstance(y, range) and len(y) != len(nodes):
+        _refuse_numbers(nodes, len(y))  # before a copy, which may not fit into memory
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
     else:
@@ -349,11 +377,14 @@ def _labels_of_rows(y, nodes):
             )
         labels = as_labels(column_or_1d(np.asarray(y), warn=True))
     if len(labels) != len(nodes):
-        raise ValueError(
-            "Found input variables with inconsistent numbers of samples: "
-            f"{[len(nodes), len(labels)]}"
-        )
+        _refuse_numbers(nodes, len(labels))
     return labels
+
+
+def _refuse_numbers(nodes, n_labels):
+    raise ValueError(
+        f"Found input variables with inconsistent numbers of samples: {[len(nodes), n_labels]}"
+    )
 
 
 def feature_arrays(flat):
@@ -416,7 +447,8 @@ def is_of_nodes(sample_weight):
         return True
     if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
         return sample_weight.ndim > 1
-    if isinstance(sample_weight, str | dict) or not isinstance(sample_weight, Iterable):
+    strange = isinstance(sample_weight, str | dict) or sparse.issparse(sample_weight)
+    if strange or not isinstance(sample_weight, Iterable):
         return False
     first = next(iter(sample_weight), None)
     return not isinstance(first, str) and isinstance(first, Iterable)
@@ -551,6 +583,8 @@ def check_number(name, value, *, above=None, least=None, whole=False):
         finite = math.isfinite(value)
     except OverflowError:  # an integer beyond the floats
         finite = False
+    if finite and not whole:
+        value = float(value)  # a fraction may be nothing but zero
     if not finite or (above is not None and value <= above):
         bound = "" if above is None else f" and above {above}"
         raise ValueError(f"{name} must be finite{bound}, found {value!r}")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._oracles.core.arrays import array_of
+from sstruct._checks.arrays import array_of
 
 FEW = 4  # labels a pixel, up to the largest
 

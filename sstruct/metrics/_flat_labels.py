@@ -4,9 +4,9 @@ from itertools import chain
 
 import numpy as np
 
+from sstruct._checks.arrays import is_sized
 from sstruct._input.labels import ordered
 from sstruct._input.ragged import check_weights
-from sstruct._oracles.core.arrays import is_sized
 
 
 class FlatLabels:

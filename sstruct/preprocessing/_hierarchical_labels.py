@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._oracles.core.arrays import array_of
+from sstruct._checks.arrays import array_of
+from sstruct._checks.compressed import check_compressed
 
 
 def hierarchical_labels(
@@ -62,6 +63,8 @@ def hierarchical_labels(
     if not isinstance(separator, str) or not separator:
         raise ValueError(f"separator must be a string, not empty; got {separator!r}")
     is_sparse = sparse.issparse(Y)
+    if is_sparse:
+        check_compressed(Y, "Y")
     sets = sparse.csr_matrix(Y) if is_sparse else array_of(Y, "Y")
     if sets.ndim != 2:
         raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")

@@ -15,10 +15,10 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
+from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
-from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]

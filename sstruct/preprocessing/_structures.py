@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
 from sstruct._input.labels import object_array
-from sstruct._oracles.core.arrays import is_sized
 from sstruct.sequences import Sequences
 
 

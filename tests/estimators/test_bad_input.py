@@ -94,7 +94,7 @@ CASES = {
     ),
     "complex": ({}, {"X": put(X, 1, X[1] * 1j)}, TypeError, r"X\[1\] .*complex128"),
     "dates": ({}, {"X": put(X, 1, X[1].astype("M8[s]"))}, TypeError, r"X\[1\] .*datetime64"),
-    "complex csr": ({}, {"X": [x * 1j for x in CSR]}, TypeError, "X has dtype complex128"),
+    "complex csr": ({}, {"X": [x * 1j for x in CSR]}, TypeError, r"X\[0\] has dtype complex128"),
     "complex 3-D": ({}, {"X": np.ones((4, 2, 2)) * 1j}, TypeError, "X has dtype complex128"),
     "mixed storage": ({}, {"X": put(X, 1, CSR[1])}, TypeError, "X mixes sparse and dense"),
     "1-D array": ({}, {"X": np.ones(4), "y": list("abab")}, ValueError, "Expected 2D array"),

@@ -146,9 +146,9 @@ def test_bad_arguments_are_refused(arguments, message):
     [
         ([10**9], [0, 1, 1], r"indices\[0\] is 1000000000, expected 0 to 1"),
         ([1, -1], [0, 1, 2], r"indices\[1\] is -1, expected 0 to 1"),
-        ([0, 1], [0, 10**9, 2], "indptr must start with 0 and not fall"),
-        ([0, 1], [0, 10**9, 0], "indptr must start with 0 and not fall"),
-        ([0, 1], [0, 1, 3], "indptr ends with 3, of 2 indices and 2 values"),
+        ([0, 1], [0, 10**9, 2], "indptr must not fall, found 1000000000 and then 2"),
+        ([0, 1], [0, 10**9, 0], "indptr must not fall, found 1000000000 and then 0"),
+        ([0, 1], [0, 1, 3], "indices has 2 entries, expected 3, where indptr ends"),
     ],
 )
 def test_places_outside_the_matrix_are_refused(kind, indices, indptr, message):

@@ -32,7 +32,7 @@ ESTIMATORS = sorted(
 # One structure does not know another of its line, but its line's core. New structures' folders and
 # modules are found.
 RANKS = [
-    ["_kernels", "_compat"],
+    ["_kernels", "_compat", "_checks"],
     ["_oracles/core"],
     structures("_oracles", "graph", "label_set", "mrf"),
     ["_oracles/graph", "_oracles/label_set", "_oracles/mrf"],

@@ -309,3 +309,12 @@ def test_a_pipeline_is_told_where_to_stand():
     pipeline = make_pipeline(PerNode(StandardScaler()), ChainSSVM())
     with pytest.raises(TypeError, match="put PathCV at the end of the pipeline"):
         PathCV(pipeline).fit([np.ones((2, 2))] * 6, [[0, 1]] * 6)
+
+
+def test_a_search_that_finds_nothing_leaves_no_trace():
+    X, y = np.eye(6), [0, 1] * 3
+    search = PathCV(MulticlassSSVM(random_state=0), cv=2, scoring=lambda *_: np.nan, lams=[1.0])
+    before = dict(vars(search))
+    with pytest.raises(ValueError, match="scoring gave NaN for every lambda"):
+        search.fit(X, y)
+    assert vars(search) == before

@@ -9,8 +9,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from sstruct._checks.arrays import check_depth
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
@@ -201,10 +203,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             average=self.average is True,
             pass_average=self.average == "auto",
             n_jobs=n_threads(self.n_jobs),
-            tol=self.tol,
+            tol=float(self.tol),
             certificate_every=self.certificate_every,
             max_iter=self.max_iter,
-            max_time=self.max_time,
+            max_time=None if self.max_time is None else float(self.max_time),
             seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
@@ -290,6 +292,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _prepare(self, X, y, sample_weight):
         """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+        data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, self._parameters()
+        for name, value in (data | parameters).items():
+            check_depth(value, name)
+            if name in parameters and sparse.issparse(value):  # which even iterating would read
+                raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
         self._check_parameters()
         training = self._training(X, y, sample_weight)
         if self._parameters().get("rescaling") == "slack":
@@ -306,7 +313,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options, bounds = self._options(solver, problem), self._bounds(problem)
         setup = Setup(problem, lam, training.block_weight, options, bounds)
-        setup.progress = progress(self.verbose, solver, self.tol, self.max_iter)
+        setup.progress = progress(self.verbose, solver, options.tol, self.max_iter)
         setup.checkpoint = self._checkpoint(training, options)
         setup.warm = self._warm(training)
         data = self._named(training.data) if self.warm_start else {}

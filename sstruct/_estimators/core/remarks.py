@@ -46,7 +46,7 @@ def remarks(estimator, solution, training):
         limit, advice = _limit(estimator, solution.limit, training.problem.n_blocks)
         ended = (
             f"{stopped}{approximate} after {solution.n_passes} passes, before "
-            f"tol={estimator.tol:g}: {limit}"
+            f"tol={float(estimator.tol):g}: {limit}"
         )
         text = f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}"
         found.append((text, ConvergenceWarning))
@@ -54,8 +54,8 @@ def remarks(estimator, solution, training):
         found.append((f"{name}: {unscaled}", UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
         text = (
-            f"{stopped}, before tol={estimator.tol:g}: the search finds nothing that would reduce "
-            "it. The optimum lies between dual_objective_ and objective_."
+            f"{stopped}, before tol={float(estimator.tol):g}: the search finds nothing that would "
+            "reduce it. The optimum lies between dual_objective_ and objective_."
         )
         found.append((text, ConvergenceWarning))
     return found
@@ -80,7 +80,10 @@ def _limit(estimator, limit, n_blocks):
     """Name the limit that ended a fit, and say what to do about it."""
     passes = estimator.max_iter
     if limit is Limit.TIME:
-        return f"max_time={estimator.max_time:g} seconds were over", "Increase max_time, or tol."
+        return (
+            f"max_time={float(estimator.max_time):g} seconds were over",
+            "Increase max_time, or tol.",
+        )
     advice = "Increase max_iter, or tol."
     if limit is Limit.CALLS:
         calls = f"{passes * n_blocks} oracle calls"

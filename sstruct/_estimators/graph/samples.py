@@ -10,12 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
+from sstruct._checks.compressed import check_compressed
+from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
-from sstruct._input.labels import plain
+from sstruct._input.labels import object_array, plain
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
-from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
-from sstruct._oracles.core.arrays import is_sized
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
 
@@ -178,6 +179,7 @@ def _edges_of(edges, n_nodes, i):
 def _adjacent_pairs(matrix, n_nodes, i):
     """Edges of an adjacency matrix: those of its upper triangle, row by row."""
     name = f"the adjacency matrix of X[{i}]"
+    check_compressed(matrix, name)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(f"{name} has shape {matrix.shape}, expected {(n_nodes, n_nodes)}")
     matrix = sparse.csr_array(matrix, copy=True)
@@ -247,7 +249,7 @@ def _edge_features(items, n_edges, pairwise, expected):
             continue
         try:
             features = np.asarray(features, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise ValueError(f"the edge features of X[{i}] are no numeric (E, G) array") from None
         if features.ndim != 2 or len(features) != n_edges[i]:
             if features.size == 0 and n_edges[i] == 0:
@@ -396,6 +398,23 @@ def _contrasts(nodes, edges, edge_start, n_edges):
     return out
 
 
+def _label_image(item):
+    """Return labels as a 2-D array; lists of rows as objects, which are not looked into.
+
+    Labels may be tuples, and what NumPy would unpack may be longer than memory.
+    """
+    if isinstance(item, np.ndarray):
+        return item
+    if not isinstance(item, list | tuple):
+        return np.asarray(item) if hasattr(item, "__array__") else object_array([item])
+    if not all(isinstance(row, list | tuple | np.ndarray) for row in item):
+        return object_array(item)
+    rows = [object_array(row) for row in item]
+    if len({len(row) for row in rows}) != 1:
+        return object_array(rows)
+    return np.stack(rows)
+
+
 def image_labels(y, nodes, name):
     """Return all labels of images as one array with an entry a pixel."""
     if nodes.form == "rows" or y is None or isinstance(y, str) or not is_sized(y):
@@ -404,7 +423,7 @@ def image_labels(y, nodes, name):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     items = []
     for i, item in enumerate(y):
-        item = item if isinstance(item, np.ndarray) else np.asarray(item, dtype=object)
+        item = _label_image(item)
         if item.shape != tuple(nodes.shapes[i]):
             raise ValueError(
                 f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
 from sstruct._input.indicator import check_label_names
 from sstruct._input.partial import check_samples, known_codes, known_numbers
-from sstruct._oracles.core.arrays import is_sized
 
 
 def known_sets(y_partial, n_rows, classes):
@@ -71,7 +71,7 @@ def best_classes(scores, y_partial, rows, classes):
 def _is_sets(y_partial):
     """Tell rows of zeros and ones from one label a row."""
     if sparse.issparse(y_partial) or getattr(y_partial, "ndim", 1) == 2:
-        return np.shape(y_partial)[1] != 1
+        return np.shape(y_partial)[1:] != (1,)
     return is_sized(y_partial) and any(
         isinstance(item, list | np.ndarray) for item in check_samples(y_partial, len(y_partial))
     )

@@ -87,7 +87,10 @@ class Sweep:
 def _limit(estimator, status):
     """Name the limit that a status stands for, and say what to do about it."""
     if status is Status.TIME_LIMIT:
-        return f"max_time={estimator.max_time:g} seconds were over", "Increase max_time, or eps."
+        return (
+            f"max_time={float(estimator.max_time):g} seconds were over",
+            "Increase max_time, or eps.",
+        )
     if status is Status.MAX_ITER:
         passes = f"max_iter={estimator.max_iter} passes at one lambda were made"
         return passes, "Increase max_iter, or eps."

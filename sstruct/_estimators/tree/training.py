@@ -1,14 +1,15 @@
 """Samples of TreeSSVM to flat arrays; what is wrong, and where."""
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
 from sstruct._input.partial import known_numbers
-from sstruct._kernels.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
 from sstruct._problems.tree.arguments import TreeStates
@@ -303,9 +304,9 @@ def pack_states(y, trees, ignore_label):
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
-        ignored = (
-            np.zeros(len(states), dtype=bool) if ignore_label is None else (states == ignore_label)
-        )
+        ignored = np.zeros(len(states), dtype=bool)
+        if isinstance(ignore_label, numbers.Real):  # nothing else is an integer's equal
+            ignored = states == ignore_label
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
         if len(wrong):
             p = wrong[0]

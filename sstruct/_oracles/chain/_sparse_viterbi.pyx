@@ -19,8 +19,9 @@ import operator
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.compressed import check_compressed
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.core.arrays import real_array
+from sstruct._checks.arrays import real_array
 
 
 cdef inline bint ranks_before(const double* score, int32_t a, int32_t b) noexcept nogil:
@@ -148,32 +149,6 @@ def row_maxima(const int64_t[::1] indptr not None, const double[::1] values not 
     return out
 
 
-def check_stored_places(matrix):
-    """Raise ValueError where a compressed matrix stores a place that it does not have.
-
-    SciPy makes such matrices without a look at the places, and follows them when it converts. Its
-    own `check_format` looks at none where the last pointer is 0.
-    """
-    if matrix.format not in ("csr", "csc", "bsr"):
-        return
-    indptr, indices = matrix.indptr, matrix.indices
-    across = matrix.shape[0 if matrix.format == "csc" else 1]
-    if matrix.format == "bsr":
-        across //= matrix.blocksize[1]
-    if indptr[0] != 0 or (np.diff(indptr) < 0).any():
-        raise ValueError("sparse edge_scores: indptr must start with 0 and not fall")
-    n_stored = indptr[len(indptr) - 1]
-    if n_stored > min(len(indices), len(matrix.data)):
-        raise ValueError(
-            f"sparse edge_scores: indptr ends with {n_stored}, of {len(indices)} indices and "
-            f"{len(matrix.data)} values")
-    wrong = np.flatnonzero((indices[:n_stored] < 0) | (indices[:n_stored] >= across))
-    if len(wrong):
-        raise ValueError(
-            f"sparse edge_scores: indices[{wrong[0]}] is {indices[wrong[0]]}, expected 0 to "
-            f"{across - 1}")
-
-
 def sparse_viterbi(node_scores, edge_scores, beam=None):
     """Viterbi by a sparse matrix of transitions; see `sstruct._oracles.chain._viterbi.viterbi`."""
     node = np.ascontiguousarray(real_array(node_scores, "node_scores"))
@@ -185,7 +160,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         raise ValueError(
             f"sparse edge_scores must have shape {(K, K)} to go with node_scores of shape "
             f"{node.shape}; found {edge_scores.shape}")
-    check_stored_places(edge_scores)
+    check_compressed(edge_scores, "sparse edge_scores")
     edge = sparse.csr_array(edge_scores, dtype=np.float64)
     if not edge.has_canonical_format:
         edge = edge.copy()

@@ -19,7 +19,7 @@ import numpy as np
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._viterbi cimport viterbi_forward
 from sstruct._oracles.chain._viterbi import _potentials
-from sstruct._oracles.core.arrays import whole_number
+from sstruct._checks.arrays import whole_number
 
 
 cdef class ChainRanking:

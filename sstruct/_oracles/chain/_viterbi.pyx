@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
-from sstruct._oracles.core.arrays import real_array
+from sstruct._checks.arrays import real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
     const int sstruct_path

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
-from sstruct._oracles.core.arrays import array_of, real_array
+from sstruct._checks.arrays import array_of, real_array
 
 
 def check_finite(values, name):

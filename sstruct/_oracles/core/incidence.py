@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._oracles.core.arrays import array_of
+from sstruct._checks.arrays import array_of
 
 
 def checked_nodes(nodes, n_nodes, name, noun="node"):

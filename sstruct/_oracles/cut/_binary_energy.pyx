@@ -20,7 +20,7 @@ import numpy as np
 
 from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._edges import check_finite, checked_edge_tables, checked_simple_edges
-from sstruct._oracles.core.arrays import flag, real_array
+from sstruct._checks.arrays import flag, real_array
 
 
 cdef struct NormalForm:

@@ -18,7 +18,7 @@ import numpy as np
 from sstruct._kernels._constants cimport CUT_WORK
 from sstruct._kernels._interruption cimport look, look_after
 from sstruct._oracles.core._edges import checked_edges
-from sstruct._oracles.core.arrays import real_array, whole_number
+from sstruct._checks.arrays import real_array, whole_number
 
 cdef extern from "sstruct/_oracles/cut/maxflow.h":
     ctypedef struct sstruct_flow:

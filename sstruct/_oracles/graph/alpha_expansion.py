@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from sstruct._checks.arrays import array_of, generator_of, real_array
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
-from sstruct._oracles.core.arrays import array_of, generator_of, real_array
 from sstruct._oracles.cut._binary_energy import checked_node_costs
 from sstruct._oracles.graph._decoder import GraphDecoder
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arrays import flag, real_array
 from sstruct._oracles.core._edges import (
     check_finite,
     checked_edge_tables,
     checked_simple_edges,
 )
-from sstruct._oracles.core.arrays import flag, real_array
 from sstruct._oracles.label_set._completion import LabelCompletion
 from sstruct._oracles.label_set._roof_duality import RelaxedLabels
 

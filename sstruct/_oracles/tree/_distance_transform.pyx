@@ -14,7 +14,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.core.arrays import real_array
+from sstruct._checks.arrays import real_array
 
 # Places of a line between two looks for signals.
 cdef enum: STRETCH = 1 << 18

@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._oracles.core.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, is_sized, real_array
 
 
 cdef Py_ssize_t best_sum(

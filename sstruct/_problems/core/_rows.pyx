@@ -72,12 +72,13 @@ cdef class FeatureRows:
         if not sparse.issparse(X):
             return
         indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
-        indices = np.ascontiguousarray(X.indices, dtype=np.int32)
-        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or (np.diff(indptr) < 0).any()
-                or indptr[self.n_rows] > len(indices) or len(indices) != self.n_stored):
+        falls = (indptr != np.maximum.accumulate(indptr)).any()   # differences might overflow
+        if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or falls
+                or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
-        if len(indices) and (indices.min() < 0 or indices.max() >= self.n_features):
+        if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
             raise ValueError("X.indices has a column outside X")
+        indices = np.ascontiguousarray(X.indices, dtype=np.int32)
         if not len(indices):   # the kernels know CSR by a pointer that is not NULL
             indices = np.zeros(1, dtype=np.int32)
         columns = indices

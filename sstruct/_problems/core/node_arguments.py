@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sstruct._kernels.magnitudes import LARGEST
+from sstruct._checks.arrays import real_array
+from sstruct._checks.magnitudes import LARGEST
 
 
 def of_blocks(values, n_blocks, dtype):
@@ -98,7 +99,7 @@ def padded_bounds(problem, bounds):
     ValueError
         If they do not have shape (2, n_weights), or leave no finite weight between them.
     """
-    bounds = np.asarray(bounds, dtype=np.float64)
+    bounds = real_array(bounds, "bounds")
     out = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
     size = sum(part.size for part in problem.weight_views(out[0]).values())
     if bounds.shape != (2, size):

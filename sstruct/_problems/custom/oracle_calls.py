@@ -1,6 +1,7 @@
 """Calls of a user's oracle: what goes in cannot be written to, what comes out is checked."""
 
 import numbers
+from collections.abc import Mapping, Set
 from hashlib import blake2b
 from threading import get_ident
 from typing import NamedTuple
@@ -8,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sstruct._kernels.magnitudes import LARGEST, first_beyond
+from sstruct._checks.compressed import check_compressed
+from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
@@ -31,15 +33,24 @@ class Constraint(NamedTuple):
 
 def samples_of(values, name):
     """Return samples as a list, without a look at them."""
-    if isinstance(values, str | bytes | dict | set) or not hasattr(values, "__getitem__"):
+    if sparse.issparse(values):
+        check_compressed(values, name)
+        values = values.tocsr()
+    elif isinstance(values, memoryview):
+        values = np.asarray(values)
+    shape = getattr(values, "shape", None)
+    has_shape = isinstance(shape, tuple) and len(shape) > 0
+    strange = isinstance(values, str | bytes | Mapping | Set) or shape == ()
+    if (
+        strange
+        or not hasattr(values, "__getitem__")
+        or not (has_shape or hasattr(values, "__len__"))
+    ):
         raise TypeError(
             f"{name} must be a list with an item a sample, found {type(values).__name__}"
         )
-    if sparse.issparse(values):
-        values = values.tocsr()
     rows = values.iloc if hasattr(values, "iloc") else values
-    n = values.shape[0] if hasattr(values, "shape") and len(values.shape) else len(values)
-    return [rows[i] for i in range(n)]
+    return [rows[i] for i in range(shape[0] if has_shape else len(values))]
 
 
 def frozen(w):
@@ -174,7 +185,9 @@ class OracleCalls:
         """Return phi(x_i, y): an array, or where they are kept so, index and value."""
         found = self._call(i, "joint_feature", self.X[i], labeling)
         is_sparse = sparse.issparse(found)
-        if not is_sparse:
+        if is_sparse:
+            check_compressed(found, f"{self._at(i, 'joint_feature')} result", ndims=(1, 2))
+        else:
             try:
                 found = np.asarray(found)
             except ValueError:
@@ -199,11 +212,6 @@ class OracleCalls:
             )
         if is_sparse:
             index, value = _entries(found)
-            # scipy looks at no index; compiled code goes where it points.
-            if len(index) != len(value) or (len(index) and not 0 <= index.min() <= index.max() < d):
-                raise ValueError(
-                    f"{self._at(i, 'joint_feature')} returned entries outside 0 to {d - 1}"
-                )
             index = index.astype(np.int32)
         else:
             # A copy: an oracle may hand out the same array again.

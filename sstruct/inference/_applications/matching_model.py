@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sstruct._oracles.core.arrays import real_array
+from sstruct._checks.arrays import real_array
+from sstruct._checks.compressed import check_compressed
 from sstruct.inference._model.mrf import MRF
 
 
@@ -45,7 +46,9 @@ def checked_matching(unary, pairwise):
         raise ValueError(
             f"unary[{i}, {a}] is {unary[i, a]}, expected finite or +inf, which forbids it"
         )
-    if not sparse.issparse(pairwise):
+    if sparse.issparse(pairwise):
+        check_compressed(pairwise, "pairwise")
+    else:
         pairwise = np.atleast_2d(real_array(pairwise, "pairwise"))
     pairwise = sparse.coo_array(pairwise)
     if pairwise.shape != (unary.size, unary.size):

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._oracles.core.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.compressed import check_compressed
 from sstruct._oracles.core.incidence import checked_nodes
 
 
@@ -91,6 +92,7 @@ def checked_rays(rays, n_pixels):
 
 
 def _rows_of_matrix(matrix, n_pixels):
+    check_compressed(matrix, "rays")
     if matrix.ndim != 2 or matrix.shape[1] != n_pixels:
         raise ValueError(
             f"rays must have a column for each of {n_pixels} pixels; found shape {matrix.shape}"

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sstruct._checks.arrays import array_of
 from sstruct._oracles.core._edges import checked_simple_edges
-from sstruct._oracles.core.arrays import array_of
 from sstruct.inference._model.packing import (
     checked_weights,
     pack_edge_costs,

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from sstruct._kernels.magnitudes import LARGEST, first_beyond
-from sstruct._oracles.core.arrays import array_of, real_array
+from sstruct._checks.arrays import array_of, real_array
+from sstruct._checks.magnitudes import LARGEST, first_beyond
 
 
 def _check_costs(flat, name_of):

@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 
 NUMBERS = "an array of numbers"
+# Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
+MOST_DEEP = 8
 
 
 def _not(kind, name, error):
@@ -25,14 +27,32 @@ def array_of(values, name, kind="an array"):
 
 
 def real_array(values, name):
-    """Return values as float64."""
+    """Return values as float64, a view where they are that.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where they are no real numbers, or beyond the range of double precision; names them.
+    """
+    check_depth(values, name)
     array = array_of(values, name, NUMBERS)
     if array.dtype.kind in "cmMV":
         raise TypeError(f"{name} must be an array of real numbers, found dtype {array.dtype}")
     try:
         return np.asarray(array, dtype=np.float64)
+    except OverflowError:
+        raise ValueError(f"{name} has a number beyond the range of double precision") from None
     except (TypeError, ValueError, ArithmeticError) as error:
         raise _not(NUMBERS, name, error) from None
+
+
+def check_depth(values, name):
+    """Raise ValueError where lists are nested deeper than any array that is read."""
+    depth = 0
+    while isinstance(values, list | tuple) and len(values):
+        values, depth = values[0], depth + 1
+        if depth > MOST_DEEP:
+            raise ValueError(f"{name} has lists nested more than {MOST_DEEP} deep")
 
 
 def is_sized(value):

@@ -1,0 +1,107 @@
+"""One function looks at whatever comes sparse: what it refuses, and what it lets pass."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct._checks.compressed import check_compressed, check_rows, stacked
+
+DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 4], [5, 0, 0, 6], [0, 0, 0, 0]])
+FORMATS = ["csr", "csc", "bsr", "coo", "dia", "dok", "lil"]
+
+
+def make(form, kind="matrix"):
+    return getattr(sparse, f"{form}_{kind}")(DENSE)
+
+
+@pytest.mark.parametrize("kind", ["matrix", "array"])
+@pytest.mark.parametrize("form", FORMATS)
+def test_good_ones_pass(form, kind):
+    check_compressed(make(form, kind), "X")
+    check_compressed(make(form, kind)[:0] if form in ("csr", "csc") else make(form, kind), "X")
+    np.testing.assert_array_equal(stacked([make(form, kind)] * 2, "X").toarray(), [*DENSE, *DENSE])
+
+
+def test_what_is_honest_about_its_order_passes():
+    X = sparse.csr_matrix(([1.0, 2.0, 3.0], [2, 0, 0], [0, 3]), shape=(1, 4))
+    check_compressed(X, "X")
+    assert not X.has_canonical_format
+    assert not X.has_sorted_indices
+
+
+def test_subclasses_are_read():
+    class Named(sparse.csr_matrix):
+        pass
+
+    X = Named(DENSE)
+    check_compressed(X, "X")
+    X.indices[0] = 9
+    with pytest.raises(ValueError, match=r"X\.indices\[0\] is 9, expected 0 to 3"):
+        check_compressed(X, "X")
+
+
+def set_to(name, value):
+    return lambda X: setattr(X, name, value(getattr(X, name)))
+
+
+WRONG = [
+    ("csr", set_to("indptr", lambda a: np.array([0, 5, 4, 6, 6])), "indptr must not fall, found 5"),
+    ("csr", set_to("indptr", lambda a: a[:, np.newaxis]), "indptr is 2-D, expected 1-D"),
+    ("csr", set_to("indptr", lambda a: a * 1.5), "indptr has dtype float64, expected integers"),
+    ("csr", set_to("indptr", lambda a: a.tolist()), "indptr is a list, expected an array"),
+    ("csr", set_to("indptr", lambda a: a[:3]), "indptr has 3 entries, expected 5"),
+    ("csr", set_to("data", lambda a: a[:2]), "data has 2 entries, expected 6, where indptr ends"),
+    ("csr", set_to("data", lambda a: a * 1j), "X has dtype complex128, expected real numbers"),
+    ("csr", lambda X: delattr(X, "indices"), "indices is a NoneType, expected an array"),
+    ("csr", lambda X: setattr(X, "_shape", (4, 2**40)), "expected at most 2147483647 each"),
+    ("csr", lambda X: setattr(X, "_shape", (4,)), "X is a sparse 1-D array, expected 2-D"),
+    ("bsr", set_to("data", lambda a: np.ones((len(a), 3, 3))), "has blocks of shape"),
+    ("bsr", set_to("indices", lambda a: a + 4), r"X\.indices\[0\] is 4, expected 0 to 3"),
+    ("coo", set_to("coords", lambda a: (a[0] + 4, a[1])), r"coords\[0\]\[0\] is 4"),
+    ("coo", set_to("coords", lambda a: (a[0], a[1] - 9)), r"coords\[1\]\[0\] is -9"),
+    ("coo", set_to("coords", lambda a: (a[0], a[1] * 1.0)), "must be an array of integers"),
+    ("coo", set_to("data", lambda a: a[:3]), r"coords\[0\] has 6 entries, expected 3"),
+    ("dia", set_to("offsets", lambda a: a - 2**30), "no diagonal of"),
+    ("dia", set_to("offsets", lambda a: a * 0), "has a diagonal twice"),
+    ("dia", set_to("data", lambda a: a[:1]), "expected 1, as rows of data"),
+    ("lil", lambda X: X.rows[0].append(9), r"data\[0\] has 2 entries, expected 3"),
+    ("lil", lambda X: X.rows[0].__setitem__(0, 2**28), "has 268435456, expected columns below 4"),
+    ("lil", lambda X: X.data.__setitem__(0, None), "must be lists"),
+    ("lil", set_to("rows", lambda a: a[:2]), "rows has 2 entries, expected 4"),
+    ("dok", lambda X: X._dict.__setitem__((2**28, 0), 1.0), "has the key"),
+    ("dok", lambda X: X._dict.__setitem__(("a", 0), 1.0), "has the key"),
+]
+
+
+@pytest.mark.parametrize("form, change, message", WRONG, ids=range(len(WRONG)))
+def test_wrong_ones_are_refused(form, change, message):
+    X = sparse.bsr_matrix(DENSE, blocksize=(1, 1)) if form == "bsr" else make(form)
+    change(X)
+    with pytest.raises((ValueError, TypeError), match=message):
+        check_compressed(X, "X")
+    with pytest.raises((ValueError, TypeError)):
+        stacked([make("csr"), X], "X")
+
+
+@pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
+def test_false_flags_are_found_out(flag):
+    X = make("csr")
+    setattr(X, flag, True)
+    X.indices[4:6] = [3, 0]
+    with pytest.raises(ValueError, match=f"X.{flag} is True, but X.indices has 3 and then 0 at 5"):
+        check_compressed(X, "X")
+
+
+def test_stacked_names_the_item():
+    items = [make("csr") for _ in range(3)]
+    items[1].indices[2] = 4
+    with pytest.raises(ValueError, match=r"items\[1\]\.indices\[2\] is 4, expected 0 to 3"):
+        stacked(items, "items")
+
+
+def test_rows_that_are_taken_are_looked_at():
+    X = make("csr")
+    X.indptr[2] = 2**30
+    check_rows(X, np.array([0, 3]), "X")
+    with pytest.raises(ValueError, match=r"X\.indptr\[1\] is 2 and the next 1073741824"):
+        check_rows(X, np.array([0, 1]), "X")

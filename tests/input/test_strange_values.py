@@ -1,0 +1,163 @@
+"""Values at the edge of what Python can hold: clean errors, and the estimator as it was."""
+
+import itertools
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    StructuredSVM,
+    TreeSSVM,
+)
+from tests.estimators.choices import Choice
+
+HUGE = 10**400
+ROWS, CODES = np.arange(24.0).reshape(8, 3), [0, 1] * 4
+IMAGES = np.arange(24.0).reshape(2, 2, 2, 3)
+LABELS = [[[0, 1], [1, 0]]] * 2
+SEQUENCES, CUT = [ROWS[:4], ROWS[4:]], [CODES[:4], CODES[4:]]
+GRAPHS = [(x, [[0, 1], [1, 2]]) for x in SEQUENCES]
+TREES = [{"features": [ROWS, ROWS], "positions": [np.ones((8, 2))] * 2}] * 2
+ONCE = {"tol": 1e9, "random_state": 0}
+
+DATA = {
+    MulticlassSSVM: (ROWS, CODES),
+    MultilabelSSVM: (ROWS, CODES),
+    ChainSSVM: (SEQUENCES, CUT),
+    GraphCRFSSVM: (GRAPHS, CUT),
+    GridCRFSSVM: (IMAGES, LABELS),
+}
+
+TWICE = [0]  # a list whose repr is longer than memory
+for _ in range(100):
+    TWICE = [TWICE, TWICE]
+ITSELF = []
+ITSELF += [ITSELF, ITSELF]
+
+
+def refuses(model, *data):
+    before = dict(vars(model))
+    with pytest.raises((ValueError, TypeError)) as caught:
+        model.fit(*data)
+    assert str(caught.value)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("value", [HUGE, -HUGE, Fraction(HUGE, 3), Fraction(1, HUGE), 2**80])
+@pytest.mark.parametrize(
+    "name", ["lam", "max_time", "certificate_every", "n_jobs", "random_state", "bounds", "loss"]
+)
+def test_parameters_beyond_doubles(kind, name, value):
+    if name == "lam" and value == 2**80:
+        return
+    model = kind(**ONCE)
+    setattr(model, name, value)
+    before = dict(vars(model))
+    try:
+        model.fit(*DATA[kind])
+    except (ValueError, TypeError):
+        assert vars(model) == before
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_tables_beyond_doubles(kind):
+    for parameters in (
+        {"loss": [1, HUGE]},
+        {"loss": [[0, HUGE], [1, 0]]},
+        {"bounds": [[-HUGE], [HUGE]]},
+        {"class_weight": {0: HUGE, 1: 1}},
+        {"class_weight": {0: "a", 1: 1}},
+    ):
+        refuses(kind(**ONCE, **parameters), *DATA[kind])
+    refuses(kind(**ONCE), *DATA[kind], [HUGE] * len(DATA[kind][0]))
+
+
+@pytest.mark.parametrize(
+    "kind, X, y",
+    [
+        (MulticlassSSVM, [[HUGE] * 3] * 8, CODES),
+        (MulticlassSSVM, np.array([[HUGE] * 3] * 8, dtype=object), CODES),
+        (ChainSSVM, [[[HUGE] * 3] * 4] * 2, CUT),
+        (ChainSSVM, np.array([[[HUGE] * 3] * 4] * 2, dtype=object), CUT),
+        (GraphCRFSSVM, [(x, [[0, HUGE]]) for x in SEQUENCES], CUT),
+        (GraphCRFSSVM, [(x, [[0, 1]], [[HUGE]]) for x in SEQUENCES], CUT),
+        (GridCRFSSVM, [[[[HUGE]]]] * 2, [[[0]], [[1]]]),
+    ],
+)
+def test_features_beyond_doubles(kind, X, y):
+    refuses(kind(**ONCE), X, y)
+
+
+@pytest.mark.parametrize("kind", DATA)
+@pytest.mark.parametrize("label", [[1], {1: 2}, TWICE, ITSELF, Decimal("sNaN"), float("nan")])
+def test_what_is_no_label(kind, label):
+    X = DATA[kind][0]
+    y = [label, 1] * 4
+    if kind is GridCRFSSVM:
+        y = [[[label, 1], [1, 1]]] * 2
+    elif kind in (ChainSSVM, GraphCRFSSVM):
+        y = [[label, 1, 1, 1]] * 2
+    if kind in (MulticlassSSVM, MultilabelSSVM) and label == [1]:
+        return  # a column of labels
+    refuses(kind(**ONCE), X, y)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_classes_without_end(kind):
+    for classes in (itertools.count(), range(10**12), TWICE, ITSELF, [0, float("nan")], [[0], [1]]):
+        refuses(kind(classes=classes, **ONCE), *DATA[kind])
+
+
+def test_labels_without_end():
+    for y in (range(10**12), [range(10**12)] * 2, [ITSELF] * 2, ITSELF):
+        for kind, (X, _) in DATA.items():
+            refuses(kind(**ONCE), X, y)
+
+
+def test_pixels_may_have_tuples_and_ranges_as_labels():
+    far = range(10**12)
+    y = [[[(0, 1), far], [far, (0, 1)]]] * 2
+    found = GridCRFSSVM(**ONCE).fit(IMAGES, y).predict(IMAGES)
+    assert set(found.ravel().tolist()) <= {(0, 1), far}
+
+
+def test_fractions_are_numbers():
+    small = {"tol": Fraction(1, 10**4), "lam": Fraction(1, 3), "max_time": Fraction(1, 10**4)}
+    model = MulticlassSSVM(max_iter=1, random_state=0, **small)
+    with pytest.warns(UserWarning, match="tol=0.0001"):
+        model.fit(ROWS, CODES)
+    for name in ("lam", "max_time"):
+        refuses(MulticlassSSVM(**{name: Fraction(1, HUGE)}), ROWS, CODES)
+
+
+def test_an_ignored_label_is_one():
+    model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
+    for label in (Decimal("sNaN"), [1]):
+        model.ignore_label = label
+        with pytest.raises(TypeError, match="cannot be a label"):
+            model.predict(SEQUENCES, CUT)
+
+
+def test_parts_are_ignored_by_number_alone():
+    model = TreeSSVM(parents=[-1, 0], ignore_label=Decimal("sNaN"), **ONCE)
+    model.fit(TREES, [[0, 1]] * 2)
+
+
+@pytest.mark.parametrize(
+    "X", [np.array(3.0), {0: 1}, frozenset([1]), iter([1]), None, 5, "ab", np.float64(2)]
+)
+def test_oracles_samples_are_a_list(X):
+    refuses(StructuredSVM(Choice(), **ONCE), X, [0])
+
+
+def test_a_memoryview_has_rows():
+    model = MulticlassSSVM(**ONCE).fit(memoryview(ROWS), CODES)
+    np.testing.assert_array_equal(model.predict(memoryview(ROWS)), model.predict(ROWS))
