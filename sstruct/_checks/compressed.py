@@ -153,7 +153,7 @@ def _check_pointers(matrix, name, n_rows, ndim=1):
         )
     for part, array in (("indices", indices), ("data", data)):
         # SciPy allows a rest behind the last row; what reads all of `data` would read that too.
-        why = "where indptr ends" + "; prune() cuts the rest off" * (len(array) > indptr[-1])
+        why = "where indptr ends" + "; prune() cuts the rest off" * bool(len(array) > indptr[-1])
         _same_length(f"{name}.{part}", len(array), int(indptr[-1]), why)
 
 
