@@ -13,6 +13,9 @@ __all__ = ["check_compressed", "check_rows", "stacked"]
 
 # Compiled code numbers columns by 32 bits, and rows without entries cost memory too.
 MOST = 2**31 - 1
+# Formats that take no memory for rows without entries, which take some when they are read. SciPy
+# does not live through a lack of it everywhere.
+UNSTORED, MOST_EMPTY = ("csc", "coo", "dia", "dok"), 10**7
 # Entries, perhaps on disk, that are looked at in one go.
 AT_ONCE = 2**22
 KINDS = {"i": "integers", "fiub": "real numbers"}
@@ -50,6 +53,11 @@ def check_compressed(matrix, name, ndims=(2,)):
     if not all(0 <= n <= MOST for n in shape):
         raise ValueError(f"{name} is sparse and of shape {shape}, expected at most {MOST} each")
     CHECKS[matrix.format](matrix, name)
+    if matrix.format in UNSTORED and shape[0] > matrix.nnz + MOST_EMPTY:
+        raise ValueError(
+            f"{name} has {shape[0]} rows and {matrix.nnz} entries, expected at most {MOST_EMPTY} "
+            "rows without any"
+        )
 
 
 def check_rows(matrix, rows, name):

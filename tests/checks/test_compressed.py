@@ -55,6 +55,8 @@ WRONG = [
     ("csr", lambda X: delattr(X, "indices"), "indices is a NoneType, expected an array"),
     ("csr", lambda X: setattr(X, "_shape", (4, 2**40)), "expected at most 2147483647 each"),
     ("csr", lambda X: setattr(X, "_shape", (4,)), "X is a sparse 1-D array, expected 2-D"),
+    ("csc", lambda X: setattr(X, "_shape", (10**9, 4)), "has 1000000000 rows and 6 entries"),
+    ("coo", lambda X: setattr(X, "_shape", (10**9, 4)), "has 1000000000 rows and 6 entries"),
     ("bsr", set_to("data", lambda a: np.ones((len(a), 3, 3))), "has blocks of shape"),
     ("bsr", set_to("indices", lambda a: a + 4), r"X\.indices\[0\] is 4, expected 0 to 3"),
     ("coo", set_to("coords", lambda a: (a[0] + 4, a[1])), r"coords\[0\]\[0\] is 4"),
