@@ -66,6 +66,8 @@ def attack(case):
             same_attributes(before, model, f"{type(model).__name__}.fit, checkpoint")
         return
     case.counts["resumed"] += 1
+    if name == "choices" and any("plane" in line for line in case.log):
+        return  # only the oracle could check these: SECURITY.md
     case.counts["certificates"] += check_certificate(name, model, X, y)
 
 

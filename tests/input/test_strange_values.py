@@ -19,8 +19,8 @@ from sstruct import (
 from tests.estimators.choices import Choice
 
 HUGE = 10**400
-ROWS, CODES = np.arange(24.0).reshape(8, 3), [0, 1] * 4
-IMAGES = np.arange(24.0).reshape(2, 2, 2, 3)
+ROWS, CODES = np.arange(24.0).reshape(8, 3) / 10, [0, 1] * 4
+IMAGES = ROWS.reshape(2, 2, 2, 3)
 LABELS = [[[0, 1], [1, 0]]] * 2
 SEQUENCES, CUT = [ROWS[:4], ROWS[4:]], [CODES[:4], CODES[4:]]
 GRAPHS = [(x, [[0, 1], [1, 2]]) for x in SEQUENCES]
