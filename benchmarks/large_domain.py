@@ -172,7 +172,11 @@ class Run:
     def error(self, w):
         """Share of wrong nodes, or labels, of the test part at w."""
         model = clone(self.estimator)
-        found = self.kept.known | {"_w": w, "lam_": self.lam}
+        fitted = {
+            "_w": w, "lam_": self.lam, "solver_": self.method, "status_": "MAX_ITER",
+            "converged_": False, "n_iter_": 0, "n_oracle_calls_": 0, "history_": {},
+        }  # fmt: skip
+        found = self.kept.known | fitted
         model.__dict__.update({name: value for name, value in found.items() if value is not None})
         if self.chains:
             return 1 - model.score(self.X_test, self.y_test)

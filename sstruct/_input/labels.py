@@ -11,6 +11,7 @@ from sklearn.utils import assert_all_finite
 SHORT = Repr()
 SHORT.maxstring = SHORT.maxother = 200
 NUMERIC = (float, np.floating)
+EQUAL_TO_THEMSELVES = {str, bytes, int, bool, type(None), np.str_, np.bool_}
 # More have no weights that fit into memory.
 MOST_CLASSES = 10**7
 
@@ -29,9 +30,13 @@ def plain(label):
     return label.item() if isinstance(label, np.generic) else label
 
 
-def _is_nan(label):
-    # Only floats: Decimal's signaling NaN raises where it is compared.
-    return isinstance(label, NUMERIC) and bool(label != label)
+def _is_missing(label):
+    """Whether a label is not equal to itself: NaN, pandas' NA, or what cannot even be compared."""
+    try:
+        same = label == label
+        return same is label or not bool(same)  # NA answers with itself
+    except Exception:
+        return True
 
 
 def shortened(value):
@@ -52,6 +57,13 @@ def as_labels(labels):
     """Return a 1-D array: numbers, strings, or, for any other hashable mix, objects."""
     if isinstance(labels, np.ndarray) and labels.ndim != 1:
         raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
+    if isinstance(labels, np.ma.MaskedArray):
+        if np.ma.getmaskarray(labels).any():
+            raise ValueError(
+                "y is a masked array: give masked nodes a label of their own, labels.filled(-1), "
+                "and ignore_label=-1"
+            )
+        labels = labels.data
     if isinstance(labels, np.ndarray) and labels.dtype != object:
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
@@ -65,8 +77,11 @@ def as_labels(labels):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
             return as_labels(array)
-    if any(issubclass(t, NUMERIC) for t in types) and any(map(_is_nan, labels)):
-        raise ValueError("y contains NaN, which is no label")
+    if not all(t in EQUAL_TO_THEMSELVES for t in types):
+        for label in labels:
+            if type(label) not in EQUAL_TO_THEMSELVES and _is_missing(label):
+                name = "NaN" if isinstance(label, NUMERIC) else shortened(label)
+                raise ValueError(f"y contains {name}, which is no label")
     out = np.empty(len(labels), dtype=object)
     out[:] = labels
     return out

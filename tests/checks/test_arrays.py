@@ -39,7 +39,7 @@ CASES = [
     (lambda: tree_max_sum(NODE, RAGGED, EDGE), ValueError, "parents must be an array"),
     (lambda: tree_max_sum(NODE, [-1, 0], np.array(1.0)), ValueError, "edge_scores must be an arr"),
     (lambda: distance_transform("abc", 1.0), ValueError, "costs must be an array of numbers"),
-    (lambda: distance_transform([1.0], HUGE), ValueError, "quadratic has a number beyond the range"),
+    (lambda: distance_transform([1.0], HUGE), ValueError, "quadratic has a number beyond"),
     (lambda: maxflow(2.5, PAIR, [[1, 1]], 0, 1), TypeError, "n must be an integer, found 2.5"),
     (lambda: maxflow(2, RAGGED, [[1, 1]], 0, 1), ValueError, "edges must be an array"),
     (lambda: maxflow(2, PAIR, [["a", 1]], 0, 1), ValueError, "capacities must be an array of num"),

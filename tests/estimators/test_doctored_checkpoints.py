@@ -181,6 +181,26 @@ def graphs(rng):
     return X, y
 
 
+@pytest.mark.parametrize(
+    "average, names", [("auto", ["pass_average"]), (True, ["exact_offset", "approximate_offset"])]
+)
+def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, names):
+    # Weights are padded for vector loops, and an average is taken as it is.
+    path = tmp_path / "fit.npz"
+    X, y = [rng.standard_normal((4, 3)) for _ in range(6)], rng.integers(0, 3, (6, 4)).tolist()
+    model = ChainSSVM(lam=0.05, tol=0, max_iter=3, random_state=0, average=average)
+    problem = model._prepare(X, y, None).problem
+    padding = problem.without_padding(np.ones(problem.n_weights)) == 0
+    assert padding.any()
+    clone(model).set_params(checkpoint=path).fit(X, y)
+    content = path.read_bytes()
+    resumed = clone(model).set_params(checkpoint=path, max_iter=5)
+    expected = clone(resumed).fit(X, y).objective_
+    arrays, notes = read(content)
+    write(path, arrays | {name: arrays[name] + 50.0 * padding for name in names}, notes)
+    assert resumed.fit(X, y).objective_ == expected
+
+
 def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monkeypatch):
     path = tmp_path / "fit.npz"
     model = GraphCRFSSVM(lam=0.05, tol=0, max_iter=8, random_state=0)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sstruct import (
@@ -161,3 +162,23 @@ def test_oracles_samples_are_a_list(X):
 def test_a_memoryview_has_rows():
     model = MulticlassSSVM(**ONCE).fit(memoryview(ROWS), CODES)
     np.testing.assert_array_equal(model.predict(memoryview(ROWS)), model.predict(ROWS))
+
+
+@pytest.mark.parametrize("label", [pd.NA, np.datetime64("NaT"), float("nan")], ids=str)
+def test_labels_that_are_not_themselves_are_none(label):
+    with pytest.raises(ValueError, match=r"y contains .*N.*, which is no label"):
+        ChainSSVM().fit(SEQUENCES, [["a", label, "b", "a"], ["a", "b", "a", "b"]])
+
+
+def test_masked_labels_are_told_of_ignore_label():
+    y = np.ma.array([CODES[:4]] * 2, mask=[[0, 1, 0, 0], [0, 0, 0, 0]])
+    with pytest.raises(ValueError, match=r"masked array.*ignore_label=-1"):
+        ChainSSVM().fit(np.array(SEQUENCES), y)
+    known = np.ma.array(y.data)
+    classes = ChainSSVM(**ONCE).fit(np.array(SEQUENCES), known).classes_
+    assert type(classes) is np.ndarray
+
+
+def test_a_total_weight_without_a_lam_is_refused():
+    with pytest.raises(ValueError, match='lam="auto" is infinite'):
+        StructuredSVM(Choice(), **ONCE).fit([ROWS], [0], sample_weight=[5e-324])

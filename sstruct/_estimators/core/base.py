@@ -287,7 +287,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if not isinstance(self.lam, str):
             return float(self.lam)
         if nodes is None:  # nothing is known of what a user's oracle makes of a sample
-            return 1 / total_weight
+            lam = 1 / total_weight
+            if lam == np.inf:
+                raise ValueError(
+                    f'lam="auto" is infinite for samples of a total weight of {total_weight:g}; '
+                    "scale the weights, or give a number"
+                )
+            return lam
         return lam_from_scale(nodes, total_weight, self._parameters().get("rescaling") == "slack")
 
     def _prepare(self, X, y, sample_weight):

@@ -14,7 +14,7 @@ from sstruct._oracles.core._interval cimport Interval
 
 import numpy as np
 
-from sstruct._problems.core.node_arguments import fill_views
+from sstruct._problems.core.node_arguments import fill_views, join_views
 
 # From the work of an oracle call to the batch size. One call at the current w gains more than many
 # at an older one, and the scores of its working set come with it: below the first line nothing
@@ -270,6 +270,10 @@ cdef class BlockProblem:
         w = np.zeros(self.n_weights)
         fill_views(self.weight_views(w), public)
         return w
+
+    def without_padding(self, w):
+        """Return weights in this problem's layout, those that are none of the model's zero."""
+        return self.padded_weights(join_views(self.weight_views(w)))
 
     def _check_block(self, Py_ssize_t i):
         if not 0 <= i < self.n_blocks:

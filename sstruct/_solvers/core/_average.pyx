@@ -60,9 +60,10 @@ cdef class RunningAverage:
         return {"offset": np.array(self.offset),
                 "numbers": np.array([self.scale, self.linear, self.count])}
 
-    def resume(self, kept, name):
+    def resume(self, kept, name, problem):
         """Undo `snapshot`, whose arrays are there under names that begin with `name`."""
         offset = kept_array(kept, f"{name}_offset", np.float64, self.offset.shape[0])
+        offset = problem.without_padding(offset)
         numbers = kept_array(kept, f"{name}_numbers", np.float64, 3)
         scale, linear, count = numbers.tolist()
         if not (0 < scale <= 1 and 0 <= count <= MOST_COUNTED and count == int(count)):
@@ -98,7 +99,8 @@ cdef class PassAverage:
             for k in range(w.shape[0]):
                 self.weights[k] += rate * (w[k] - self.weights[k])
 
-    def resume(self, kept, name, count):
+    def resume(self, kept, name, count, problem):
         """Go on from the average after `count` iterates, which is there under a name."""
-        self.w[:] = kept_array(kept, name, np.float64, self.weights.shape[0])
+        weights = kept_array(kept, name, np.float64, self.weights.shape[0])
+        self.w[:] = problem.without_padding(weights)
         self.count = count

@@ -113,7 +113,7 @@ def resume(DualState state not None, kept):
     state.dual, state.linear, state.work, state.total_gap = dual, linear, work, total_gap
     state.n_oracle_calls, state.n_steps = n_oracle_calls, n_steps
     for name, average in averages(state):
-        average.resume(kept, name)
+        average.resume(kept, name, state.problem)
 
 
 def averages(DualState state):
