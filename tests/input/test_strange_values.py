@@ -182,3 +182,13 @@ def test_masked_labels_are_told_of_ignore_label():
 def test_a_total_weight_without_a_lam_is_refused():
     with pytest.raises(ValueError, match='lam="auto" is infinite'):
         StructuredSVM(Choice(), **ONCE).fit([ROWS], [0], sample_weight=[5e-324])
+
+
+@pytest.mark.parametrize(
+    "n_jobs, error", [(0, ValueError), (10**6, ValueError), ("all", TypeError)]
+)
+def test_numbers_of_jobs_are_checked_wherever_they_are_used(n_jobs, error):
+    model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT).set_params(n_jobs=n_jobs)
+    for call in (lambda: model.predict(SEQUENCES), lambda: model.fit(SEQUENCES, CUT)):
+        with pytest.raises(error, match="n_jobs must be"):
+            call()

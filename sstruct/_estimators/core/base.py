@@ -23,7 +23,7 @@ from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
-from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
@@ -157,10 +157,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
         check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
-        if self.n_jobs is not None:
-            check_number("n_jobs", self.n_jobs, whole=True)
-            if self.n_jobs == 0:
-                raise ValueError("n_jobs must not be 0")
+        check_n_jobs(self.n_jobs)
         if self.checkpoint is not None:
             if not isinstance(self.checkpoint, str | os.PathLike):
                 raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")

@@ -5,6 +5,21 @@ import sys
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 
+from sstruct._input.ragged import check_number
+
+# No machine has more cores; so many processes would stop one.
+MOST_JOBS = 4096
+
+
+def check_n_jobs(n_jobs):
+    """Raise unless a number of jobs is None or an integer that a machine can bear."""
+    if n_jobs is None:
+        return
+    check_number("n_jobs", n_jobs, whole=True, least=-MOST_JOBS)
+    if n_jobs == 0 or n_jobs > MOST_JOBS:
+        expected = "1 or more, or -1 for all cores" if n_jobs == 0 else f"at most {MOST_JOBS}"
+        raise ValueError(f"n_jobs must be {expected}, found {n_jobs}")
+
 
 def active_client():
     """Return the client of joblib's active backend where that is Dask's; else None."""
@@ -27,6 +42,7 @@ def in_task():
 
 def n_workers(n_jobs):
     """Number of workers that joblib gives; 1 in a task of a cluster, which waits for no other."""
+    check_n_jobs(n_jobs)
     if active_client() is not None and in_task():
         return 1
     return effective_n_jobs(n_jobs)
@@ -38,6 +54,7 @@ def n_threads(n_jobs):
     A cluster says how many workers it has, which are not for threads here: without a number of its
     own a fit takes one.
     """
+    check_n_jobs(n_jobs)
     if active_client() is None:
         return effective_n_jobs(n_jobs)
     if n_jobs is None:
