@@ -215,6 +215,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, groups))
+        if not splits:
+            raise ValueError(f"cv makes no splits, expected at least one; found {self.cv!r}")
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
         )

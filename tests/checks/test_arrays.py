@@ -73,6 +73,7 @@ CASES = [
     (lambda: multilabel_map([0, 1], PAIR, [1.0], return_bound=NODE), TypeError, "return_bound"),
     (lambda: projection_rays((2, 2), ["x"]), ValueError, "angles must be an array of numbers"),
     (lambda: projection_rays((2**20, 2**20), [0]), ValueError, "expected fewer than .* pixels"),
+    (lambda: projection_rays(np.array(1.0), [0]), ValueError, "shape must be a pair of positive"),
     (lambda: graph_matching(NODE, 1.0), ValueError, "pairwise must have shape"),
     (lambda: graph_matching(NODE, "a"), ValueError, "pairwise must be an array of numbers"),
     (lambda: MRF(NODE, [], [], factors=3), TypeError, "factors must be a list of pairs"),
@@ -110,6 +111,8 @@ CASES = [
     (lambda: mean_joint_distance(np.array(1.0), [], []), TypeError, "X must be a list of dicts"),
     (lambda: mean_joint_distance([{**JOINTS, "positions": 1.0}], [], []), TypeError, "positions"),
     (lambda: mean_joint_distance([MAPS], [RAGGED], []), ValueError, r"y\[0\] must be an array"),
+    (lambda: PathCV(MulticlassSSVM(), cv=[]).fit(NODE, [0, 1]), ValueError, "cv makes no splits"),
+    (lambda: MulticlassSSVM().fit(NODE, [0, [[1, 2], [3]]]), ValueError, r"y\[1\] must be an arr"),
     (lambda: PathCV(MulticlassSSVM(), cv=b"2").fit(NODE, [0, 1]), TypeError, "cv must be a number"),
     (lambda: PathCV(MulticlassSSVM(), lams=RAGGED).fit(NODE, [0, 1]), ValueError, "lams must be"),
 ]  # fmt: skip

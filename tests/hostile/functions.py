@@ -275,7 +275,8 @@ def _sweep(rng):
 
 
 def _chosen(X, y, sample_weight, **parameters):
-    return sstruct.PathCV(**parameters).fit(X, y, sample_weight).predict(X)
+    fitted = sstruct.PathCV(**parameters).fit(X, y, sample_weight)
+    return fitted.predict(X) if fitted.refit else ()
 
 
 def _search(rng):
