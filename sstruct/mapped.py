@@ -48,51 +48,65 @@ def open_mapped(path: str | os.PathLike[str]) -> Any:
     ...     del X
     memmap (3, 3)
     """
-    name = os.fspath(path)
-    if not zipfile.is_zipfile(name):
-        return np.load(name, mmap_mode="r")
-    with zipfile.ZipFile(name) as archive:
+    name = os.fsdecode(path)
+    with open(name, "rb") as file:  # the place for errors of the system's
+        try:
+            if zipfile.is_zipfile(file):
+                return _mapped_matrix(file)
+            file.seek(0)
+            return _mapped_array(file)
+        except Exception as error:  # NumPy, SciPy and zipfile raise a dozen kinds
+            raise ValueError(f"{name} cannot be mapped: {error}") from error
+
+
+def _mapped_matrix(file):
+    """Map the CSR matrix of a zip file."""
+    with zipfile.ZipFile(file) as archive:
         members = {member.filename.removesuffix(".npy"): member for member in archive.infolist()}
-        missing = {"format", "shape", "data", "indices", "indptr"} - members.keys()
-        if missing:
-            raise ValueError(f"{name} is no sparse matrix of scipy's: it has no {min(missing)!r}")
-        with archive.open(members["format"]) as file:
-            kind = np.load(file).item()
-        with archive.open(members["shape"]) as file:
-            shape = tuple(np.load(file).tolist())
+    missing = {"format", "shape", "data", "indices", "indptr"} - members.keys()
+    if missing:
+        raise ValueError(f"no sparse matrix of scipy's: it has no {min(missing)!r}")
+    kind = _mapped_member(file, members["format"]).item()
     kind = kind.decode() if isinstance(kind, bytes) else kind
     if kind != "csr":
-        raise ValueError(f"{name} holds a matrix in format {kind!r}, expected 'csr'")
-    matrix = sparse.csr_matrix(shape, dtype=np.float64)
+        raise ValueError(f"the matrix has the format {kind!r}, expected 'csr'")
+    shape = _mapped_member(file, members["shape"])
+    if shape.shape != (2,) or shape.dtype.kind not in "iu" or not 0 <= shape.min():
+        raise ValueError(f"the matrix has the shape {shape.tolist()}, expected two integers")
+    parts = [_mapped_member(file, members[part]) for part in ("data", "indices", "indptr")]
+    if parts[2].shape != (shape[0] + 1,):
+        raise ValueError(f"indptr has shape {parts[2].shape}, expected ({shape[0]} + 1,)")
+    matrix = sparse.csr_matrix(tuple(shape.tolist()), dtype=np.float64)
     # Set, not passed to the constructor, which may copy.
-    matrix.data, matrix.indices, matrix.indptr = (
-        _mapped_member(name, members[part]) for part in ("data", "indices", "indptr")
-    )
+    matrix.data, matrix.indices, matrix.indptr = parts
     matrix.check_format(full_check=False)
     return matrix
 
 
-def _mapped_member(name, member):
+def _mapped_member(file, member):
     """Map an array that lies in a zip file as it is."""
     if member.compress_type != zipfile.ZIP_STORED:
-        raise ValueError(f"{name} is compressed, expected one saved with compressed=False")
-    with open(name, "rb") as file:
-        file.seek(member.header_offset)
-        signature, name_size, extra_size = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
-        if signature != b"PK\3\4":
-            raise ValueError(f"{name} is damaged: no header at {member.header_offset}")
-        file.seek(name_size + extra_size, os.SEEK_CUR)
-        version = np.lib.format.read_magic(file)
-        read = {
-            (1, 0): np.lib.format.read_array_header_1_0,
-            (2, 0): np.lib.format.read_array_header_2_0,
-        }.get(version)
-        if read is None:
-            raise ValueError(f"{name} has arrays of format {version}, expected (1, 0) or (2, 0)")
-        shape, fortran, dtype = read(file)
-        if not np.prod(shape):
-            return np.empty(shape, dtype=dtype)
-        return np.memmap(
-            name, dtype=dtype, mode="r", offset=file.tell(), shape=shape,
-            order="F" if fortran else "C",
-        )  # fmt: skip
+        raise ValueError("it is compressed, expected one saved with compressed=False")
+    file.seek(member.header_offset)
+    signature, name_size, extra_size = LOCAL_HEADER.unpack(file.read(LOCAL_HEADER.size))
+    if signature != b"PK\3\4":
+        raise ValueError(f"it is damaged, no header at {member.header_offset}")
+    file.seek(name_size + extra_size, os.SEEK_CUR)
+    return _mapped_array(file)
+
+
+def _mapped_array(file):
+    """Map the array that numpy.save wrote at a file's position."""
+    version = np.lib.format.read_magic(file)
+    read = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read is None:
+        raise ValueError(f"the array is of format {version}, expected (1, 0) or (2, 0)")
+    shape, fortran, dtype = read(file)
+    if 0 in shape:
+        return np.empty(shape, dtype=dtype)
+    return np.memmap(
+        file, dtype=dtype, mode="r", offset=file.tell(), shape=shape, order="F" if fortran else "C"
+    )

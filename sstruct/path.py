@@ -183,9 +183,10 @@ class RegularizationPath(AlongLambda):
     def __repr__(self):
         self._require_fitted()
         end = "all smaller lam" if self.lam_end_ == 0 else f"lam={self.lam_end_:g}"
+        stretch = f" from lam={self.lams_[0]:g} to {end}" if len(self.lams_) else ""
         return (
             f"<{self.guarantee_} path of {type(self._template).__name__}: {len(self.lams_)} "
-            f"breakpoints from lam={self.lams_[0]:g} to {end}, eps={self.eps:g}>"
+            f"breakpoints{stretch}, eps={self.eps:g}>"
         )
 
 

@@ -18,6 +18,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.arrays import array_of, real_array
 from sstruct._checks.compressed import check_compressed
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
@@ -214,6 +215,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         splits = list(splitter.split(X, y, groups))
+        if not splits:
+            raise ValueError(f"cv makes no splits, expected at least one; found {self.cv!r}")
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
         )
@@ -243,8 +246,10 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_choice("warm_start", self.warm_start, ("primal", "dual", False))
         check_choice("rule", self.rule, ("best", "one-se"))
         check_choice("refit", self.refit, (True, False))
+        if isinstance(self.cv, bytes | bytearray):  # which split, too, but no data
+            raise TypeError(f"cv must be a number of folds or a splitter, found {self.cv!r}")
         if self.lams is not None:
-            lams = np.asarray(self.lams)
+            lams = array_of(self.lams, "lams")
             if lams.ndim != 1 or len(lams) == 0 or lams.dtype.kind not in "iuf":
                 raise ValueError(f"lams must be a list of positive numbers, found {self.lams!r}")
             for lam in lams.tolist():
@@ -279,7 +284,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "no lambda has been reached in every fold: increase max_iter or max_time of the "
                 "estimator, or eps"
             )
-        scores = np.array([_scores_at(self._folds, lam) for lam in lams])
+        scores = real_array([_scores_at(self._folds, lam) for lam in lams], "what scoring returns")
         mean, std = scores.mean(axis=1), scores.std(axis=1)
         if np.isnan(mean).all():
             raise ValueError("scoring gave NaN for every lambda")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized, whole_number
+from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
 from sstruct._checks.compressed import check_compressed, check_rows, stacked
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
@@ -166,9 +166,9 @@ class Sequences:
             return items
         if isinstance(items, str | bytes) or not is_sized(items):
             raise TypeError(f"items must be a list of sequences, found {type(items).__name__}")
+        items = list(items_of(items))
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")
-        items = items_of(items)
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
         kind = _kind(arrays[0])
         for i, item in enumerate(arrays):
@@ -182,7 +182,7 @@ class Sequences:
         for i, item in enumerate(arrays):
             if item.shape[1] != width:
                 raise ValueError(f"items[{i}] has {item.shape[1]} columns, expected {width}")
-        flat = np.concatenate(arrays) if kind == "dense" else stacked(arrays, "items")
+        flat = (concatenated if kind == "dense" else stacked)(arrays, "items")
         offsets = _offsets_of([item.shape[0] for item in arrays])
         return cls(flat, offsets, feature_names=common_names(items, "items"))
 
@@ -212,7 +212,7 @@ class Sequences:
             if step == 1:
                 return self._run(start, max(start, stop))
             return self._selection(np.arange(start, stop, step))
-        if np.ndim(key) == 0:
+        if not isinstance(key, list) and np.ndim(key) == 0:
             i = whole_number(key, "an index")
             if not -len(self) <= i < len(self):
                 raise IndexError(f"index {i} is out of range for {len(self)} sequences")
@@ -273,7 +273,7 @@ class Sequences:
 
     def _positions(self, key):
         """Integers from an array or list of integers or a mask."""
-        key = np.asarray(key)
+        key = array_of(key, "an index")
         if key.ndim != 1:
             raise IndexError(f"an index array must be 1-D, found {key.ndim}-D")
         if key.dtype == bool:
@@ -363,9 +363,10 @@ def _as_offsets(offsets, n_rows, name="offsets"):
 def _as_names(names, flat):
     """Names of columns as an array of str objects."""
     width = flat.shape[1] if len(flat.shape) == 2 else None
-    if np.shape(names) != (width,):
+    shape = array_of(names, "feature_names").shape
+    if shape != (width,):
         columns = "labels, which have none" if width is None else f"{width} columns"
-        raise ValueError(f"feature_names has shape {np.shape(names)} for {columns}")
+        raise ValueError(f"feature_names has shape {shape} for {columns}")
     names = object_array(names)
     for k, name in enumerate(names):
         if not isinstance(name, str):

@@ -46,11 +46,20 @@ def real_array(values, name):
         raise _not(NUMBERS, name, error) from None
 
 
+def concatenated(arrays, name):
+    """Put dense arrays of one width one below the other; `name` is what an error calls them."""
+    try:
+        return np.concatenate(arrays)
+    except TypeError:
+        dtypes = ", ".join(sorted({str(array.dtype) for array in arrays}))
+        raise TypeError(f"{name} must be of dtypes that go together, found {dtypes}") from None
+
+
 def check_depth(values, name):
     """Raise ValueError where lists are nested deeper than any array that is read."""
     depth = 0
-    while isinstance(values, list | tuple) and len(values):
-        values, depth = values[0], depth + 1
+    while isinstance(values, list | tuple) and (first := values[:1]):
+        values, depth = first[0], depth + 1
         if depth > MOST_DEEP:
             raise ValueError(f"{name} has lists nested more than {MOST_DEEP} deep")
 

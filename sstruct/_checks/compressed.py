@@ -47,6 +47,8 @@ def check_compressed(matrix, name, ndims=(2,)):
     if matrix.format not in known:
         raise TypeError(f"{name} is a {type(matrix).__name__}, which is no sparse format of scipy")
     shape = matrix.shape
+    if not isinstance(shape, tuple):
+        raise TypeError(f"{name} has a shape that is a {type(shape).__name__}, expected a tuple")
     if len(shape) not in ndims:
         expected = " or ".join(f"{n}-D" for n in ndims)
         raise ValueError(f"{name} is a sparse {len(shape)}-D array, expected {expected}")

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from sstruct._checks.arrays import check_depth, is_sized, real_array
+from sstruct._checks.arrays import check_depth, concatenated, is_sized, real_array
 from sstruct._checks.compressed import check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._compat import validate_data
@@ -216,7 +216,7 @@ def _concatenated(X, expected, numeric):
         raise TypeError("X mixes sparse and dense items, expected one kind")
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
-    flat = stacked(items, "X") if n_sparse else np.concatenate(items)
+    flat = (stacked if n_sparse else concatenated)(items, "X")
     return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
 

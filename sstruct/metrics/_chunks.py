@@ -27,9 +27,9 @@ def chunks_of(tags, name="tags"):
 
 
 def _split(tag, t, name):
-    if tag == "O":
-        return "O", ""
     if isinstance(tag, str):
+        if tag == "O":
+            return "O", ""
         position, _, kind = tag.partition("-")
         if position in ("B", "I"):
             return position, kind

@@ -4,7 +4,7 @@ from itertools import chain
 
 import numpy as np
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import array_of, is_sized
 from sstruct._input.labels import ordered
 from sstruct._input.ragged import check_weights
 
@@ -59,6 +59,7 @@ class FlatLabels:
 
 
 def _as_lists(y, name):
+    y = array_of(y, name) if isinstance(y, memoryview) else y  # these cannot show all they hold
     if isinstance(y, str | bytes) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
     lists = []
@@ -67,7 +68,7 @@ def _as_lists(y, name):
             found = f"{type(labels).__name__} {labels!r}"
             raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
         if isinstance(labels, np.ndarray | memoryview):
-            labels = np.asarray(labels).ravel().tolist()
+            labels = array_of(labels, f"{name}[{i}]").ravel().tolist()
         lists.append(list(labels))
     return lists
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of
+from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
 
 
@@ -68,9 +68,11 @@ def hierarchical_labels(
     sets = sparse.csr_matrix(Y) if is_sparse else array_of(Y, "Y")
     if sets.ndim != 2:
         raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")
-    if sets.dtype.kind not in "biufO":
+    if sets.dtype == object:  # a table of mixed columns, for one
+        sets = real_array(sets, "Y")
+    if sets.dtype.kind not in "biuf":
         raise TypeError(f"Y must hold 0 and 1, found dtype {sets.dtype}")
-    if isinstance(names, str) or not isinstance(names, Iterable):
+    if isinstance(names, str) or not is_sized(names):
         raise TypeError(f"names must be a list of strings, found {names!r}")
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)

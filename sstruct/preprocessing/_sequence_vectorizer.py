@@ -302,6 +302,7 @@ class _Encoded:
             raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
         if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
+        X = list(X)  # which has as many as its length says
         if len(X) == 0:
             raise ValueError("X is empty, expected at least one sequence")
         self.pairs = _Pairs(names)
@@ -310,10 +311,10 @@ class _Encoded:
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
-            sequence_codes, item_sizes = self._sequence(records(sequence), i)
+            sequence_codes, item_sizes = self._sequence(list(records(sequence)), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
-            self.lengths[i] = len(sequence)
+            self.lengths[i] = len(item_sizes)
         self.offsets = np.zeros(self.lengths.sum() + 1, dtype=np.int64)
         np.cumsum(np.concatenate(sizes), out=self.offsets[1:])
         self.codes = np.concatenate(codes)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import array_of, concatenated, is_sized
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
@@ -62,7 +62,7 @@ class Images(Plain):
         return [self._pixels(i, item) for i, item in enumerate(self.given)]
 
     def _pixels(self, i, item):
-        image = np.asarray(item)
+        image = array_of(item, f"X[{i}]")
         if image.ndim != 3:
             raise ValueError(f"X[{i}] has shape {image.shape}, expected (height, width, channels)")
         return image.reshape(-1, image.shape[2])
@@ -73,7 +73,7 @@ class Images(Plain):
             return y  # what is wrong with it is told where labels are joined
         out = []
         for i, (image, item) in enumerate(zip(self.given, y)):
-            labels, shape = np.asarray(item), np.shape(image)[:2]
+            labels, shape = array_of(item, f"y[{i}]"), np.shape(image)[:2]
             if labels.shape != shape:
                 raise ValueError(
                     f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"
@@ -85,7 +85,8 @@ class Images(Plain):
         """Return the weights of each image's pixels, row by row."""
         out = []
         for i, item in enumerate(sample_weight):
-            weights, shape = np.asarray(item), np.shape(self.given[i])[:2] if i < len(self) else ()
+            weights = array_of(item, f"sample_weight[{i}]")
+            shape = np.shape(self.given[i])[:2] if i < len(self) else ()
             if shape and weights.shape != shape:
                 raise ValueError(
                     f"X[{i}] is an image of shape {shape} but sample_weight[{i}] has shape "
@@ -122,7 +123,8 @@ class Graphs(Plain):
     def items(self):
         """The features of each graph's nodes."""
         for i, graph in enumerate(self.given):
-            if not isinstance(graph, tuple | list | np.ndarray) or len(graph) < 2:
+            is_graph = isinstance(graph, tuple | list | np.ndarray) and is_sized(graph)
+            if not is_graph or len(graph) < 2:
                 raise ValueError(
                     f"X[{i}] is no graph as X[0] is, expected a tuple (node features, edges[, edge "
                     "features[, node sizes]])"
@@ -172,7 +174,7 @@ class EdgeRows:
     @property
     def flat(self):
         """All rows, one graph after another."""
-        return np.concatenate(self.rows)
+        return concatenated(self.rows, "edge features")
 
     def of_edges(self, values):
         """Repeat an array with an entry for each of all graphs for each of their edges."""
@@ -231,7 +233,7 @@ def _features_of_edges(i, graph):
     features = graph[2] if len(graph) > 2 else None
     if features is None:
         return None
-    rows = np.asarray(features)
+    rows = array_of(features, f"the edge features of X[{i}]")
     if rows.ndim != 2 and rows.size:
         raise ValueError(f"the edge features of X[{i}] have shape {rows.shape}, expected (E, G)")
     return rows

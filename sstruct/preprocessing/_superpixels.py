@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sstruct._checks.arrays import array_of
 from sstruct._estimators.graph.samples import contrast
 from sstruct._input.labels import as_labels, encode, find_classes, is_label
 from sstruct._input.segments import numbered, painted
@@ -209,7 +210,7 @@ def pixel_labels(
 
 def _pixels(name, values, shape):
     """Return values of pixels as (height, width, n_values)."""
-    values = np.asarray(values)
+    values = array_of(values, name)
     if values.ndim not in (2, 3) or values.shape[:2] != shape or 0 in values.shape:
         raise ValueError(
             f"{name} has shape {values.shape}, expected {shape} or {(*shape, 'n')} as segments has "

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.preprocessing import StandardScaler
 
-from sstruct import Sequences
+from sstruct import MulticlassSSVM, PathCV, Sequences
 from sstruct.inference import (
     MRF,
     alpha_expansion,
@@ -19,13 +20,34 @@ from sstruct.inference import (
     tree_max_sum,
     viterbi,
 )
-from sstruct.metrics import flat_accuracy_score
-from sstruct.preprocessing import SequenceVectorizer, hierarchical_labels, superpixel_labels
+from sstruct.metrics import chunk_f1_score, flat_accuracy_score, mean_joint_distance
+from sstruct.preprocessing import (
+    PerNode,
+    SequenceVectorizer,
+    hierarchical_labels,
+    superpixel_graph,
+    superpixel_labels,
+)
 
 RAGGED, HUGE = [[0.0, 1.0], [2.0]], 10**400
 NODE, EDGE = np.zeros((2, 2)), np.zeros((2, 2))
 PAIR = [[0, 1]]
 MODEL = MRF(NODE, PAIR, EDGE)
+DATES = np.zeros((2, 2), dtype="M8[s]")
+SETS = np.array([[0, 1], [0, np.ones(1)]], dtype=object)
+JOINTS, MAPS = {"features": [NODE]}, {"features": np.zeros((2, 1, 1, 1))}
+ROWS = PerNode(StandardScaler())
+BENT = sparse.csr_matrix(EDGE)
+BENT._shape = np.array([2, 2])
+
+
+class Liar(list):
+    """A list that is empty and says otherwise."""
+
+    def __len__(self):
+        return 3
+
+
 CASES = [
     (lambda: viterbi(RAGGED, EDGE), ValueError, "node_scores must be an array of numbers"),
     (lambda: viterbi([[HUGE, 0.0]], EDGE), ValueError, "node_scores has a number beyond the range"),
@@ -51,6 +73,7 @@ CASES = [
     (lambda: multilabel_map([0, 1], PAIR, [1.0], return_bound=NODE), TypeError, "return_bound"),
     (lambda: projection_rays((2, 2), ["x"]), ValueError, "angles must be an array of numbers"),
     (lambda: projection_rays((2**20, 2**20), [0]), ValueError, "expected fewer than .* pixels"),
+    (lambda: projection_rays(np.array(1.0), [0]), ValueError, "shape must be a pair of positive"),
     (lambda: graph_matching(NODE, 1.0), ValueError, "pairwise must have shape"),
     (lambda: graph_matching(NODE, "a"), ValueError, "pairwise must be an array of numbers"),
     (lambda: MRF(NODE, [], [], factors=3), TypeError, "factors must be a list of pairs"),
@@ -59,6 +82,7 @@ CASES = [
     (lambda: map_mrf(MODEL, step=NODE), ValueError, "step must be 'exact' or 'published'"),
     (lambda: map_mrf(MODEL, proximal_weight=NODE), ValueError, "proximal_weight must be a finite"),
     (lambda: map_mrf(MODEL, terms=3), TypeError, "terms must be a list"),
+    (lambda: map_mrf(MODEL, terms=np.array(1.0)), TypeError, "terms must be a list"),
     (lambda: map_mrf(MODEL, method=NODE), ValueError, "method must be one of"),
     (lambda: flat_accuracy_score([[[1]]], [[[1]]]), TypeError, r"\[1\] is not hashable"),
     (lambda: flat_accuracy_score(np.array(1), [[1]]), TypeError, "y_true must be a list of label"),
@@ -68,6 +92,29 @@ CASES = [
     (lambda: SequenceVectorizer(dtype="x").fit([[{}]]), ValueError, "dtype must be float64"),
     (lambda: Sequences(NODE, RAGGED), ValueError, "offsets must be an array"),
     (lambda: Sequences(NODE, [0, 2])["a"], TypeError, "an index must be an integer"),
+    (lambda: Sequences(NODE, [0, 2], feature_names=RAGGED), ValueError, "feature_names must be an"),
+    (lambda: Sequences(NODE, [0, 2])[RAGGED], ValueError, "an index must be an array"),
+    (lambda: Sequences.from_list(Liar()), ValueError, "items is empty"),
+    (lambda: Sequences.from_list([NODE, DATES]), TypeError, "items must be of dtypes that go tog"),
+    (lambda: ROWS.fit([NODE, DATES]), TypeError, "X must be of dtypes that go together"),
+    (lambda: ROWS.fit([np.ones((1, 1, 1)), RAGGED]), ValueError, r"X\[1\] must be an"),
+    (lambda: viterbi(NODE, BENT), TypeError, "sparse edge_scores has a shape that is a ndarray"),
+    (lambda: distance_transform(Liar(), 1.0), ValueError, "costs"),
+    (lambda: MRF(Liar(), [], []), ValueError, "node_costs is empty"),
+    (lambda: MRF(NODE, [], [], factors=np.array(1.0)), TypeError, "factors must be a list of pa"),
+    (lambda: SequenceVectorizer().fit(Liar()), ValueError, "X is empty"),
+    (lambda: hierarchical_labels(NODE, np.array(1.0)), TypeError, "names must be a list of str"),
+    (lambda: hierarchical_labels(SETS, ["a", "b"]), ValueError, "Y must be an array of numbers"),
+    (lambda: superpixel_graph(NODE, [[0, 1]] * 2, features=RAGGED), ValueError, "features must be"),
+    (lambda: chunk_f1_score([["O"]], [[np.empty((2, 0))]]), ValueError, "expected 'O' or a tag"),
+    (lambda: chunk_f1_score([["O"]], memoryview(SETS)), ValueError, "y_pred has 2 sequences"),
+    (lambda: mean_joint_distance(np.array(1.0), [], []), TypeError, "X must be a list of dicts"),
+    (lambda: mean_joint_distance([{**JOINTS, "positions": 1.0}], [], []), TypeError, "positions"),
+    (lambda: mean_joint_distance([MAPS], [RAGGED], []), ValueError, r"y\[0\] must be an array"),
+    (lambda: PathCV(MulticlassSSVM(), cv=[]).fit(NODE, [0, 1]), ValueError, "cv makes no splits"),
+    (lambda: MulticlassSSVM().fit(NODE, [0, [[1, 2], [3]]]), ValueError, r"y\[1\] must be an arr"),
+    (lambda: PathCV(MulticlassSSVM(), cv=b"2").fit(NODE, [0, 1]), TypeError, "cv must be a number"),
+    (lambda: PathCV(MulticlassSSVM(), lams=RAGGED).fit(NODE, [0, 1]), ValueError, "lams must be"),
 ]  # fmt: skip
 
 

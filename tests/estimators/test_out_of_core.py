@@ -145,6 +145,39 @@ def test_files_that_cannot_be_mapped_are_refused(rng, tmp_path):
             open_mapped(tmp_path / name)
 
 
+@pytest.mark.parametrize("kind", ["dense", "sparse"])
+def test_damaged_files_are_refused_by_name(tmp_path, kind):
+    path = tmp_path / "damaged"
+    with open(path, "wb") as file:
+        if kind == "dense":
+            np.save(file, np.eye(3))
+        else:
+            sparse.save_npz(file, sparse.csr_matrix(np.eye(3)), compressed=False)
+    sound = path.read_bytes()
+    messages = []
+    for at in range(0, len(sound), 11):
+        for text in (sound[:at], sound[:at] + b"\xff" + sound[at + 1 :]):
+            path.write_bytes(text)
+            try:
+                open_mapped(path)
+            except ValueError as error:
+                messages.append(str(error))
+    assert len(messages) > 10
+    assert all(message.startswith(f"{path} cannot be mapped: ") for message in messages)
+    path.unlink()
+    with pytest.raises(FileNotFoundError, match="damaged"):
+        open_mapped(path)
+
+
+@pytest.mark.parametrize("shape", [4, [np.inf, 3], [-3, 3], [3, 3, 3], [10**12, 3]])
+def test_shapes_that_are_none_are_refused(tmp_path, shape):
+    X = sparse.csr_matrix(np.eye(3))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "format": "csr"}
+    np.savez(tmp_path / "X.npz", shape=shape, **parts)
+    with pytest.raises(ValueError, match=r"the matrix has the shape|indptr has shape"):
+        open_mapped(tmp_path / "X.npz")
+
+
 MEASURE = """
 import sys, threading, time
 import numpy as np

@@ -49,7 +49,7 @@ def mapped(case, path):
     matrix = np.arange(12.0).reshape(4, 3) % 5
     file = io.BytesIO()
     if case.random.random() < 0.3:
-        np.save(file, case.damaged("array", matrix))
+        np.save(file, stored(case, "array", matrix))
     else:
         parts = sparse.csr_matrix(matrix)
         arrays = {
@@ -77,12 +77,17 @@ def damaged_arrays(case, arrays):
     if case.random.random() < 0.1:
         del out[name]
         return out
-    try:
-        new = np.asarray(case.damaged(name, arrays[name]))
-    except Exception:  # nothing that becomes an array
-        return out
-    out[name] = arrays[name] if new.dtype == object else new
+    out[name] = stored(case, name, arrays[name])
     return out
+
+
+def stored(case, name, sound):
+    """Return a damaged array that a file can hold."""
+    try:
+        new = np.asarray(case.damaged(name, sound))
+    except Exception:  # nothing that becomes an array
+        return sound
+    return sound if new.dtype == object else new
 
 
 def damaged_bytes(random, text):

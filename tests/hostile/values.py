@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import sparse
 
 from sstruct import Sequences
+from sstruct._checks.compressed import check_compressed
 
 
 class MischiefError(Exception):
@@ -264,6 +265,7 @@ def _claimed(random, matrix):
 
 
 def _other_format(random, matrix):
+    check_compressed(matrix, "a matrix")
     return matrix.asformat(random.choice(FORMATS))
 
 
@@ -272,6 +274,7 @@ def _scaled_matrix(random, matrix):
 
 
 def _cut(random, matrix):
+    check_compressed(matrix, "a matrix")  # which may be damaged: SciPy follows what it stores
     return random.choice((lambda: matrix[:-1], lambda: matrix[:, :-1], lambda: matrix[:0],
                           lambda: matrix.T, lambda: matrix.toarray()))()  # fmt: skip
 

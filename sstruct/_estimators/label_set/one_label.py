@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
+from sstruct._checks.arrays import array_of
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
@@ -19,7 +20,7 @@ def _flat_labels(y, rows, name):
     """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
     if isinstance(y, list | tuple):
         for i, label in enumerate(y):
-            if isinstance(label, list | np.ndarray) and np.size(label) != 1:
+            if isinstance(label, list | np.ndarray) and array_of(label, f"y[{i}]").size != 1:
                 raise ValueError(f"y[{i}] is {label}, expected one label: y should be a 1d array")
     return flat_labels(y, rows, name)
 

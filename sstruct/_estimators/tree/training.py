@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.arrays import array_of, is_sized
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
@@ -113,7 +114,7 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
     n_features, n_types, pairs : what the fit had, for samples that must be like its
     """
     X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray):
+    if not isinstance(X, list | tuple | np.ndarray) or not is_sized(X):
         raise TypeError(f"X must be a list of dicts, one a sample, found {type(X).__name__}")
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sample")
@@ -216,6 +217,16 @@ def _features(i, value):
     return parts, None, 1
 
 
+def _of_parts(i, given, n_parts, name):
+    if isinstance(given, Mapping) or not is_sized(given):
+        found = type(given).__name__
+        raise TypeError(f"{name} of X[{i}] must be a list of {n_parts} arrays, found {found}")
+    given = list(given)
+    if len(given) != n_parts:
+        raise ValueError(f"X[{i}] has {name} of {len(given)} parts, expected {n_parts}")
+    return given
+
+
 def _positions(i, sample, sizes, maps, n_types):
     """Return P arrays (S_p, 2) of (x, y)."""
     given = sample.get("positions")
@@ -226,8 +237,7 @@ def _positions(i, sample, sizes, maps, n_types):
         return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
     if given is None:
         raise ValueError(f"X[{i}] has no 'positions', which candidates need")
-    if len(given) != len(sizes):
-        raise ValueError(f"X[{i}] has positions of {len(given)} parts, expected {len(sizes)}")
+    given = _of_parts(i, given, len(sizes), "positions")
     out = []
     for p, (part, size) in enumerate(zip(given, sizes)):
         array = _numbers(part, f"positions of part {p} of X[{i}]").astype(np.float64)
@@ -242,8 +252,7 @@ def _positions(i, sample, sizes, maps, n_types):
 
 def _pair_scores(i, given, sizes, parents):
     """Return P flat tables (S_parent, S_p), empty at a root."""
-    if len(given) != len(sizes):
-        raise ValueError(f"X[{i}] has pair_scores of {len(given)} parts, expected {len(sizes)}")
+    given = _of_parts(i, given, len(sizes), "pair_scores")
     out = []
     for p, parent in enumerate(parents):
         if parent < 0:
@@ -299,7 +308,7 @@ def pack_states(y, trees, ignore_label):
     sizes = np.diff(trees.start, axis=1)
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
-        states = np.asarray(item)
+        states = array_of(item, f"y[{i}]")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":

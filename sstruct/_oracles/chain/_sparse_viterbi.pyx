@@ -156,11 +156,11 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         raise ValueError(
             f"node_scores must have shape (n_positions, n_labels), neither 0; found {node.shape}")
     cdef Py_ssize_t L = node.shape[0], K = node.shape[1], kept = node.shape[1]
+    check_compressed(edge_scores, "sparse edge_scores")
     if edge_scores.shape != (K, K):
         raise ValueError(
             f"sparse edge_scores must have shape {(K, K)} to go with node_scores of shape "
             f"{node.shape}; found {edge_scores.shape}")
-    check_compressed(edge_scores, "sparse edge_scores")
     edge = sparse.csr_array(edge_scores, dtype=np.float64)
     if not edge.has_canonical_format:
         edge = edge.copy()

@@ -49,7 +49,7 @@ cdef class MaxFlow:
     def __cinit__(self):
         self.workspace = calloc(1, sizeof(sstruct_flow))
         if self.workspace == NULL:
-            raise MemoryError
+            raise MemoryError("no memory for the workspace of a maximum flow")
         (<sstruct_flow*> self.workspace).look = look
 
     def __dealloc__(self):
@@ -78,7 +78,8 @@ cdef class MaxFlow:
                 raise ValueError(
                     f"edges[{status - 1}] = ({u}, {v}): expected two different nodes of 0 ... {n_nodes - 1}")
         if status < 0:
-            raise MemoryError
+            with gil:
+                raise MemoryError(f"no memory for a graph of {n_nodes} nodes and {n_edges} edges")
         self.ready()
         return 0
 
@@ -92,7 +93,8 @@ cdef class MaxFlow:
             raise ValueError(f"a grid of {height} x {width} pixels is too large")
         self.n_nodes = self.n_edges = 0
         if sstruct_flow_set_grid(<sstruct_flow*> self.workspace, height, width, connectivity) != 0:
-            raise MemoryError
+            with gil:
+                raise MemoryError(f"no memory for a grid of {height} x {width} pixels")
         self.ready()
         return 0
 

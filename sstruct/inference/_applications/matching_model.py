@@ -48,6 +48,7 @@ def checked_matching(unary, pairwise):
         )
     if sparse.issparse(pairwise):
         check_compressed(pairwise, "pairwise")
+        pairwise = pairwise.astype(np.float64)  # SciPy converts no matrix of half or long floats
     else:
         pairwise = np.atleast_2d(real_array(pairwise, "pairwise"))
     pairwise = sparse.coo_array(pairwise)
@@ -62,7 +63,7 @@ def checked_matching(unary, pairwise):
         raise ValueError(
             f"pairwise[{pairwise.row[k]}, {pairwise.col[k]}] is {pairwise.data[k]}, expected finite"
         )
-    return unary, pairwise.astype(np.float64)
+    return unary, pairwise
 
 
 def matching_model(unary, pairwise, *, exclusive=True):

@@ -72,7 +72,8 @@ def projection_rays(shape: tuple[int, int], angles: ArrayLike) -> list[np.ndarra
 
 def checked_shape(shape):
     """Return (H, W), or raise ValueError."""
-    shape = tuple(shape) if isinstance(shape, list | tuple | np.ndarray) else (shape,)
+    is_list = isinstance(shape, list | tuple | np.ndarray) and is_sized(shape)
+    shape = tuple(shape) if is_list else (shape,)
     if len(shape) != 2 or not all(isinstance(n, numbers.Integral) and n >= 1 for n in shape):
         raise ValueError(f"shape must be a pair of positive integers; found {shape}")
     if int(shape[0]) * int(shape[1]) >= 2**31:

@@ -182,9 +182,10 @@ def map_mrf(
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     energies, own_terms = mrf, None
-    if terms is not None and not isinstance(terms, Iterable):
-        raise TypeError(f"terms must be a list of terms or None, found {terms!r}")
-    terms = [] if terms is None else list(terms)
+    try:
+        terms = [] if terms is None else list(terms)
+    except TypeError:
+        raise TypeError(f"terms must be a list of terms or None, found {terms!r}") from None
     if terms:
         if method not in ("auto", "fwmap"):
             raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")

@@ -1,11 +1,10 @@
 """Costs of models to flat arrays; what is wrong, and where."""
 
 import math
-from collections.abc import Iterable
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, real_array
+from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 
 
@@ -24,11 +23,11 @@ def _check_costs(flat, name_of):
         )
 
 
-def _length(items, name):
-    try:
-        return len(items)
-    except TypeError:
-        raise ValueError(f"{name} must be an array or a list; found {items!r}") from None
+def _listed(items, name):
+    """Return an array of numbers as it is, anything else that has a length as a list."""
+    if not is_sized(items):
+        raise ValueError(f"{name} must be an array or a list; found {items!r}")
+    return items if isinstance(items, np.ndarray) and items.dtype != object else list(items)
 
 
 def _is_row(item):
@@ -41,10 +40,11 @@ def _is_row(item):
 
 def pack_node_costs(node_costs):
     """Return the costs of all nodes, one after another, and where each node's begin."""
-    n = _length(node_costs, "node_costs")
+    node_costs = _listed(node_costs, "node_costs")
+    n = len(node_costs)
     if n == 0:
         raise ValueError("node_costs is empty, expected at least one node")
-    if isinstance(node_costs, np.ndarray) and node_costs.dtype != object:
+    if isinstance(node_costs, np.ndarray):
         table = real_array(node_costs, "node_costs")
         if table.ndim != 2 or table.shape[1] == 0:
             raise ValueError(
@@ -109,8 +109,9 @@ def _pack_tables(given, expected, name):
 def pack_edge_costs(edge_costs, edges, n_labels):
     """Return all tables, one after another, where they begin, and which each edge has."""
     n_edges = len(edges)
-    count = _length(edge_costs, "edge_costs")
-    if isinstance(edge_costs, np.ndarray) and edge_costs.dtype != object:
+    edge_costs = _listed(edge_costs, "edge_costs")
+    count = len(edge_costs)
+    if isinstance(edge_costs, np.ndarray):
         array = real_array(edge_costs, "edge_costs")
     elif count and _is_row(edge_costs[0]):  # the rows of one table
         array = real_array(edge_costs, "edge_costs")
@@ -179,9 +180,13 @@ def checked_weights(weights, edge_table, tables, table_start):
 def pack_factors(factors, n_labels):
     """Return nodes and where each factor's begin, its table, and all tables and their starts."""
     scopes, tables = [], []
-    if factors is not None and not isinstance(factors, Iterable):
-        raise TypeError(f"factors must be a list of pairs (scope, table), found {factors!r}")
-    for f, item in enumerate([] if factors is None else factors):
+    try:
+        factors = [] if factors is None else list(factors)
+    except TypeError:
+        raise TypeError(
+            f"factors must be a list of pairs (scope, table), found {factors!r}"
+        ) from None
+    for f, item in enumerate(factors):
         try:
             scope, table = item
         except (TypeError, ValueError):
