@@ -1,5 +1,6 @@
 """Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
 
+import numbers
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -10,6 +11,7 @@ from sstruct._checks.compressed import check_compressed
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
 
+KNOWN = (numbers.Real, np.bool_)
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 
@@ -99,7 +101,13 @@ def label_matrix(y, n_rows, n_labels=None):
         Y.eliminate_zeros()
     else:
         array = np.asarray(y)
-        wrong = ~np.isin(array, (0, 1))
+        if array.dtype.kind not in "biufcUSO":
+            raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
+        if array.dtype == object:  # whose comparisons may raise, or be no bool
+            known = [isinstance(one, KNOWN) and one in (0, 1) for one in array.ravel().tolist()]
+            wrong = ~np.reshape(np.array(known, dtype=bool), array.shape)
+        else:
+            wrong = ~np.isin(array, (0, 1))
         if wrong.any():
             row, k = np.argwhere(wrong)[0]
             _refuse(row, k, array[row, k])

@@ -3,6 +3,8 @@
 import sys
 
 from joblib import effective_n_jobs, parallel_config
+
+from sstruct._input.ragged import check_number
 from joblib.parallel import get_active_backend
 
 
@@ -25,8 +27,17 @@ def in_task():
     return True
 
 
+def check_jobs(n_jobs):
+    """Raise unless it is None or an integer other than 0."""
+    if n_jobs is not None:
+        check_number("n_jobs", n_jobs, whole=True)
+        if n_jobs == 0:
+            raise ValueError("n_jobs must not be 0")
+
+
 def n_workers(n_jobs):
     """Number of workers that joblib gives; 1 in a task of a cluster, which waits for no other."""
+    check_jobs(n_jobs)
     if active_client() is not None and in_task():
         return 1
     return effective_n_jobs(n_jobs)
@@ -38,6 +49,7 @@ def n_threads(n_jobs):
     A cluster says how many workers it has, which are not for threads here: without a number of its
     own a fit takes one.
     """
+    check_jobs(n_jobs)
     if active_client() is None:
         return effective_n_jobs(n_jobs)
     if n_jobs is None:
