@@ -33,7 +33,7 @@ def is_indicator(y):
 def refuse_label_lists(y):
     """Say how sets of labels are given where y holds lists or sets of them."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range):
+    if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range | memoryview):
         return
     of_length = {}
     for i, item in enumerate(y):
@@ -103,6 +103,10 @@ def label_matrix(y, n_rows, n_labels=None):
         array = np.asarray(y)
         if array.dtype.kind not in "biufcUSO":
             raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
+        if array.ndim != 2:
+            raise ValueError(
+                f"y has {array.ndim} dimensions, expected an (n, K) matrix, {BINARIZER}"
+            )
         if array.dtype == object:  # whose comparisons may raise, or be no bool
             known = [isinstance(one, KNOWN) and one in (0, 1) for one in array.ravel().tolist()]
             wrong = ~np.reshape(np.array(known, dtype=bool), array.shape)

@@ -3,9 +3,9 @@
 import sys
 
 from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 
 from sstruct._input.ragged import check_number
-from joblib.parallel import get_active_backend
 
 
 def active_client():
