@@ -222,7 +222,9 @@ class StructuredSVM(BaseSSVM):
             raise ValueError("all samples have weight 0")
         options = CallOptions(
             n_jobs=self.n_jobs,
-            batch_size=None if self.batch_size == "auto" else self.batch_size,
+            batch_size=(
+                None if self.batch_size == "auto" else min(int(self.batch_size), len(samples))
+            ),
             overlap=self.overlap,
             searches=self.rescaling == "slack",
         )

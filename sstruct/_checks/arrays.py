@@ -56,10 +56,21 @@ def concatenated(arrays, name):
 
 
 def check_depth(values, name):
-    """Raise ValueError where lists are nested deeper than any array that is read."""
+    """Raise ValueError where lists are nested deeper than any array that is read.
+
+    Or where they are of a class of its own, whose length is not the number of their items.
+    """
     depth = 0
-    while isinstance(values, list | tuple) and (first := values[:1]):
-        values, depth = first[0], depth + 1
+    while isinstance(values, list | tuple):
+        kind = list if isinstance(values, list) else tuple
+        if type(values) is not kind and len(values) != kind.__len__(values):
+            raise ValueError(
+                f"{name} has a {type(values).__name__} whose length is {len(values)}, but which "
+                f"has {kind.__len__(values)} items; write list(...)"
+            )
+        if not values:
+            return
+        values, depth = values[0], depth + 1
         if depth > MOST_DEEP:
             raise ValueError(f"{name} has lists nested more than {MOST_DEEP} deep")
 

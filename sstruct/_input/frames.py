@@ -28,8 +28,11 @@ def library_of(table):
 def items_of(values):
     """Return a column (series) of arrays, lists or other items with parts as a list of them.
 
-    Anything else, columns of numbers and strings too, is returned as it is.
+    A memoryview as an array, since those of several dimensions have no items. Anything else,
+    columns of numbers and strings too, is returned as it is.
     """
+    if isinstance(values, memoryview):
+        return np.asarray(values)
     if not hasattr(values, "to_list") or hasattr(values, "columns") or len(values) == 0:
         return values
     first = next(iter(values))

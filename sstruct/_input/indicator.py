@@ -1,5 +1,6 @@
 """Sets of labels: indicator matrices in, checked; indicator matrices out, of the same kind."""
 
+import numbers
 from collections.abc import Set as AbstractSet
 
 import numpy as np
@@ -10,6 +11,7 @@ from sstruct._checks.compressed import check_compressed
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
 
+KNOWN = (numbers.Real, np.bool_)
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 
@@ -31,7 +33,7 @@ def is_indicator(y):
 def refuse_label_lists(y):
     """Say how sets of labels are given where y holds lists or sets of them."""
     kind = getattr(getattr(y, "dtype", None), "kind", "O")
-    if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range):
+    if sparse.issparse(y) or not is_sized(y) or kind != "O" or isinstance(y, range | memoryview):
         return
     of_length = {}
     for i, item in enumerate(y):
@@ -99,7 +101,17 @@ def label_matrix(y, n_rows, n_labels=None):
         Y.eliminate_zeros()
     else:
         array = np.asarray(y)
-        wrong = ~np.isin(array, (0, 1))
+        if array.dtype.kind not in "biufcUSO":
+            raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
+        if array.ndim != 2:
+            raise ValueError(
+                f"y has {array.ndim} dimensions, expected an (n, K) matrix, {BINARIZER}"
+            )
+        if array.dtype == object:  # whose comparisons may raise, or be no bool
+            known = [isinstance(one, KNOWN) and one in (0, 1) for one in array.ravel().tolist()]
+            wrong = ~np.reshape(np.array(known, dtype=bool), array.shape)
+        else:
+            wrong = ~np.isin(array, (0, 1))
         if wrong.any():
             row, k = np.argwhere(wrong)[0]
             _refuse(row, k, array[row, k])

@@ -44,6 +44,13 @@ def shortened(value):
     return SHORT.repr(plain(value))
 
 
+def is_one_label(item):
+    """Whether an item for a row is a label, or a list or array of a single one."""
+    if isinstance(item, np.ndarray):
+        return item.size == 1
+    return not isinstance(item, list | tuple) or len(item) == 1
+
+
 def join_labels(items):
     """Return the labels of all items as one array: of their kind if they share one."""
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):

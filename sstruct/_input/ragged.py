@@ -13,7 +13,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import column_or_1d
 
-from sstruct._checks.arrays import check_depth, concatenated, is_sized, real_array
+from sstruct._checks.arrays import (
+    NUMBERS,
+    array_of,
+    check_depth,
+    concatenated,
+    is_sized,
+    real_array,
+)
 from sstruct._checks.compressed import check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._compat import validate_data
@@ -22,6 +29,7 @@ from sstruct._input.labels import (
     as_labels,
     encode,
     is_label,
+    is_one_label,
     join_labels,
     object_array,
     shortened,
@@ -101,7 +109,9 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         if 0 in X.shape[:2]:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
-        nodes = Nodes(X.reshape(-1, X.shape[2]), np.arange(len(X) + 1) * X.shape[1], "stacked", 0)
+        n, length, n_features = X.shape
+        rows = X.reshape(n * length, n_features)  # -1 has no meaning where there are no features
+        nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0)
     else:
         _refuse_unreadable(X, numeric)
         if fitted:
@@ -271,12 +281,20 @@ def pack_rows(estimator, X, fitted):
     check_depth(X, "X")
     if sparse.issparse(X):
         check_compressed(X, "X")
+    X = items_of(X)
+    if hasattr(X, "to_list") and len(getattr(X, "shape", ())) == 1:
+        raise ValueError(
+            f"Expected 2D array for X, found a {type(X).__name__} with {len(X)} entries; one "
+            "column is a table, X.to_frame()"
+        )
+    if isinstance(X, list | tuple):
+        X = array_of(X, "X", NUMBERS)
     # A stand-in takes the attributes, so that a refused fit leaves no trace.
     target = estimator if fitted else type(estimator)()
     try:
         flat = validate_data(
             target,
-            items_of(X),
+            X,
             reset=not fitted,
             accept_sparse="csr",
             dtype=[np.float64, np.float32],
@@ -325,6 +343,7 @@ def flat_labels(y, nodes, name):
     check_depth(y, "y")
     if nodes.form == "rows":
         return _labels_of_rows(y, nodes)
+    y = items_of(y)
     strange = isinstance(y, str | bytes) or sparse.issparse(y)
     if strange or not isinstance(y, Iterable) or not is_sized(y):
         raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
@@ -338,7 +357,9 @@ def flat_labels(y, nodes, name):
         lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
     else:
         for i, item in enumerate(y):
-            if isinstance(item, str | bytes) or not is_sized(item):
+            # Items of tables are their columns.
+            strange = isinstance(item, str | bytes) or hasattr(item, "columns")
+            if strange or not is_sized(item):
                 raise TypeError(
                     f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
                     f"{shortened(item)}"
@@ -348,7 +369,11 @@ def flat_labels(y, nodes, name):
     if len(wrong):
         i = wrong[0]
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
-    return join_labels(y) if flat is None else as_labels(flat)
+    labels = join_labels(y) if flat is None else as_labels(flat)
+    if len(labels) != nodes.offsets[-1]:  # lists of classes of their own, say
+        wrong = np.flatnonzero([len([*item]) for item in y] != nodes.lengths)
+        raise ValueError(f"y[{wrong[0]}] has another number of labels than its length says")
+    return labels
 
 
 def _labels_of_rows(y, nodes):
@@ -369,13 +394,13 @@ def _labels_of_rows(y, nodes):
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
     else:
-        if isinstance(y, list | tuple) and any(np.size(labels) != 1 for labels in y):
+        if isinstance(y, list | tuple) and not all(map(is_one_label, y)):
             raise ValueError(
                 "X is one 2-D array, read as chains of one node, but y holds sequences of labels; "
                 "for sequences X is a list of 2-D arrays, such as Sequences.from_lengths(X, "
                 "lengths); in a pipeline PerNode(transformer) transforms their nodes"
             )
-        labels = as_labels(column_or_1d(np.asarray(y), warn=True))
+        labels = as_labels(column_or_1d(array_of(y, "y", "an array of labels"), warn=True))
     if len(labels) != len(nodes):
         _refuse_numbers(nodes, len(labels))
     return labels
@@ -471,6 +496,7 @@ def check_node_weights(sample_weight, nodes):
 
     Where nodes have weights, every sample has weight 1.
     """
+    check_depth(sample_weight, "sample_weight")
     if nodes.form == "rows" or not is_of_nodes(sample_weight):
         return check_weights(sample_weight, len(nodes)), None
     if len(sample_weight) != len(nodes):

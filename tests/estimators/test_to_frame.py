@@ -240,6 +240,12 @@ def test_names_of_features_may_be_given():
         for wrong in (["a"], ["a", "b", "c"], "ab", [["a", "b"]], []):
             with pytest.raises(ValueError, match=r"feature_names must have shape \(2,\)"):
                 model.to_frame(wrong)
+        for wrong, named in (
+            ([None, [[1], [2, 3]]], "feature_names must be an array of names"),
+            ([{"a": 1}, "b"], r"feature_names\[0\] is {'a': 1}, expected a s"),
+        ):
+            with pytest.raises((ValueError, TypeError), match=named):
+                model.to_frame(wrong)
         same = model.to_frame(["same", "same"])
         np.testing.assert_array_equal(same.weight, model.w_)
         assert (same.feature[own] == "same").all()

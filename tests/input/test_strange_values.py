@@ -192,3 +192,72 @@ def test_numbers_of_jobs_are_checked_wherever_they_are_used(n_jobs, error):
     for call in (lambda: model.predict(SEQUENCES), lambda: model.fit(SEQUENCES, CUT)):
         with pytest.raises(error, match="n_jobs must be"):
             call()
+
+
+class Longer(list):
+    """A list whose length is not the number of its items."""
+
+    def __len__(self):
+        return 9
+
+
+ITSELF_LAST = [1.0]
+ITSELF_LAST += [ITSELF_LAST]
+TABLES = [pd.DataFrame({0: labels}) for labels in CUT]
+UNCLEAR = [
+    (ChainSSVM, Longer(SEQUENCES), CUT, "X has a Longer whose length is 9, but which has 2 items"),
+    (ChainSSVM, SEQUENCES, Longer(CUT), "y has a Longer"),
+    (ChainSSVM, Longer(), CUT, "which has 0 items"),
+    (ChainSSVM, [ROWS[:1]], [TABLES[0][:1]], r"y\[0\] must be a sequence of labels, found DataF"),
+    (
+        ChainSSVM,
+        [ROWS[:2], np.ones((9, 3))],
+        [[0, 1], Longer([0])],
+        r"y\[1\] has another number of labels",
+    ),
+    (ChainSSVM, np.ones((2, 3, 0)), [[0] * 3] * 2, "X has 0 features"),
+    (GraphCRFSSVM, pd.Series(["a", None]), CUT, "Expected 2D array for X, found a Series"),
+    (GraphCRFSSVM, GRAPHS, TABLES, r"y\[0\] must be a sequence of labels"),
+    (GridCRFSSVM, [1.0, ITSELF_LAST], LABELS, r"X\[1\] must be an array"),
+    (GridCRFSSVM, [np.ones((2, 1, 0))], [[[0], [1]]], "X has 0 features"),
+    (GridCRFSSVM, np.ones((2, 2, 2, 0)), LABELS, "X has 0 features"),
+    (GridCRFSSVM, np.ma.masked, LABELS, "Expected 2D array"),
+    (MulticlassSSVM, ROWS[:2], [1.0, ITSELF_LAST], r"y\[1\] is .* expected one label"),
+    (MulticlassSSVM, [pd.Series([[1, 2]])], [1], "setting an array element"),
+    (MultilabelSSVM, ROWS[:2], np.zeros((2, 2), dtype="V8"), "y has dtype .V8, expected 0 and 1"),
+    (MultilabelSSVM, ROWS[:2], np.array([[0, 1], [pd.NA, 1]]), r"y\[1, 0\] is <NA>, expected 0"),
+]
+
+
+@pytest.mark.parametrize("kind, X, y, message", UNCLEAR)
+def test_what_numpy_would_refuse_unclearly(kind, X, y, message):
+    model = kind(**ONCE)
+    with pytest.raises((ValueError, TypeError), match=message):
+        model.fit(X, y)
+    assert not hasattr(model, "classes_")
+
+
+def test_graphs_have_as_many_parts_as_they_have():
+    graphs = [Longer(graph) for graph in GRAPHS]
+    model = GraphCRFSSVM(**ONCE).fit(GRAPHS, CUT)
+    for found, expected in zip(model.predict([GRAPHS[0], graphs[1]]), model.predict(GRAPHS)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_a_parameter_that_is_an_array_is_named():
+    refuses(ChainSSVM(warm_start=np.zeros(3)), SEQUENCES, CUT)
+    model = ChainSSVM(**ONCE).fit(SEQUENCES, CUT)
+    model.set_params(n_jobs="a")
+    refuses(model, SEQUENCES, CUT)
+
+
+def test_images_labels_may_be_a_memoryview():
+    labels = np.array(LABELS)
+    model = GridCRFSSVM(**ONCE).fit(IMAGES, memoryview(labels))
+    np.testing.assert_array_equal(model.w_, GridCRFSSVM(**ONCE).fit(IMAGES, labels).w_)
+
+
+def test_batches_of_any_size():
+    data = [np.ones((3, 2)), np.eye(3, 2)], [0, 1]
+    first, second = (StructuredSVM(Choice(), batch_size=n, **ONCE).fit(*data) for n in (2, 2**64))
+    np.testing.assert_array_equal(first.w_, second.w_)

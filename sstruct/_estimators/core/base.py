@@ -24,7 +24,7 @@ from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
-from sstruct._estimators.core.weight_frame import weight_frame
+from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
@@ -309,9 +309,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     @with_callbacks
     def _fit(self, X, y, sample_weight):
         """Solve and set every fitted attribute; what a subclass's ``fit`` calls."""
+        training = self._prepare(X, y, sample_weight)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
-        training = self._prepare(X, y, sample_weight)
         problem, lam = training.problem, training.lam
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
         options, bounds = self._options(solver, problem), self._bounds(problem)
@@ -449,12 +449,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self._require_fitted()
         names = self._default_feature_names()
         if feature_names is not None:
-            given = feature_names
-            shape = (len(names),)
-            if isinstance(given, str) or np.shape(given) != shape:
-                found = repr(given) if isinstance(given, str) else f"shape {np.shape(given)}"
-                raise ValueError(f"feature_names must have shape {shape}, one each, found {found}")
-            names = given
+            names = names_of_features(feature_names, len(names))
         axes = self._weight_axes(np.asarray(names).tolist())
         return weight_frame(self._views(), axes, self._frame_columns)
 

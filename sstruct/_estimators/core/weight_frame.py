@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from sstruct._input.labels import as_labels, object_array
+from sstruct._checks.arrays import array_of
+from sstruct._input.labels import as_labels, object_array, shortened
 from sstruct._problems.core.node_arguments import join_views
 
 
@@ -37,6 +38,20 @@ def weight_frame(views, axes, columns):
         codes = [_codes(column, part.shape, axes[name], place) for name, part in views.items()]
         frame[column] = _named(pd, np.concatenate(codes), list(place))
     return pd.DataFrame({**frame, "weight": join_views(views)})
+
+
+def names_of_features(given, n_features):
+    """Return names that users give as an array, one for each feature."""
+    names, shape = array_of(given, "feature_names", "an array of names"), (n_features,)
+    if isinstance(given, str) or names.shape != shape:
+        found = repr(given) if isinstance(given, str) else f"shape {names.shape}"
+        raise ValueError(f"feature_names must have shape {shape}, one each, found {found}")
+    for i, name in enumerate(names.tolist()):
+        try:
+            hash(name)
+        except TypeError:
+            raise TypeError(f"feature_names[{i}] is {shortened(name)}, expected a string") from None
+    return names
 
 
 def _codes(column, shape, axes, place):

@@ -3,6 +3,7 @@
 Everything here runs before any work and leaves the estimator as it was.
 """
 
+import math
 import numbers
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import array_of, is_sized
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.graph.training import Graphs
@@ -92,6 +93,7 @@ def _graph_items(X):
         _refuse_other_objects(item, i)
     if not any(_is_graph(item) for item in X):
         return None
+    X = [tuple(item) if isinstance(item, list) else item for item in X]
     for i, item in enumerate(X):
         if not _is_graph(item) or not 2 <= len(item) <= len(PARTS):
             found = f"{len(item)} parts" if _is_graph(item) else type(item).__name__
@@ -346,7 +348,7 @@ def n_grid_features(pairwise, connectivity):
 
 def _image_nodes(estimator, X, fitted):
     X = items_of(X)
-    stacked = isinstance(X, np.ndarray) and X.dtype != object
+    stacked = isinstance(X, np.ndarray) and (X.dtype != object or X.ndim == 0)
     if stacked and X.ndim == 4:
         if 0 in X.shape[:3]:
             raise ValueError(f"X has shape {X.shape}: no samples, or images without pixels")
@@ -359,17 +361,17 @@ def _image_nodes(estimator, X, fitted):
             "array (n, height, width, channels); a single image x is [x], and grey images have one "
             "channel, X[..., np.newaxis]"
         )
-    if isinstance(X, list | tuple | np.ndarray) and any(np.ndim(item) >= 2 for item in X):
-        items = []
-        for i, item in enumerate(X):
-            item = np.asarray(item)
+    items = []
+    if isinstance(X, list | tuple | np.ndarray) and not (stacked and X.ndim < 3):
+        items = [array_of(item, f"X[{i}]") for i, item in enumerate(X)]
+    if any(item.ndim >= 2 for item in items):
+        for i, item in enumerate(items):
             if item.ndim != 3 or 0 in item.shape[:2]:
                 raise ValueError(
                     f"X[{i}] has shape {item.shape}, expected (height, width, channels)"
                     + "; a grey image x is x[..., np.newaxis]" * (item.ndim == 2)
                 )
-            items.append(item)
-        flat = [item.reshape(-1, item.shape[2]) for item in items]
+        flat = [item.reshape(math.prod(item.shape[:2]), item.shape[2]) for item in items]
         nodes = pack_nodes(estimator, flat if len(flat) > 1 else flat[0][np.newaxis], fitted=fitted)
         nodes.form = "ragged"
         return ImageNodes(**vars(nodes), shapes=np.array([item.shape[:2] for item in items]))
@@ -417,6 +419,7 @@ def _label_image(item):
 
 def image_labels(y, nodes, name):
     """Return all labels of images as one array with an entry a pixel."""
+    y = items_of(y)
     if nodes.form == "rows" or y is None or isinstance(y, str) or not is_sized(y):
         return flat_labels(y, nodes, name)
     if len(y) != len(nodes):

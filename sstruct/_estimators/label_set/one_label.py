@@ -4,12 +4,11 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
-from sstruct._checks.arrays import array_of
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.training import blocks_of_weight
-from sstruct._input.labels import encode, training_classes
+from sstruct._input.labels import encode, is_one_label, shortened, training_classes
 from sstruct._input.ragged import check_weights, flat_labels, pack_rows
 from sstruct._problems.core._rows import AT_ONCE, compressed
 from sstruct._problems.label_set._multiclass import MulticlassProblem
@@ -20,8 +19,10 @@ def _flat_labels(y, rows, name):
     """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
     if isinstance(y, list | tuple):
         for i, label in enumerate(y):
-            if isinstance(label, list | np.ndarray) and array_of(label, f"y[{i}]").size != 1:
-                raise ValueError(f"y[{i}] is {label}, expected one label: y should be a 1d array")
+            if isinstance(label, list | np.ndarray) and not is_one_label(label):
+                raise ValueError(
+                    f"y[{i}] is {shortened(label)}, expected one label: y should be a 1d array"
+                )
     return flat_labels(y, rows, name)
 
 

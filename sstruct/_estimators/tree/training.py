@@ -1,12 +1,13 @@
 """Samples of TreeSSVM to flat arrays; what is wrong, and where."""
 
 import numbers
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized
+from sstruct._checks.arrays import NUMBERS, array_of, check_depth, is_sized
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
@@ -113,8 +114,9 @@ def pack_trees(X, parents, *, n_features=None, n_types=None, pairs=None):
         None: P is that of the first sample, and there are no edges.
     n_features, n_types, pairs : what the fit had, for samples that must be like its
     """
+    check_depth(X, "X")
     X = items_of(X)
-    if not isinstance(X, list | tuple | np.ndarray) or not is_sized(X):
+    if not isinstance(X, list | tuple | np.ndarray) or getattr(X, "ndim", 1) == 0:
         raise TypeError(f"X must be a list of dicts, one a sample, found {type(X).__name__}")
     if len(X) == 0:
         raise ValueError("X is empty, expected at least one sample")
@@ -184,10 +186,7 @@ def _check_keys(i, sample):
 
 def _numbers(value, what):
     """Return a float array, float32 kept."""
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise ValueError(f"{what} is ragged, expected one array") from None
+    array = array_of(value, what, NUMBERS)
     if array.dtype.kind not in "fiub":
         raise TypeError(f"{what} has dtype {array.dtype}, expected real numbers")
     return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
@@ -217,14 +216,17 @@ def _features(i, value):
     return parts, None, 1
 
 
-def _of_parts(i, given, n_parts, name):
-    if isinstance(given, Mapping) or not is_sized(given):
-        found = type(given).__name__
-        raise TypeError(f"{name} of X[{i}] must be a list of {n_parts} arrays, found {found}")
-    given = list(given)
-    if len(given) != n_parts:
-        raise ValueError(f"X[{i}] has {name} of {len(given)} parts, expected {n_parts}")
-    return given
+def _of_parts(i, key, given, n_parts):
+    """Return what a sample has for each part as a list."""
+    strange = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
+    if strange or not isinstance(given, Iterable) or not is_sized(given):
+        raise TypeError(
+            f"{key!r} of X[{i}] must be a list with an item a part, found {type(given).__name__}"
+        )
+    items = [*given]
+    if len(items) != n_parts:
+        raise ValueError(f"X[{i}] has {key} of {len(items)} parts, expected {n_parts}")
+    return items
 
 
 def _positions(i, sample, sizes, maps, n_types):
@@ -237,8 +239,7 @@ def _positions(i, sample, sizes, maps, n_types):
         return [np.tile(np.column_stack([x, y]).astype(np.float64), (n_types, 1))] * len(sizes)
     if given is None:
         raise ValueError(f"X[{i}] has no 'positions', which candidates need")
-    given = _of_parts(i, given, len(sizes), "positions")
-    out = []
+    given, out = _of_parts(i, "positions", given, len(sizes)), []
     for p, (part, size) in enumerate(zip(given, sizes)):
         array = _numbers(part, f"positions of part {p} of X[{i}]").astype(np.float64)
         if array.shape != (size, 2):
@@ -252,8 +253,7 @@ def _positions(i, sample, sizes, maps, n_types):
 
 def _pair_scores(i, given, sizes, parents):
     """Return P flat tables (S_parent, S_p), empty at a root."""
-    given = _of_parts(i, given, len(sizes), "pair_scores")
-    out = []
+    given, out = _of_parts(i, "pair_scores", given, len(sizes)), []
     for p, parent in enumerate(parents):
         if parent < 0:
             out.append(np.empty(0))
@@ -300,15 +300,16 @@ def pack_states(y, trees, ignore_label):
     """Return true states (n, P) as int32, -1 where a part is not annotated."""
     if y is None:
         raise ValueError("requires y to be passed, but the target y is None")
+    check_depth(y, "y")
     y = items_of(y)
-    if not isinstance(y, list | tuple | np.ndarray):
+    if not isinstance(y, list | tuple | np.ndarray) or getattr(y, "ndim", 1) == 0:
         raise TypeError(f"y must be a list of state arrays, found {type(y).__name__}")
     if len(y) != len(trees):
         raise ValueError(f"X has {len(trees)} samples but y has {len(y)}")
     sizes = np.diff(trees.start, axis=1)
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
-        states = array_of(item, f"y[{i}]")
+        states = array_of(item, f"y[{i}]", "an array of states")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":

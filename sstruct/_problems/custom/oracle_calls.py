@@ -49,6 +49,8 @@ def samples_of(values, name):
         raise TypeError(
             f"{name} must be a list with an item a sample, found {type(values).__name__}"
         )
+    if isinstance(values, list | tuple):
+        return list(iter(values))  # not as many as a class of its own says
     rows = values.iloc if hasattr(values, "iloc") else values
     return [rows[i] for i in range(shape[0] if has_shape else len(values))]
 
