@@ -17,6 +17,7 @@ from sstruct import (
     StructuredSVM,
     TreeSSVM,
 )
+from sstruct._problems.custom.oracle_calls import digest
 from tests.estimators.choices import Choice
 
 HUGE = 10**400
@@ -261,3 +262,13 @@ def test_batches_of_any_size():
     data = [np.ones((3, 2)), np.eye(3, 2)], [0, 1]
     first, second = (StructuredSVM(Choice(), batch_size=n, **ONCE).fit(*data) for n in (2, 2**64))
     np.testing.assert_array_equal(first.w_, second.w_)
+
+
+def test_samples_of_an_oracle_may_hold_themselves():
+    x = [ROWS]
+    x.append(x)
+    assert digest(x) == digest(x) != digest([ROWS])
+    deep = None
+    for _ in range(5000):
+        deep = (deep,)
+    assert digest(deep) == digest(deep)

@@ -14,6 +14,8 @@ from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
+# Containers in containers that tell samples apart.
+MOST_NESTED = 200
 # Each needs the other.
 FORMS = ("encode", "decode")
 
@@ -368,7 +370,12 @@ def digest(value):
     return state.digest()
 
 
-def _feed(state, value):
+def _feed(state, value, above=()):
+    """Add a value to a digest; `above` are the ids of the containers that it is in."""
+    if id(value) in above or len(above) == MOST_NESTED:
+        state.update(b"...")
+        return
+    within = (*above, id(value))
     if isinstance(value, np.ndarray) and value.dtype != object:
         state.update(repr((value.shape, value.dtype.str)).encode())
         value = np.ascontiguousarray(value)
@@ -379,16 +386,16 @@ def _feed(state, value):
     elif isinstance(value, np.ndarray):
         state.update(f"array {value.shape}".encode())
         for item in value.ravel():
-            _feed(state, item)
+            _feed(state, item, within)
     elif isinstance(value, list | tuple):
         state.update(f"{type(value).__name__} {len(value)}".encode())
         for item in value:
-            _feed(state, item)
+            _feed(state, item, within)
     elif isinstance(value, dict):
         state.update(f"dict {len(value)}".encode())
         for key, item in value.items():
-            _feed(state, key)
-            _feed(state, item)
+            _feed(state, key, within)
+            _feed(state, item, within)
     elif isinstance(value, set | frozenset):
         state.update(repr(sorted(map(digest, value))).encode())
     elif sparse.issparse(value):
