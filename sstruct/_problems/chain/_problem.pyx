@@ -415,8 +415,8 @@ cdef class ChainProblem(BlockProblem):
                 out[self.end_at + label[k]] += change[k]
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        cdef Py_ssize_t l, L = self.length[i]
         self.check_node_labels(i, code, self.n_labels)
+        cdef Py_ssize_t l, L = self.length[i]
         for l in range(1, L if self.masked else 0):
             if self.edge_penalty[code[l - 1], code[l]] != 0:
                 raise ValueError(

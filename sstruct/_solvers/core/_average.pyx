@@ -99,8 +99,7 @@ cdef class PassAverage:
             for k in range(w.shape[0]):
                 self.weights[k] += rate * (w[k] - self.weights[k])
 
-    def resume(self, kept, name, count, problem):
+    def resume(self, kept, name, count):
         """Go on from the average after `count` iterates, which is there under a name."""
-        weights = kept_array(kept, name, np.float64, self.weights.shape[0])
-        self.w[:] = problem.without_padding(weights)
+        self.w[:] = kept_array(kept, name, np.float64, self.weights.shape[0])
         self.count = count

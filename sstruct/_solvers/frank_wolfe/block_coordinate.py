@@ -302,7 +302,8 @@ class FrankWolfe(Solver):
         self.history.restore(arrays, self.n_passes)
         resume(self.state, arrays)
         if self.pass_average is not None:
-            self.pass_average.resume(arrays, "pass_average", self.n_passes, self.problem)
+            self.pass_average.resume(arrays, "pass_average", self.n_passes)
+            self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
         self.begin -= note(notes, "seconds", float, MOST_SECONDS)
         self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
