@@ -311,8 +311,8 @@ def test_input_is_not_changed(tiny_chains):
     kept = weights.copy()
     fit(X, y, weights).score(X, y, weights)
     for x, old in zip(X, before, strict=True):
-        for now, then in zip((x.data, x.indices, x.indptr), old, strict=True):
-            np.testing.assert_array_equal(now, then)
+        for array, kept_array in zip((x.data, x.indices, x.indptr), old, strict=True):
+            np.testing.assert_array_equal(array, kept_array)
     same_lists(y, labels)
     np.testing.assert_array_equal(weights, kept)
 
