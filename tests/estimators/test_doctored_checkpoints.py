@@ -182,7 +182,8 @@ def graphs(rng):
 
 
 @pytest.mark.parametrize(
-    "average, names", [("auto", ["pass_average"]), (True, ["exact_offset", "approximate_offset"])]
+    "average, names",
+    [("auto", ["pass_average", "weights"]), (True, ["exact_offset", "approximate_offset"])],
 )
 def test_what_stands_between_the_weights_is_no_weight(rng, tmp_path, average, names):
     # Weights are padded for vector loops, and an average is taken as it is.

@@ -335,3 +335,10 @@ def test_bounds_without_rows_are_refused_by_their_shape():
     _, rows = fitted("sets")
     with pytest.raises(ValueError, match=r"bounds of shape \(0, 2\)"):
         MultilabelSSVM(bounds=np.empty((0, 2))).fit(rows, np.eye(3, dtype=int)[[0, 1, 2, 1, 2, 0]])
+
+
+def test_a_hierarchy_may_be_a_column_of_a_table():
+    parents = np.array([[-1, 9], [0, 9], [0, 9]])[:, 0]
+    X, Y = np.eye(4), np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
+    model = MultilabelSSVM(edges=parents, lam=0.1, random_state=0).fit(X, Y)
+    assert model.predict(X).shape == Y.shape

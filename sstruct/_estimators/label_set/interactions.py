@@ -55,7 +55,7 @@ def interactions(edges, Y, weights):
     if edges is None:
         return none, None
     if is_hierarchy(edges):
-        parents = np.asarray(edges, dtype=np.int64)
+        parents = np.ascontiguousarray(edges, dtype=np.int64)
         if parents.shape != (K,):
             raise ValueError(f"edges has {len(parents)} parents for {K} labels")
         return none, parents

@@ -104,7 +104,7 @@ def resume(DualState state not None, kept):
         reserve(state.scratch, size[i] + 1)
         state.set_gap(i, gap[i])
     state.n_labelings, state.n_shared = at, -1
-    np.asarray(state.weights)[:] = weights
+    np.asarray(state.weights)[:] = state.problem.without_padding(weights)
     np.asarray(state.hidden)[:] = hidden
     np.asarray(state.working_gaps)[:] = working_gaps
     np.asarray(state.order)[:] = order
