@@ -22,7 +22,7 @@ from sstruct._checks.arrays import array_of, real_array
 from sstruct._checks.compressed import check_compressed
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
-from sstruct._estimators.core.fitted_state import CheckedState
+from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.ragged import check_choice, check_number, sliceable_weights
@@ -168,7 +168,10 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        inner = get_tags(self.estimator)
+        estimator = getattr(self, "estimator", None)
+        if not isinstance(estimator, BaseSSVM):  # which is refused where it is used
+            return tags
+        inner = get_tags(estimator)
         tags.estimator_type = inner.estimator_type
         tags.classifier_tags = deepcopy(inner.classifier_tags)
         tags.target_tags = deepcopy(inner.target_tags)
@@ -176,7 +179,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return tags
 
     def __sklearn_is_fitted__(self):
-        return hasattr(self, "best_estimator_" if self.refit else "best_lam_")
+        refits = isinstance(self.refit, bool | np.bool_ | int) and self.refit
+        return hasattr(self, "best_estimator_" if refits else "best_lam_")
 
     def _is_fitted(self):
         # Not after a fit that came no further than to the folds' paths.
@@ -241,6 +245,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     def _check(self):
         """Refuse parameters out of range."""
+        check_parameters(self)
         check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
         check_choice("heuristic", self.heuristic, (True, False))
         check_choice("warm_start", self.warm_start, ("primal", "dual", False))
@@ -320,6 +325,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_splits,)
             One score a fold.
         """
+        check_parameters(self)
         check_is_fitted(self, "lam_end_")
         self._check_state()
         check_number("lam", lam, above=0)

@@ -6,7 +6,7 @@ from __future__ import annotations
 # parallel cross-validation, while joblib maps a few large arrays into shared memory once.
 from collections.abc import Collection, Iterator, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -20,6 +20,8 @@ from sstruct._input.labels import join_labels, object_array
 __all__ = ["Sequences"]
 
 SEPARATOR = "\0"  # of names in pickles
+NOTHING = {"flat": np.empty(0), "offsets": np.zeros(1, dtype=np.int64), "feature_names": None}
+NOTHING["offsets"].flags.writeable = False
 
 
 class Sequences:
@@ -248,6 +250,14 @@ class Sequences:
             + (0 if self.feature_names is None else self.feature_names.nbytes)
         )
 
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            # Asked for what is not there: of a file without a state, which has no items.
+            if name in NOTHING:
+                return NOTHING[name]
+            raise AttributeError(f"'Sequences' object has no attribute {name!r}")
+
     def __getstate__(self) -> tuple:
         # Names as one string: an object array of 400,000 takes 0.2 s, for every task of a search.
         names = self.feature_names
@@ -257,9 +267,15 @@ class Sequences:
         return self.flat, self.offsets, names
 
     def __setstate__(self, state: tuple) -> None:
+        if not isinstance(state, tuple) or len(state) != 3:
+            raise ValueError(
+                f"these Sequences have a state that is a {type(state).__name__}, expected a tuple "
+                "of flat, offsets and feature_names: their file is damaged"
+            )
         self.flat, self.offsets, names = state
-        is_text = isinstance(names, str)
-        self.feature_names = object_array(names.split(SEPARATOR)) if is_text else names
+        check_sequences(self, "Sequences")
+        names = names.split(SEPARATOR) if isinstance(names, str) else names
+        self.feature_names = None if names is None else _as_names(names, self.flat)
 
     def __repr__(self) -> str:
         flat = self.flat
@@ -317,12 +333,14 @@ Sequence.register(Sequences)
 
 def check_sequences(sequences, name):
     """Raise where the arrays of some sequences, which can be written to, do not fit together."""
-    flat = sequences.flat
-    if sparse.issparse(flat):
+    flat, offsets = sequences.flat, sequences.offsets
+    if sparse.issparse(flat) and flat.format == "csr":
         check_compressed(flat, f"{name}.flat")
     elif not isinstance(flat, np.ndarray) or flat.ndim not in (1, 2):
         raise ValueError(f"{name}.flat must be an array, 1-D or 2-D, or a CSR matrix")
-    _as_offsets(sequences.offsets, flat.shape[0], f"{name}.offsets")
+    if not isinstance(offsets, np.ndarray) or offsets.dtype != np.int64:
+        raise ValueError(f"{name}.offsets must be an int64 array, found {type(offsets).__name__}")
+    _as_offsets(offsets, flat.shape[0], f"{name}.offsets")
 
 
 def _offsets_of(lengths):

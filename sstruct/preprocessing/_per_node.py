@@ -15,7 +15,14 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from sstruct._estimators.core.fitted_state import CheckedState, FittedState, Labels, Number, Of
+from sstruct._estimators.core.fitted_state import (
+    CheckedState,
+    FittedState,
+    Labels,
+    Number,
+    Of,
+    check_parameters,
+)
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import (
@@ -252,6 +259,7 @@ class PerNode(
         return self.transformer_.get_feature_names_out(names)
 
     def _fit(self, X, y, params, transform):
+        check_parameters(self)
         for name in ("transformer", "edge_transformer"):
             self._check_transformer(name)
         given = structures_of(items_of(X))

@@ -16,7 +16,13 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sstruct._checks.arrays import is_sized
-from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
+from sstruct._estimators.core.fitted_state import (
+    CheckedState,
+    Field,
+    FittedState,
+    check_parameters,
+    refuse,
+)
 from sstruct._input.frames import library_of, records
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
@@ -39,7 +45,9 @@ class Vocabulary(Field):
 
     def check(self, value, name, sizes):
         columns = list(value.values()) if isinstance(value, dict) else None
-        right = columns == list(range(len(columns or ()))) and set(map(type, columns)) <= {int}
+        # Types first: whatever else may come from a file may not be comparable.
+        right = columns is not None and set(map(type, columns)) <= {int}
+        right = right and columns == list(range(len(columns)))
         if not right or not all(isinstance(key, str) for key in value):
             refuse(name, value, self.expected())
 
@@ -52,7 +60,8 @@ class ColumnNames(Field):
         return "an array of the names of vocabulary_"
 
     def check(self, value, name, sizes):
-        if type(value) is not np.ndarray or value.ndim != 1 or value.dtype != object:
+        right = type(value) is np.ndarray and value.ndim == 1 and value.dtype == object
+        if not right or not all(isinstance(each, str) for each in value):
             refuse(name, value, self.expected())
 
 
@@ -204,6 +213,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         return rows
 
     def _fit(self, X):
+        check_parameters(self)
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
             raise ValueError(
                 f"min_count must be an integer of at least 1, found {self.min_count!r}"

@@ -4,6 +4,7 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -16,6 +17,7 @@ from sstruct import (
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
+    RegularizationPath,
     StructuredSVM,
     TreeSSVM,
     ssvm_path,
@@ -342,3 +344,58 @@ def test_a_hierarchy_may_be_a_column_of_a_table():
     X, Y = np.eye(4), np.array([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1]])
     model = MultilabelSSVM(edges=parents, lam=0.1, random_state=0).fit(X, Y)
     assert model.predict(X).shape == Y.shape
+
+
+def bare(kind):
+    """An object that a file without a state makes."""
+    return kind.__new__(kind)
+
+
+@pytest.mark.parametrize(
+    "use, name",
+    [
+        (lambda X, y: bare(PerNode).fit(X), "PerNode has no parameter transformer"),
+        (lambda X, y: bare(PerNode).transform(X), "PerNode has no parameter transformer"),
+        (lambda X, y: bare(SequenceVectorizer).fit(X), "Vectorizer has no parameter min_count"),
+        (lambda X, y: bare(SequenceVectorizer).transform(X), "Vectorizer has no parameter"),
+        (lambda X, y: bare(PathCV).fit(X, y), "PathCV has no parameter estimator"),
+        (lambda X, y: bare(PathCV).score(X, y), "PathCV has no parameter estimator"),
+        (lambda X, y: bare(PathCV).split_scores(0.1), "PathCV has no parameter estimator"),
+        (lambda X, y: bare(TreeSSVM).predict(X), "TreeSSVM has no parameter parents"),
+        (lambda X, y: bare(RegularizationPath).w(0.1), "missing"),
+    ],
+)
+def test_files_without_a_state(use, name):
+    with pytest.raises(ValueError, match=name):
+        use(*chains())
+
+
+def test_rows_without_a_state(path):
+    rows = bare(type(path.ws_))
+    assert len(rows) == rows.width == 0
+    with pytest.raises(ValueError, match="ws_ is of 0 rows"):
+        changed(path, ws_=rows)
+    with pytest.raises(ValueError, match="_last"):
+        changed(path.ws_, _rows=...)
+
+
+def test_values_that_cannot_be_compared_are_refused():
+    X, y = chains()
+    words = SequenceVectorizer().fit([[["a", "b"]]])
+    with pytest.raises(ValueError, match="vocabulary_ is"):
+        changed(words, vocabulary_={"a": 0, "b": np.empty((2, 0))})
+    with pytest.raises(ValueError, match="_column_names is"):
+        changed(words, _column_names=np.array(["a", pd.NA], dtype=object))
+    search = PathCV(ChainSSVM(random_state=0), eps=0.5, cv=2).fit(X * 2, y * 2)
+    with pytest.raises(ValueError, match="lam_end_ is"):
+        changed(search, lam_end_=10**400)
+    # A parameter is refused where it is used.
+    odd = changed(search, refit=pd.Series([0, 1]), estimator=3.0)
+    with pytest.raises(ValueError, match="refit"):
+        odd.fit(X, y)
+
+
+def test_attributes_along_a_path_hide_no_method(path):
+    for name in (None, "predict"):
+        with pytest.raises(ValueError, match=r"dict of attributes|predict of its own"):
+            changed(path, _attributes=of(path._attributes, name, 3))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct.inference import MRF
+from sstruct.inference import MRF, map_mrf
 from sstruct.inference._model.table_forms import LINEAR, POTTS, QUADRATIC, TABLE
 from tests.reference import mrf as reference
 
@@ -164,3 +164,85 @@ def test_costs_that_would_overflow_are_refused():
         MRF([[0.0, 1e200]], np.empty((0, 2), dtype=int), [])
     with pytest.raises(ValueError, match=r"weights\[0\] is 1e\+200, expected finite and at most"):
         MRF([[0.0, 1.0]] * 2, [[0, 1]], [[[0.0, 1.0], [1.0, 0.0]]], weights=[1e200])
+
+
+def _stored():
+    table = np.arange(8.0).reshape(2, 2, 2)
+    potts = 1 - np.eye(3)
+    nodes = [[0.0, 1.0], [0.0, 1.0], [2.0, 1.0], [0.0] * 3, [1.0] * 3]
+    edges = [[0, 1], [3, 4], [0, 3]]
+    tables = [np.eye(2), potts, np.ones((2, 3))]
+    return MRF(nodes, edges, tables, factors=[([0, 1, 2], table)])
+
+
+def _with(at, value):
+    def change(array):
+        out = array.copy()
+        out.flat[at] = value
+        return out
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "name, change, message",
+    [
+        ("node_start", _with(1, 9), "node_start must rise from 0 to 12"),
+        ("node_start", _with(0, 1), "node_start must rise"),
+        ("node_start", lambda a: a[:1], "node_start has 1 entries"),
+        ("n_labels", _with(0, 2**30), "n_labels is not what node_start says"),
+        ("node_costs", _with(0, NAN), r"node_costs\[0\] is nan"),
+        ("node_costs", lambda a: a.astype(np.float32), "node_costs is of dtype float32"),
+        ("node_costs", lambda a: np.repeat(a, 2)[::2], "node_costs is .* a contiguous float64"),
+        ("edges", _with(1, 2**30), r"edges\[0\] = \(0, 1073741824\) is out of range"),
+        ("edges", _with(0, -1), r"edges\[0\] .* out of range"),
+        ("edges", lambda a: a[:, :1].copy(), r"edges has shape \(3, 1\)"),
+        ("weights", _with(0, INF), r"weights\[0\] is inf"),
+        ("edge_table", _with(0, 2**30), "edge_table is out of range: there are 3"),
+        ("edge_table", _with(0, -1), "edge_table is out of range"),
+        ("edge_table", _with(0, 1), r"edge_table\[0\] is a table of another shape"),
+        ("edge_table", lambda a: a[:1], "edge_table has 1 entries, expected 3"),
+        ("table_start", _with(1, 2), "table_start does not go with"),
+        ("table_start", _with(1, 2**62), "table_start must rise"),
+        ("tables", _with(0, -INF), r"tables\[0\] is -inf"),
+        ("tables", lambda a: a[:-1], "table_start must rise from 0 to 18"),
+        ("table_form", _with(0, 1), "table_form is not what tables say"),
+        ("table_parameters", _with(2, 7.0), "table_parameters is not"),
+        ("factor_start", _with(1, 2), "factor_start must rise"),
+        (
+            "factor_start",
+            lambda a: np.array([0, 1, 3]),
+            "factor_start has a factor of other than three or four",
+        ),
+        ("factor_nodes", _with(0, 99), "factor_nodes is out of range"),
+        ("factor_nodes", _with(0, 1), "factor_nodes names a node of a factor twice"),
+        ("factor_nodes", _with(0, 3), "factor_table has a table of another size"),
+        ("factor_table", _with(0, 5), "factor_table is out of range"),
+        ("factor_table_start", _with(1, 7), "factor_table_start must rise"),
+        ("factor_tables", _with(0, 1e300), r"factor_tables\[0\] is 1e\+300"),
+        ("edges", lambda a: None, "edges is a NoneType"),
+        ("edges", lambda a: np.ma.array(a), "edges is a MaskedArray"),
+    ],
+)
+def test_arrays_from_files_are_looked_at(name, change, message):
+    state = vars(_stored())
+    with pytest.raises(ValueError, match=f"this MRF cannot be used, .*: {message}"):
+        MRF.__new__(MRF).__setstate__(state | {name: change(state[name])})
+
+
+def test_files_of_no_model():
+    state = vars(_stored())
+    for wrong, message in (
+        (3, "state is a int"),
+        (state | {"energy": 3}, "'energy', which no MRF"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MRF.__new__(MRF).__setstate__(wrong)
+    bare = MRF.__new__(MRF)
+    for use in (repr, map_mrf, lambda model: model.energy([0])):
+        with pytest.raises(ValueError, match="this MRF has no node_start: its file is damaged"):
+            use(bare)
+    assert not hasattr(_stored(), "anything")
+    again = MRF.__new__(MRF)
+    again.__setstate__(state)
+    assert map_mrf(again).energy == map_mrf(_stored()).energy

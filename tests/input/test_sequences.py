@@ -253,3 +253,36 @@ def test_grid_search_in_processes(problem):
     alone = GridSearchCV(ChainSSVM(random_state=0), grid, cv=2).fit(X, y)
     expected = alone.cv_results_["mean_test_score"]
     assert search.cv_results_["mean_test_score"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_states_from_files_are_looked_at(form):
+    sequences, items = make(form, [1, 2])
+    again = Sequences.__new__(Sequences)
+    again.__setstate__(sequences.__getstate__())
+    assert_same_items(again, items)
+    flat, offsets, names = sequences.__getstate__()
+    for state, message in [
+        ((flat, offsets), "state that is a tuple, expected a tuple of flat"),
+        ({"flat": flat}, "state that is a dict"),
+        ((flat, offsets + 1, names), r"Sequences.offsets\[0\] is 1"),
+        ((flat, np.array([0, 9, 3]), names), r"found Sequences.offsets\[1\] = 9"),
+        ((flat, np.array([0, 1, 2**62]), names), "Sequences.offsets ends with"),
+        ((flat, offsets.tolist(), names), "Sequences.offsets must be an int64 array, found list"),
+        ((flat, offsets.astype(float), names), "must be an int64 array"),
+        (([1, 2, 3], offsets, names), "Sequences.flat must be an array"),
+        ((sparse.coo_array(np.eye(3)), offsets, names), "Sequences.flat must be .* a CSR"),
+        ((flat, offsets, np.array(["a"], dtype=object)), r"feature_names has shape \(1,\)"),
+        ((flat, offsets, "a"), r"feature_names has shape \(1,\)"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            Sequences.__new__(Sequences).__setstate__(state)
+
+
+def test_a_file_without_a_state_has_no_items():
+    bare = Sequences.__new__(Sequences)
+    assert len(bare) == 0
+    assert [*bare] == []
+    assert repr(bare) == "Sequences(n=0, flat=float64 (0,))"
+    with pytest.raises(ValueError):
+        ChainSSVM().fit(bare, bare)

@@ -3,7 +3,7 @@
 import numbers
 import os
 import warnings
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,13 @@ from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
-from sstruct._estimators.core.fitted_state import CheckedState, FittedState, of_format
+from sstruct._estimators.core.fitted_state import (
+    CheckedState,
+    FittedState,
+    check_parameters,
+    of_format,
+    parameter_names,
+)
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
@@ -255,11 +261,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _parameters(self):
         """Return all parameters by name, also where a user's subclass does not show them."""
-        names = [each.name for each in fields(self) if each.init]
-        missing = [name for name in names if not hasattr(self, name)]
-        if missing:  # of a file without a state
-            raise ValueError(f"this {type(self).__name__} has no parameter {missing[0]}")
-        return {name: getattr(self, name) for name in names}
+        check_parameters(self)
+        return {name: getattr(self, name) for name in parameter_names(type(self))}
 
     def set_params(self, **params: Any) -> Self:
         """Set parameters, as scikit-learn's estimators do.

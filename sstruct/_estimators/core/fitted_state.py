@@ -3,6 +3,7 @@
 import math
 import numbers
 import reprlib
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -88,7 +89,10 @@ class Number(Field):
         kind = numbers.Integral if self.whole else numbers.Real
         right = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
         if right and not self.any_float:
-            right = self.least <= value <= self.most and (self.whole or abs(value) < math.inf)
+            largest = (
+                math.inf if self.whole else sys.float_info.max
+            )  # as doubles, which 10**400 is not
+            right = self.least <= value <= self.most and abs(value) <= largest
             right = right and (value > 0 or not self.positive)
         if not right:
             refuse(name, value, self.expected())
@@ -358,7 +362,7 @@ class CheckedState:
     _fitted_state: ClassVar[FittedState] = FittedState()
 
     def __setstate__(self, state):
-        _check_names(self, state)
+        check_names(self, state)
         parent = getattr(super(), "__setstate__", None)
         if parent is None:
             self.__dict__.update(state)
@@ -378,6 +382,7 @@ class CheckedState:
     def _require_fitted(self):
         """Raise NotFittedError before a fit, and ValueError where fitted attributes are damaged."""
         if isinstance(self, BaseEstimator):
+            check_parameters(self)  # a file may have no state at all
             check_is_fitted(self)
         self._check_state()
 
@@ -410,7 +415,7 @@ def of_format(owner, state, expected):
     return {name: value for name, value in state.items() if name != "_sstruct_format"}
 
 
-def _check_names(owner, state):
+def check_names(owner, state):
     """Raise unless a state from a file is a dict of attributes, none of which hides the class's."""
     kind = type(owner)
     if not isinstance(state, dict) or not all(isinstance(name, str) for name in state):
@@ -418,22 +423,30 @@ def _check_names(owner, state):
             f"this {kind.__name__} has no state that can be used: it is {described(state)}, "
             "expected a dict of attributes by name; its file is damaged"
         )
-    if is_dataclass(kind):
-        parameters = [each.name for each in fields(kind) if each.init]
-    else:
-        of_init = signature(kind).parameters.values()
-        parameters = [each.name for each in of_init] if issubclass(kind, BaseEstimator) else []
-    own = {*parameters, *owner._fitted_state.fields}
+    own = {*parameter_names(kind), *owner._fitted_state.fields}
     for name in state:
         if name not in own and _is_of_class(kind, name):
             raise ValueError(
                 f"this {kind.__name__} has an attribute {name} of its own, expected that of its "
                 "class: its file is damaged"
             )
-    for name in parameters:
+    check_parameters(owner, state)
+
+
+def parameter_names(kind):
+    """Return the names of the parameters of an estimator's class; of other classes none."""
+    if is_dataclass(kind):
+        return [each.name for each in fields(kind) if each.init]
+    return [*signature(kind).parameters] if issubclass(kind, BaseEstimator) else []
+
+
+def check_parameters(owner, state=()):
+    """Raise unless an object, or the state that it is to get, has all its parameters."""
+    for name in parameter_names(type(owner)):
         if name not in state and not hasattr(owner, name):
             raise ValueError(
-                f"this {kind.__name__} has no parameter {name}, expected one: its file is damaged"
+                f"this {type(owner).__name__} has no parameter {name}, expected one: its file is "
+                "damaged"
             )
 
 

@@ -1,6 +1,7 @@
 """Vectors that differ little from one to the next, kept in little memory."""
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -76,9 +77,12 @@ class CompactRows(CheckedState):
 
     _fitted_state = FittedState({"_rows": StoredRows()}, rules=(last_is_kept,))
 
-    def __init__(self) -> None:
+    def __new__(cls) -> Self:
+        """Make a list without rows, which is what a file without a state holds."""
+        self = super().__new__(cls)
         self._rows = []  # arrays, or pairs of places and values
         self._last = None
+        return self
 
     def append(self, row: ArrayLike) -> None:
         """Append a vector; a copy is kept.

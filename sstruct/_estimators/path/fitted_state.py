@@ -17,6 +17,7 @@ from sstruct._estimators.core.fitted_state import (
     Record,
     Text,
     Unexpected,
+    check_names,
     refuse,
 )
 from sstruct._estimators.path.compact_rows import CompactRows
@@ -49,6 +50,7 @@ def model_agrees(state):
     # Rows are kept without padding, which is at most to four times their length.
     if not width <= n <= 4 * width:
         refuse("_n_weights", n, f"{width} to {4 * width}, for rows of {width}")
+    check_names(template, vars(template) | state["_attributes"])
     known = {name: value for name, value in state["_attributes"].items() if value is not None}
     made = {**SOLVED, **known, "_w": np.zeros(n)}
     template._fitted_state.check(made, f"path of {type(template).__name__}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from sstruct.inference._model.packing import (
     pack_factors,
     pack_node_costs,
 )
+from sstruct.inference._model.stored_model import ARRAYS, check_stored, table_shapes
 from sstruct.inference._model.table_forms import table_forms
 
 
@@ -137,7 +138,9 @@ class MRF:
         )
         self.weights = checked_weights(weights, self.edge_table, self.tables, self.table_start)
         self.table_form, self.table_parameters = table_forms(
-            self.tables, self.table_start, self._table_shapes()
+            self.tables,
+            self.table_start,
+            table_shapes(self.table_start, self.edge_table, self.n_labels[self.edges]),
         )
         (
             self.factor_nodes,
@@ -149,9 +152,21 @@ class MRF:
         self._lock()
 
     def __setstate__(self, state):
+        try:
+            check_stored(state)
+        except ValueError as error:
+            raise ValueError(f"this MRF cannot be used, its file is damaged: {error}") from None
         # Arrays come out of pickles and deep copies writeable.
         self.__dict__.update(state)
         self._lock()
+
+    if not TYPE_CHECKING:  # which would take any name for an attribute
+
+        def __getattr__(self, name):
+            # Asked for what is not there: of a file without a state.
+            if name in ARRAYS:
+                raise ValueError(f"this MRF has no {name}: its file is damaged")
+            raise AttributeError(f"'MRF' object has no attribute {name!r}")
 
     def _lock(self):
         """Make all arrays read-only: compiled code relies on the indices in them."""
@@ -176,12 +191,6 @@ class MRF:
     def __repr__(self) -> str:
         text = f"MRF(n_nodes={self.n_nodes}, n_edges={self.n_edges}"
         return text + (f", n_factors={self.n_factors})" if self.n_factors else ")")
-
-    def _table_shapes(self):
-        """Numbers of rows and columns of the tables, (T, 2)."""
-        shapes = np.ones((len(self.table_start) - 1, 2), dtype=np.int64)
-        shapes[self.edge_table] = self.n_labels[self.edges]
-        return shapes
 
     def node_cost(self, v: int) -> np.ndarray:
         """Return the costs of node v.

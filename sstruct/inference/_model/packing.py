@@ -7,8 +7,11 @@ import numpy as np
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 
+# Labels of all nodes, and entries of a factor's table, are fewer.
+MOST_ENTRIES = 2**31
 
-def _check_costs(flat, name_of):
+
+def check_costs(flat, name_of):
     """Refuse NaN, -inf and what is too large; name_of(position): what messages call an entry."""
     wrong = np.isnan(flat) | np.isneginf(flat)
     if wrong.any():
@@ -68,9 +71,11 @@ def pack_node_costs(node_costs):
         v = int(np.searchsorted(start, at, side="right")) - 1
         return f"node_costs[{v}][{at - start[v]}]"
 
-    _check_costs(flat, name_of)
-    if len(flat) >= 2**31:
-        raise ValueError(f"fewer than {2**31} labels of all nodes expected; found {len(flat)}")
+    check_costs(flat, name_of)
+    if len(flat) >= MOST_ENTRIES:
+        raise ValueError(
+            f"fewer than {MOST_ENTRIES} labels of all nodes expected; found {len(flat)}"
+        )
     return flat, start
 
 
@@ -102,7 +107,7 @@ def _pack_tables(given, expected, name):
         place = [int(k) for k in np.unravel_index(at - start[t], expected[i])]
         return f"{name(i)}{place}"
 
-    _check_costs(flat, name_of)
+    check_costs(flat, name_of)
     return flat, start, of_item
 
 
@@ -145,7 +150,7 @@ def pack_edge_costs(edge_costs, edges, n_labels):
     def name_of(at):
         return f"edge_costs{[int(k) for k in np.unravel_index(at, array.shape)]}"
 
-    _check_costs(flat, name_of)
+    check_costs(flat, name_of)
     n_tables = 1 if shared else n_edges
     start = np.arange(n_tables + 1, dtype=np.int64) * (array.shape[-2] * array.shape[-1])
     of_edge = np.zeros(n_edges, dtype=np.int32) if shared else np.arange(n_edges, dtype=np.int32)
@@ -207,8 +212,9 @@ def pack_factors(factors, n_labels):
         tables.append(table)
     shapes = [tuple(n_labels[scope].tolist()) for scope in scopes]
     for f, shape in enumerate(shapes):
-        if math.prod(shape) >= 2**31:
-            raise ValueError(f"factors[{f}] has {math.prod(shape)} entries, expected below {2**31}")
+        count = math.prod(shape)
+        if count >= MOST_ENTRIES:
+            raise ValueError(f"factors[{f}] has {count} entries, expected below {MOST_ENTRIES}")
     flat, table_start, of_factor = _pack_tables(tables, shapes, lambda f: f"factors[{f}][1]")
     start = np.zeros(len(scopes) + 1, dtype=np.int64)
     np.cumsum([len(scope) for scope in scopes], out=start[1:])

@@ -1,0 +1,130 @@
+"""The one check of a model's arrays that come from a file: compiled code goes where they lead."""
+
+import numpy as np
+
+from sstruct._oracles.core._edges import checked_simple_edges
+from sstruct.inference._model.packing import MOST_ENTRIES, check_costs, checked_weights
+from sstruct.inference._model.table_forms import table_forms
+
+# By name: dtype and number of dimensions.
+ARRAYS = {
+    "node_start": (np.int64, 1),
+    "node_costs": (np.float64, 1),
+    "n_labels": (np.int32, 1),
+    "edges": (np.int32, 2),
+    "weights": (np.float64, 1),
+    "edge_table": (np.int32, 1),
+    "table_start": (np.int64, 1),
+    "tables": (np.float64, 1),
+    "table_form": (np.int8, 1),
+    "table_parameters": (np.float64, 2),
+    "factor_start": (np.int64, 1),
+    "factor_nodes": (np.int32, 1),
+    "factor_table": (np.int32, 1),
+    "factor_table_start": (np.int64, 1),
+    "factor_tables": (np.float64, 1),
+}
+
+
+def check_stored(state):
+    """Raise ValueError unless a dict holds all arrays of an MRF, as its constructor makes them."""
+    _check_arrays(state)
+    node_start, n_labels = state["node_start"], state["n_labels"]
+    if len(node_start) < 2:
+        raise ValueError(f"node_start has {len(node_start)} entries, expected two at least")
+    _check_starts(state, "node_start", "node_costs")
+    if len(state["node_costs"]) >= MOST_ENTRIES:
+        raise ValueError(f"node_costs has {len(state['node_costs'])} entries, too many")
+    if not np.array_equal(n_labels, np.diff(node_start)):
+        raise ValueError("n_labels is not what node_start says")
+    _check_finite_or_inf(state, "node_costs")
+    _check_edges(state, n_labels)
+    _check_factors(state, n_labels)
+
+
+def _check_arrays(state):
+    if not isinstance(state, dict):
+        raise ValueError(f"its state is a {type(state).__name__}, expected a dict")
+    for name in state:
+        if name not in ARRAYS:
+            raise ValueError(f"it has {name!r}, which no MRF has")
+    for name, (dtype, ndim) in ARRAYS.items():
+        expected = f"a contiguous {np.dtype(dtype)} array of {ndim} dimensions"
+        value = state.get(name)
+        if type(value) not in (np.ndarray, np.memmap):
+            raise ValueError(f"{name} is a {type(value).__name__}, expected {expected}")
+        if value.dtype != dtype or value.ndim != ndim or not value.flags.c_contiguous:
+            found = f"of dtype {value.dtype} and shape {value.shape}"
+            raise ValueError(f"{name} is {found}, expected {expected}")
+
+
+def _check_starts(state, name, of):
+    """Check where parts of an array begin: none is empty, and the last ends with the array."""
+    start, end = state[name], len(state[of])
+    if len(start) == 0 or start[0] != 0 or start[-1] != end or (start[1:] <= start[:-1]).any():
+        raise ValueError(f"{name} must rise from 0 to {end}, the length of {of}")
+
+
+def _check_table_numbers(state, name, n_items, start):
+    """Check which table each edge or factor has."""
+    numbers, n_tables = state[name], len(state[start]) - 1
+    if len(numbers) != n_items:
+        raise ValueError(f"{name} has {len(numbers)} entries, expected {n_items}")
+    if n_items and not 0 <= numbers.min() <= numbers.max() < n_tables:
+        raise ValueError(f"{name} is out of range: there are {n_tables} tables")
+
+
+def _check_finite_or_inf(state, name):
+    check_costs(state[name], lambda at: f"{name}[{at}]")
+
+
+def _check_edges(state, n_labels):
+    """Check edges, their weights and tables, and what is known of the form of tables."""
+    edges, start, of_edge = state["edges"], state["table_start"], state["edge_table"]
+    if edges.shape[1] != 2:
+        raise ValueError(f"edges has shape {edges.shape}, expected two columns")
+    checked_simple_edges(edges, len(n_labels))
+    _check_starts(state, "table_start", "tables")
+    _check_table_numbers(state, "edge_table", len(edges), "table_start")
+    shapes = table_shapes(start, of_edge, n_labels[edges])
+    wrong = (shapes[of_edge] != n_labels[edges]).any(axis=1)
+    if wrong.any():
+        raise ValueError(f"edge_table[{wrong.argmax()}] is a table of another shape")
+    if not np.array_equal(np.diff(start), shapes.prod(axis=1)):
+        raise ValueError("table_start does not go with the labels of the nodes that edges join")
+    _check_finite_or_inf(state, "tables")
+    checked_weights(state["weights"], of_edge, state["tables"], start)
+    forms = table_forms(state["tables"], start, shapes)
+    for name, found in zip(("table_form", "table_parameters"), forms):
+        if not np.array_equal(state[name], found):
+            raise ValueError(f"{name} is not what tables say")
+
+
+def _check_factors(state, n_labels):
+    """Check scopes of factors and their tables."""
+    start, nodes, of_factor = state["factor_start"], state["factor_nodes"], state["factor_table"]
+    _check_starts(state, "factor_start", "factor_nodes")
+    sizes = np.diff(start)
+    if not np.isin(sizes, (3, 4)).all():
+        raise ValueError("factor_start has a factor of other than three or four nodes")
+    if len(nodes) and not 0 <= nodes.min() <= nodes.max() < len(n_labels):
+        raise ValueError(f"factor_nodes is out of range: there are {len(n_labels)} nodes")
+    _check_starts(state, "factor_table_start", "factor_tables")
+    _check_table_numbers(state, "factor_table", len(sizes), "factor_table_start")
+    n_entries = np.diff(state["factor_table_start"])[of_factor]
+    for size in (3, 4):
+        which = np.flatnonzero(sizes == size)
+        scopes = np.sort(nodes[start[which, None] + np.arange(size)], axis=1)
+        if (scopes[:, 1:] == scopes[:, :-1]).any():
+            raise ValueError("factor_nodes names a node of a factor twice")
+        # As doubles: four label sets may have more tuples than an integer can count.
+        if (n_labels[scopes].prod(axis=1, dtype=np.float64) != n_entries[which]).any():
+            raise ValueError("factor_table has a table of another size than its nodes' labels")
+    _check_finite_or_inf(state, "factor_tables")
+
+
+def table_shapes(table_start, edge_table, shapes_of_edges):
+    """Return numbers of rows and columns of the tables of edges, (T, 2)."""
+    shapes = np.ones((len(table_start) - 1, 2), dtype=np.int64)
+    shapes[edge_table] = shapes_of_edges
+    return shapes
