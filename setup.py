@@ -29,6 +29,8 @@ DIRECTIVES = {
     "cdivision": True,
     "embedsignature": True,
     "freethreading_compatible": True,
+    # Nothing pickles extension types, and a state from a file would be read past its end.
+    "auto_pickle": False,
 }
 
 # What every module needs of Cython (memoryviews, functions) is compiled once, in here: 61 % of
