@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
+from tests.estimators import test_fitted_state as small
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -52,3 +53,18 @@ def test_forks_beside_a_fit_do_not_hang(chains):
                     pytest.fail("the child hung")
                 time.sleep(0.001)
             beside.result()
+
+
+@pytest.mark.parametrize("kind", small.KINDS)
+def test_threads_fit_and_predict_as_one(kind):
+    model, X = small.fitted(kind)
+    expected = model.w_.tobytes(), repr(model.predict(X))
+
+    def work(_):
+        own, _ = small.fitted(kind)
+        return own.w_.tobytes(), repr(model.predict(X)), repr(own.predict(X))
+
+    with ThreadPoolExecutor(8) as pool:
+        for w, of_model, of_own in pool.map(work, range(16)):
+            assert (w, of_model) == expected
+            assert of_own == of_model
