@@ -22,7 +22,7 @@ FILES = [
 ]
 
 
-PRINT = "from sstruct._oracles.chain._viterbi import instructions; print(instructions(), flush=True)"
+PRINT = "from sstruct._oracles.chain._viterbi import instructions; print(instructions())"
 TEST = f"{PRINT}; import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
 
 
