@@ -85,9 +85,10 @@ def responses(rows, targets, train, n_folds=5, penalty=100.0):
     grams, moments = np.zeros((n_folds, P, F, F)), np.zeros((n_folds, P, F))
     for i in train:
         gram = rows[i].T @ rows[i]
-        known = ~np.isnan(targets[i]).any(axis=0)
-        grams[fold[i], known] += gram
+        known = np.flatnonzero(~np.isnan(targets[i]).any(axis=0))
         moments[fold[i], known] += (rows[i].T @ targets[i][:, known]).T
+        for j in known:  # one after another: together they would be copied first
+            grams[fold[i], j] += gram
     out = [None] * n
     for k in range(-1, n_folds):
         others = [j for j in range(n_folds) if j != k]

@@ -85,7 +85,7 @@ def test_choosing_lambda_of_chunkers_inside_pipelines():
 def test_a_tree_finds_more_joints_than_their_detectors_alone():
     # A small subset of hard poses: the tree gains little, but it gains.
     pose = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "pose.py"))
-    rows = pose["run"](fetch_lspet_pose(), 0, lam=1e-3, tol=1e-2)
+    rows = pose["run"](fetch_lspet_pose(), 0, lam=1e-3, tol=1e-2, n_train=200)
     tree, alone, place = (rows[name] for name in ("tree", "independent", "mean place"))
     assert tree["status"] == alone["status"] == "CONVERGED"
     assert tree["mean_distance"] < min(alone["mean_distance"], place["mean_distance"])

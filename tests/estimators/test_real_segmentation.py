@@ -57,18 +57,18 @@ def test_horses_of_superpixels(features, horses):
     train, test = horses
     steps = features.expansion(train.data[:50], n_components=60, n_pixels=10_000)
     X, y, regions = [], [], []
-    for image, labels in zip(train.data[:140] + test.data, train.target[:140] + test.target):
-        region = features.superpixels(image)
+    for image, labels in zip(train.data[:100] + test.data, train.target[:100] + test.target):
+        region = features.superpixels(image, side=12)
         X.append(features.superpixel_graph(image, region, features.expanded(image, steps)))
         y.append(superpixel_labels(region, labels))
         regions.append(region)
     found = {}
     for pairwise in (0.0, "contrast"):
         model = GraphCRFSSVM(lam=0.3, loss="hamming", pairwise=pairwise, random_state=0)
-        model.fit(X[:140], y[:140])
+        model.fit(X[:100], y[:100])
         assert model.inference_ == "graph cut (exact)"
         assert model.converged_
-        painted = [labels[region] for labels, region in zip(model.predict(X[140:]), regions[140:])]
+        painted = [labels[region] for labels, region in zip(model.predict(X[100:]), regions[100:])]
         found[pairwise] = scores(painted, test.target)
     assert found["contrast"][0] > found[0.0][0]
     assert found["contrast"][1] > found[0.0][1]

@@ -3,6 +3,7 @@
 As in test_contract, features, weights and costs are small integers: results agree to the bit.
 """
 
+from functools import cache
 from itertools import product
 from types import SimpleNamespace
 
@@ -90,13 +91,15 @@ def make(rng, kind, K, *, n=3, F=4, full=False, storage="dense", dtype=np.float6
     if kind == "cut":
         w[size:] = abs(w[size:])
 
+    @cache
+    def pairs(y):
+        return [mass.ravel() if full else mass[1, 1:] for mass in masses_of(y, edges, K)]
+
     def phi(i, y):
         labels = np.array(y[:K]) / 2
         parts = [np.outer(labels, X[i]).ravel()]
         parts += [labels] if bias else []
-        for mass in masses_of(y, edges, K):
-            parts.append(mass.ravel() if full else mass[1, 1:])
-        return np.concatenate(parts)
+        return np.concatenate([*parts, *pairs(tuple(y))])
 
     def loss(i, y):
         return sum(cost[Y[i, k], k] * abs(y[k] / 2 - Y[i, k]) for k in range(K))

@@ -104,8 +104,8 @@ def test_what_has_no_direct_maximum(rng):
 
 def points(made, i, w, margin):
     """h and g of every labeling of a block."""
-    truth = tuple(made.problem.true_code(i).tolist())
-    h = [margin + (made.phi(i, y) - made.phi(i, truth)) @ w for y in made.allowed[i]]
+    of_truth = made.phi(i, tuple(made.problem.true_code(i).tolist()))
+    h = [margin + (made.phi(i, y) - of_truth) @ w for y in made.allowed[i]]
     return np.array(h), np.array([made.loss(i, y) for y in made.allowed[i]])
 
 
