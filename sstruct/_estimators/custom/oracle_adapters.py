@@ -125,7 +125,7 @@ class PythonOracleAdapter(OracleAdapter):
 
 
 class CompiledOracleAdapter(OracleAdapter):
-    """An oracle that brings a problem of its own: see doc/extending.rst."""
+    """An oracle that brings a problem of its own: see doc/how_to/compiled_oracle.rst."""
 
     methods = ("problem", "predict", "losses")
     overlaps = False
