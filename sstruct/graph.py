@@ -44,20 +44,25 @@ PREDICTION_ITERATIONS = 200
 class GraphCRFSSVM(LabelingSSVM):
     r"""Structured support vector machine for graphs, such as superpixels of images.
 
-    Learns node weights and pairwise weights by minimising
+    Labels every node of a graph so that neighboring labels fit together. The score of a labeling
+    adds up weights of the nodes' features and of the labels at both ends of each edge; ``predict``
+    looks for the labeling with the highest score. Every graph may have its own number of nodes and
+    edges. Training minimises
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Every graph
-    may have its own number of nodes and edges.
+    Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
+    `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
+    other, by the other's loss. Training ends when the objective is known to be within `tol` of its
+    minimum.
 
     Parameters
     ----------
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighbours add to the score.
+        What the labels a and b of two neighbors add to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
         - ``"contrast"``: ``edge_coef_ @ features * [a != b]``; edge features that are not negative,
@@ -65,8 +70,12 @@ class GraphCRFSSVM(LabelingSSVM):
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs.
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
-        - a float, at least 0: the cost of neighbours with different labels, not learned.
+        - a float, at least 0: the cost of neighbors with different labels, not learned.
     <inference>
+    <fit_intercept>
+    <bounds>
+    <classes>
+    <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
@@ -82,10 +91,6 @@ class GraphCRFSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    <bounds>
-    <classes>
-    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>

@@ -46,6 +46,10 @@ class GridCRFSSVM(GraphCRFSSVM):
           left pixel.
         - a float, at least 0: the cost of neighbours with different labels, not learned.
     <inference>
+    <fit_intercept>
+    <bounds>
+    <classes>
+    <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
@@ -60,10 +64,6 @@ class GridCRFSSVM(GraphCRFSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    <bounds>
-    <classes>
-    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>

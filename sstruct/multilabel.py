@@ -53,7 +53,8 @@ from sstruct._problems.label_set._multilabel import label_marginals
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     r"""Structured support vector machine for sets of labels that interact.
 
-    The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
+    Predicts which of K labels are on, as scikit-learn's multilabel classifiers do, with weights for
+    pairs of labels that often, or never, come together. The score of :math:`y \in \{0, 1\}^K` is
 
     .. math::
 
@@ -66,25 +67,26 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
         \max_y \left[ L_i(y) - f(x_i, y_i) + f(x_i, y) \right]
 
-    by block-coordinate Frank-Wolfe, which reports how far from the optimum it stopped. With slack
-    rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
+    where :math:`L_i` is the `loss`, :math:`s_i` the weight of sample i and :math:`c_i` that from
+    `class_weight`. Training ends when the objective is known to be within `tol` of its minimum.
+    With slack rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
 
     Parameters
     ----------
     edges : {"full", "tree"}, None or array-like, default="full"
-        Which labels interact.
+        Which pairs of labels have a weight.
 
-        - ``"full"``: every two.
-        - ``"tree"``: those of a maximum spanning tree of the mutual information of labels in
-          training, weighted by samples [7]_.
-        - None: none.
+        - ``"full"``: all pairs.
+        - ``"tree"``: K - 1 pairs, a tree of the labels that tell most about each other (maximum
+          mutual information in training, [7]_).
+        - None: no pair.
         - an integer array (E, 2): the given pairs.
-        - an integer array (K,): a hierarchy, the parent of each label, -1 at roots. A label then
-          comes with all its ancestors, in training and in predictions, so that its score is added
-          to theirs; there are no edge weights.
+        - an integer array (K,): a hierarchy, as the parent of each label, -1 at roots. A label is
+          then on only together with all its ancestors, in training and in predictions; there are no
+          weights of pairs.
     pairwise : {"and", "full"}, default="and"
-        ``"and"``: a weight for both labels of an edge being on. ``"full"``: a weight for each of
-        the four outcomes.
+        ``"and"``: one weight a pair, for both labels being on; positive weights attract, negative
+        ones repel. ``"full"``: a weight for each of the four cases on/off.
     inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed"}, default="auto"
         The decoder. Exact are ``"independent"``: label by label, without edges; ``"tree"``:
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
@@ -93,12 +95,24 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
+    <fit_intercept>
+    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        ``"submodular"``: labels attract each other, edge weights are at least 0; for
+        ``pairwise="and"``.
+    classes : array-like or None, default=None
+        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
+        names that y has as a data frame; the labels that occur.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong set, the sum of its labels' costs. ``"hamming"``: 1 / K for every wrong
         label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
         the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
         label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
+    class_weight : list of K dicts, dict, "balanced" or None, default=None
+        Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
+        product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
+        ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
     <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
@@ -106,10 +120,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
         mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
         relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
-    class_weight : list of K dicts, dict, "balanced" or None, default=None
-        Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
-        product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
-        ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
     <solver>
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
         max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
@@ -119,16 +129,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
-        ``"submodular"``: labels attract each other, edge weights are at least 0; for
-        ``pairwise="and"``.
     <gdmm_rho>
     <gdmm_parts>
-    classes : array-like or None, default=None
-        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
-        names that y has as a data frame; the labels that occur.
     <tol>
     <certificate_every>
     <max_iter>

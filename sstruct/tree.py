@@ -36,8 +36,9 @@ EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 class TreeSSVM(BaseSSVM):
     r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
 
-    A state of part p is one of its candidates s, or a place of its score map, with features
-    f_{p,s} and a place (x, y). The score of states y is
+    Places the parts of an object, such as the joints of a body. Each part has a parent, and is
+    expected at a learned offset from it. A state of part p is one of its candidates s, or a place
+    of its score map, with features f_{p,s} and a place (x, y). The score of states y is
 
     .. math::
 
@@ -51,6 +52,16 @@ class TreeSSVM(BaseSSVM):
     ----------
     parents : array-like of int of shape (P,)
         Parent of each part, -1 at a root; several roots make a forest.
+    fit_intercept : bool, default=True
+        Whether each type of a part has a bias. Where there are no types a bias would be the same
+        for all states of a part, which changes nothing: there is none then.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
+        quadratic weights are nonnegative in any case.
+    ignore_label : int or None, default=-1
+        State of parts that are not annotated: they leave training with their edges, so that a child
+        of such a part is a root in that sample, and the loss and ``score``; they are still
+        predicted. None: every part is annotated.
     <lam>
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
@@ -69,16 +80,6 @@ class TreeSSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
-    fit_intercept : bool, default=True
-        Whether each type of a part has a bias. Where there are no types a bias would be the same
-        for all states of a part, which changes nothing: there is none then.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
-        quadratic weights are nonnegative in any case.
-    ignore_label : int or None, default=-1
-        State of parts that are not annotated: they leave training with their edges, so that a child
-        of such a part is a root in that sample, and the loss and ``score``; they are still
-        predicted. None: every part is annotated.
     <tol>
     <certificate_every>
     <max_iter>
