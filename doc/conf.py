@@ -65,6 +65,9 @@ plot_formats = ["svg"]
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False
+# Types are in the docstrings, where they can be read.
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 numpydoc_show_class_members = False
 templates_path = ["_templates"]

@@ -180,14 +180,14 @@ class StructuredSVM(BaseSSVM):
         Parameters
         ----------
         X : list of n objects
-            Whatever the oracle takes for x; also an array or a table, of which rows are taken. Or
-            partitions of such samples on a Dask cluster: a bag, or a list of futures or delayed
-            objects that each stand for a list.
+            Samples, in any form that the oracle understands; of an array or a table each row is
+            one. Or partitions of such samples on a Dask cluster: a bag, or a list of futures or
+            delayed objects that each stand for a list.
         y : list of n objects
             The true labelings, as the oracle takes them; for partitions, partitions alike, or None
             where X is of pairs (x, y).
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -197,9 +197,9 @@ class StructuredSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where a parameter is not as expected, or what the oracle returns for the true
-            labelings, which is asked for before all else: the estimator is then unchanged. Where
-            what it returns later is not, the attributes are those of the fit so far.
+            If a parameter, or what the oracle returns, is not as expected. The oracle is first
+            asked about the true labelings; an error up to there leaves the estimator unchanged.
+            After a later error the attributes are those of the fit so far.
         """
         return self._fit(X, y, sample_weight)
 

@@ -208,13 +208,11 @@ class GraphCRFSSVM(LabelingSSVM):
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
-            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
-            sample: weights of its nodes in the loss. They multiply the nodes' costs beside their
-            sizes; a loss that is divided by the size of the labeled nodes is divided by their total
-            weight instead. Every sample then counts once, or not at all if all its labeled nodes
-            have weight 0. A node of weight 0 stays where it is: a wrong label there costs nothing,
-            but its features and its true label are part of the true labeling, which is to score
-            highest. `ignore_label` takes nodes out.
+            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
+            none. Or one array for each sample: the weights of its nodes in the loss, which multiply
+            the nodes' costs and sizes; a loss that is a share of nodes is then a share of weights.
+            Wrong labels at nodes of weight 0 cost nothing, but such nodes stay in the graph; to
+            leave nodes out, use `ignore_label`.
 
         Returns
         -------
@@ -224,8 +222,8 @@ class GraphCRFSSVM(LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -395,7 +393,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return decode(problem, self._w, n_threads(self.n_jobs))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each graph, around known labels where there are any.
+        """Find the best labeling of each graph; known labels may be given.
 
         With the decoder of the fit; `inference_` says whether it is exact.
 
@@ -404,9 +402,10 @@ class GraphCRFSSVM(LabelingSSVM):
         X : as in :meth:`fit`
             Node sizes are not looked at.
         y_partial : list of n arrays of shape (V,), optional
-            Known labels, which are kept: for each sample a label a node, and None, NaN or -1
-            (where that is no class), or `ignore_label`, where it is not known; None in the place
-            of a sample of which nothing is known. For 2-D X one label a row.
+            Labels that are known already; the others are predicted around them. For each sample
+            an array with one entry a node: the label, or None, NaN, `ignore_label` or -1 (unless
+            that is a class) if it is not known. None instead of an array: nothing is known. For
+            2-D X one entry a row.
 
         Returns
         -------
@@ -437,7 +436,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return nodes.like_input(self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labeling that gives a node a label.
+        """Compute for each node and label the best score of a labeling with it (max-marginals).
 
         Exact for two labels whose neighbours attract each other, by minimum cuts, and for graphs
         without cycles, by max-sum, whatever `inference` is. For all others approximate, and never

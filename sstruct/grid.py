@@ -163,13 +163,11 @@ class GridCRFSSVM(GraphCRFSSVM):
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
-            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
-            sample: weights of its pixels in the loss. They multiply the pixels' costs; a loss that
-            is divided by the number of labeled pixels is divided by their total weight instead.
-            Every sample then counts once, or not at all if all its labeled pixels have weight 0. A
-            pixel of weight 0 stays where it is: a wrong label there costs nothing, but its features
-            and its true label are part of the true labeling, which is to score highest.
-            `ignore_label` takes pixels out.
+            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
+            none. Or one array for each sample: the weights of its pixels in the loss, which
+            multiply the pixels' costs; a loss that is a share of pixels is then a share of weights.
+            Wrong labels at pixels of weight 0 cost nothing, but such pixels stay in the image; to
+            leave pixels out, use `ignore_label`.
 
         Returns
         -------
@@ -179,13 +177,13 @@ class GridCRFSSVM(GraphCRFSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each image, around known labels where there are any.
+        """Find the best labeling of each image; known labels may be given.
 
         With the decoder of the fit; `inference_` says whether it is exact.
 
@@ -228,7 +226,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return super().predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labeling that gives a pixel a label.
+        """Compute for each pixel and label the best score of a labeling with it (max-marginals).
 
         Exact for two labels whose neighbours attract each other, by minimum cuts, and for images
         of one row or column. For others approximate, and never too high: the score of the labeling

@@ -147,7 +147,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -157,8 +157,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 

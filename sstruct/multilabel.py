@@ -291,7 +291,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -301,8 +301,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -379,7 +379,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return rows, scores.argmax(axis=1)
 
     def predict(self, X: Any, y_partial: Any = None) -> Any:
-        """Find the set of labels with the highest score, around known labels where there are any.
+        """Find the set of labels with the highest score; known labels may be given.
 
         Parameters
         ----------

@@ -206,7 +206,7 @@ class TreeSSVM(BaseSSVM):
             State of each part: index of the candidate, or ``row * W + column`` of a map, plus
             ``type * H * W``.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -216,8 +216,8 @@ class TreeSSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -310,7 +310,7 @@ class TreeSSVM(BaseSSVM):
         return trees, codes.reshape(len(trees), -1)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best states of each sample, around known states where there are any.
+        """Find the best states of each sample; known states may be given.
 
         Parameters
         ----------
@@ -349,7 +349,7 @@ class TreeSSVM(BaseSSVM):
         return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of states that include a given one.
+        """Compute for each state the best score of a pose that includes it (max-marginals).
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ from ._matplotlib import import_pyplot
 
 @dataclass(eq=False, repr=False)
 class SegmentationDisplay:
-    """Labelings of one image, side by side.
+    """Label images of one picture, side by side: the truth and predictions.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
