@@ -34,7 +34,7 @@ LEAST_GDMM_LABELS = 1000
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainSSVM(LabelingSSVM):
-    r"""Structured support vector machine for sequences.
+    r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
     that neighboring labels fit together. The score of a labeling adds up weights of the nodes'
@@ -153,11 +153,11 @@ class ChainSSVM(LabelingSSVM):
 
     Notes
     -----
-    A pass costs O(sum of L (nnz + K) K) for sequences of L nodes with nnz nonzero features and K
-    labels; prediction O(sum of L (nnz K + K log K + m)) where only m transitions have a weight, and
-    they are few. Beyond the features, memory is O(K F + K^2) for the weights and, per sequence, a
-    few cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
-    ``w_`` is kept per sequence.
+    A pass over the data takes O(sum of L (nnz + K) K) operations for sequences of L nodes with nnz
+    nonzero features and K labels; prediction O(sum of L (nnz K + K log K + m)) where only m
+    transitions have a weight, and they are few. Beyond the features, memory is O(K F + K^2) for the
+    weights and, per sequence, a few cached labelings of 4 L bytes each with their pairwise
+    distances; no vector of the size of ``w_`` is kept per sequence.
 
     <References>
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed

@@ -23,7 +23,7 @@ from sstruct._problems.custom.oracle_calls import decoded, frozen
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
-    r"""Structured support vector machine over a structure of your own.
+    r"""Structured SVM for a structure of your own, which you describe by a Python object.
 
     You write an object with three methods, the oracle: features of a sample with a labeling, the
     loss of a labeling, and the labeling with the highest score. The estimator does the training,
@@ -118,6 +118,7 @@ class StructuredSVM(BaseSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (d,)
+        The weights, one for each entry of ``joint_feature``.
     <lam_>
     <solver_>
     <n_iter_>

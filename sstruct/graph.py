@@ -42,7 +42,7 @@ PREDICTION_ITERATIONS = 200
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(LabelingSSVM):
-    r"""Structured support vector machine for graphs, such as superpixels of images.
+    r"""Structured SVM for graphs: a label for every node, such as each superpixel of an image.
 
     Labels every node of a graph so that neighboring labels fit together. The score of a labeling
     adds up weights of the nodes' features and of the labels at both ends of each edge; ``predict``
@@ -78,12 +78,17 @@ class GraphCRFSSVM(LabelingSSVM):
     <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
-        none). ``"hamming"``: 1 for a wrong node; ``"balanced"``: N / (K N_k) by the true label k,
-        N_k the size of all nodes with it; an array (K,) of costs by true label, or a (K, K) cost
-        matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
-        divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
-        divided.
+        Cost of a wrong labeling. Nodes count with their sizes, where X has some.
+
+        - ``"hamming-count"``: the number of wrong nodes (the sum of their sizes).
+        - ``"hamming"``: the share of wrong nodes.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
+          of N nodes with that label.
+        - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
+        - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Nodes without a known label do not count.
     <class_weight>
     <solver>
     <step>

@@ -24,7 +24,7 @@ GRID_FEATURES = {
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GridCRFSSVM(GraphCRFSSVM):
-    r"""Structured support vector machine for images: a label for every pixel.
+    r"""Structured SVM for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
     features are made of the images.
@@ -32,9 +32,9 @@ class GridCRFSSVM(GraphCRFSSVM):
     Parameters
     ----------
     connectivity : {4, 8}, default=4
-        Neighbours of a pixel.
+        Number of neighbors of a pixel: 4, or 8 with diagonals.
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighbours add to the score.
+        What the labels a and b of two neighboring pixels add to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
         - ``"contrast"``: two weights, at most 0, times [a != b] and times 1 and
@@ -44,7 +44,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, of the direction g of the edge: right,
           down and, for 8 neighbours, down-right and down-left; a is the label of the upper or
           left pixel.
-        - a float, at least 0: the cost of neighbours with different labels, not learned.
+        - a float, at least 0: the cost of neighbors with different labels, not learned.
     <inference>
     <fit_intercept>
     <bounds>
@@ -52,11 +52,17 @@ class GridCRFSSVM(GraphCRFSSVM):
     <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
-        ``"hamming-count"``: their number; ``"balanced"``: pixels weighted N / (K N_k) by their true
-        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
-        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
-        divided by the number of labeled pixels of the image.
+        Cost of a wrong labeling.
+
+        - ``"hamming-count"``: the number of wrong pixels.
+        - ``"hamming"``: the share of wrong pixels.
+        - ``"balanced"``: as ``"hamming"``, but a pixel with true label k counts N / (K N_k), for
+          N_k of N pixels with that label.
+        - an array (K,): as ``"hamming"``, with the weight of a pixel by its true label.
+        - an array (K, K): the mean cost of the pixels, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Pixels without a known label do not count.
     <class_weight>
     <solver>
     <step>

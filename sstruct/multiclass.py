@@ -25,10 +25,10 @@ from sstruct.losses import node_costs
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
-    r"""Multiclass support vector machine of Crammer and Singer [7]_.
+    r"""Multiclass SVM of Crammer and Singer: one of K classes for every row.
 
     Predicts one of K classes for each row of X, as :class:`sklearn.svm.LinearSVC` does, with one
-    weight vector for each class, learned together. Training minimises
+    weight vector for each class, learned together [7]_. Training minimises
 
     .. math::
 

@@ -51,7 +51,7 @@ from sstruct._problems.label_set._multilabel import label_marginals
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
-    r"""Structured support vector machine for sets of labels that interact.
+    r"""Structured SVM for sets of labels that attract or exclude each other.
 
     Predicts which of K labels are on, as scikit-learn's multilabel classifiers do, with weights for
     pairs of labels that often, or never, come together. The score of :math:`y \in \{0, 1\}^K` is
@@ -105,14 +105,18 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         names that y has as a data frame; the labels that occur.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong set, the sum of its labels' costs. ``"hamming"``: 1 / K for every wrong
-        label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
-        the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
-        label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
+        Cost of a wrong set of labels.
+
+        - ``"hamming-count"``: the number of wrong labels.
+        - ``"hamming"``: the share of wrong labels.
+        - ``"balanced"``: N / (2 K N_k) for each wrong label, for N samples, of which N_k have the
+          true value (on or off) of that label.
+        - an array (K,): the cost of each label, divided by K.
     class_weight : list of K dicts, dict, "balanced" or None, default=None
-        Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
-        product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
-        ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
+        Weight c_i of a sample's part of the objective, as scikit-learn computes it for several
+        outputs: the product of the weights of its labels, from a dict ``{0: weight, 1: weight}``
+        for each label or, with ``"balanced"``, N / (2 N_k). For one label a sample as in
+        :class:`MulticlassSSVM`.
     <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
@@ -144,8 +148,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        ``coef_``, ``intercept_`` (with `fit_intercept`) and ``edge_coef_``, one after another; put
-        together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_`` (with `fit_intercept`) and
+        ``edge_coef_``. A copy, made when you ask for it.
     <coef_>
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.

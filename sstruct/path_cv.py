@@ -104,9 +104,11 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     certified_ : bool
         Whether all paths are, see :class:`sstruct.RegularizationPath`.
     scorer_ : callable
+        The scorer that was used.
     n_splits_ : int
+        Number of folds.
     refit_time_ : float
-        Seconds, with `refit`.
+        Seconds of the last fit, with `refit`.
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 

@@ -34,7 +34,7 @@ EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
-    r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
+    r"""Structured SVM for the parts of an object, such as the joints of a body: a place for each.
 
     Places the parts of an object, such as the joints of a body. Each part has a parent, and is
     expected at a learned offset from it. A state of part p is one of its candidates s, or a place
@@ -53,14 +53,14 @@ class TreeSSVM(BaseSSVM):
     parents : array-like of int of shape (P,)
         Parent of each part, -1 at a root; several roots make a forest.
     fit_intercept : bool, default=True
-        Whether each type of a part has a bias. Where there are no types a bias would be the same
-        for all states of a part, which changes nothing: there is none then.
+        Whether each type of a part has a bias. Without types there is none: it would be the same
+        for all states of a part.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
     ignore_label : int or None, default=-1
-        State of parts that are not annotated: they leave training with their edges, so that a child
-        of such a part is a root in that sample, and the loss and ``score``; they are still
+        State that means "not annotated": such parts and their edges are left out of training (a
+        child of such a part is a root in that sample), of the loss and of ``score``, but are still
         predicted. None: every part is annotated.
     <lam>
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
@@ -93,10 +93,10 @@ class TreeSSVM(BaseSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, ``type_coef_``, as far as they
-        exist, one after another; put together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_``, ``edge_coef_`` and ``type_coef_``,
+        without those that do not exist. A copy, made when you ask for it.
     coef_ : ndarray of shape (P, n_features), or (P, T, n_features) for T > 1 types
-        A view, as the others: nothing is stored twice.
+        Weights of the features of each part, and of each of its types.
     intercept_ : ndarray of shape (P,), or (P, T)
         Zero where there is none.
     edge_coef_ : ndarray of shape (P, 4), or (P, T, 4)
@@ -105,7 +105,9 @@ class TreeSSVM(BaseSSVM):
     type_coef_ : ndarray of shape (P, T, T), or None
         Score of each pair of types, rows the parent's, columns the part's; None without types.
     n_features_in_, n_types_ : int
+        Number of features of a state, and of types of a part.
     parents_ : ndarray of shape (P,)
+        Parent of each part, -1 at a root.
     <lam_>
     <solver_>
     <n_iter_>
@@ -129,11 +131,11 @@ class TreeSSVM(BaseSSVM):
     Decoding costs O(n_features) a state, and then O(S_parent S_p) an edge of candidates or O(T S_p)
     one of score maps with T types.
 
-    Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
-    about the length of an edge keeps offsets near 1 and training fast.
+    Every weight is regularized, also those of the offsets, which are measured in units of
+    ``scale``. A scale of about the distance between parts keeps offsets near 1 and training fast.
 
-    There is no `class_weight`: the states of a part are places or candidates of its sample, no
-    classes that samples share.
+    There is no `class_weight`: the states of a part are places in its own sample, not classes that
+    samples share.
 
     <References>
     .. [7] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.

@@ -149,7 +149,7 @@ def make_large_domain_sequences(
     max_length: int = 24,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Make sequences of very many labels, as handwritten Chinese characters are.
+    """Make sequences with thousands of labels, as of handwritten Chinese characters.
 
     Label k has a frequency proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label has
     a few likely successors, drawn once from that law. The next label is one of them with

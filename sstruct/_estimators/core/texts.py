@@ -195,8 +195,8 @@ class Graphs:
         and ``"directed"`` (with edge features that are not negative): diagonals of ``edge_coef_``
         at least 0, other entries at most 0.
     ignore_label : object, default=-1
-        Nodes (pixels) with this label, and their edges, are left out of training, the loss and
-        ``score``; they are still predicted. None: there is none.
+        Label that means "not known": such nodes (pixels) and their edges are left out of training,
+        of the loss and of ``score``, but are still predicted. None: every label is known.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
@@ -208,8 +208,8 @@ class Graphs:
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, as far as they exist, one after
-        another; put together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, without those that
+        do not exist. A copy, made when you ask for it.
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
     inference_ : str
