@@ -80,7 +80,7 @@ html_logo = "_static/logo.svg"
 # A single page has no others to list at its side; those of the gallery and the API do.
 html_sidebars = {
     page: []
-    for page in ("install", "which_estimator", "quickstart", "user_guide", "extending")
-    + ("distributed", "theory", "architecture", "benchmarks", "changelog")
+    for page in ("install", "which_estimator", "benchmarks", "glossary")
+    + ("architecture", "changelog")
 }
 html_show_sourcelink = False

@@ -23,7 +23,7 @@ def to_rst(text):
 
 def fill(app, name, source):
     if name == "changelog":
-        source[0] = to_rst(SOURCE.read_text())
+        source[0] = ":orphan:\n\n" + to_rst(SOURCE.read_text())
 
 
 def note(app, env, added, changed, removed):
