@@ -1,6 +1,12 @@
 """Sphinx configuration."""
 
+import sys
+import zlib
+from pathlib import Path
+
 import sstruct
+
+sys.path.insert(0, str(Path(__file__).parent / "extensions"))
 
 project = "sstruct"
 author = "The sstruct developers"
@@ -13,11 +19,17 @@ copybutton_prompt_is_regexp = True
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.mathjax",
+    "sphinx.ext.viewcode",
+    "matplotlib.sphinxext.plot_directive",
     "numpydoc",
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    # In doc/extensions.
+    "reference_pages",
+    "changelog",
 ]
 sphinx_gallery_conf = {
     "examples_dirs": "../examples",
@@ -30,6 +42,35 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "plot_gallery": True,
 }
+# Offline the manual builds too, only without links to other manuals: an inventory without entries
+# stands in for one that is not reached.
+NO_ENTRIES = Path(__file__).parent / "_build" / "no_entries.inv"
+NO_ENTRIES.parent.mkdir(exist_ok=True)
+NO_ENTRIES.write_bytes(
+    b"# Sphinx inventory version 2\n# Project: none\n# Version: 0\n"
+    b"# The remainder of this file is compressed using zlib.\n" + zlib.compress(b"")
+)
+intersphinx_mapping = {
+    name: (url, (None, str(NO_ENTRIES)))
+    for name, url in {
+        "python": "https://docs.python.org/3",
+        "numpy": "https://numpy.org/doc/stable",
+        "scipy": "https://docs.scipy.org/doc/scipy",
+        "sklearn": "https://scikit-learn.org/stable",
+        "matplotlib": "https://matplotlib.org/stable",
+        "joblib": "https://joblib.readthedocs.io/en/latest",
+    }.items()
+}
+intersphinx_timeout = 10
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+plot_formats = ["svg"]
+plot_html_show_formats = False
+plot_html_show_source_link = False
+plot_include_source = False
+# Types are in the docstrings, where they can be read.
+autodoc_typehints = "none"
+toc_object_entries_show_parents = "hide"
 autosummary_generate = True
 numpydoc_show_class_members = False
 templates_path = ["_templates"]
@@ -37,11 +78,12 @@ exclude_patterns = ["_build", "_templates"]
 html_theme = "pydata_sphinx_theme"
 html_title = "sstruct"
 html_static_path = ["_static"]
+html_css_files = ["manual.css"]
 html_logo = "_static/logo.svg"
 # A single page has no others to list at its side; those of the gallery and the API do.
 html_sidebars = {
     page: []
-    for page in ("install", "which_estimator", "quickstart", "user_guide", "extending")
-    + ("distributed", "theory", "architecture", "benchmarks")
+    for page in ("install", "which_estimator", "benchmarks", "glossary")
+    + ("architecture", "changelog")
 }
 html_show_sourcelink = False

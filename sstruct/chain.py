@@ -26,7 +26,7 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import weight_views
 from sstruct.masks import check_known
 
-# From so many labels on "auto" trains on factors: doc/benchmarks, large label domains.
+# From so many labels on "auto" trains on factors: benchmarks/notes/chains.md.
 LEAST_GDMM_LABELS = 1000
 
 
@@ -34,41 +34,68 @@ LEAST_GDMM_LABELS = 1000
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class ChainSSVM(LabelingSSVM):
-    r"""Structured support vector machine for sequences.
+    r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
-    Learns node weights, start, end and transition weights by minimising
+    Labels every node of a sequence, such as the words of a sentence or the days of a record, so
+    that neighboring labels fit together. The score of a labeling adds up weights of the nodes'
+    features, of the transitions between neighboring labels, and of the labels at both ends;
+    ``predict`` finds the labeling with the highest score. Training minimises
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Older
-    solvers are there to compare with.
+    Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
+    `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
+    other, by the other's loss. Training ends when the objective is known to be within `tol` of its
+    minimum.
 
     Parameters
     ----------
+    transitions : bool, default=True
+        Whether each pair of labels of neighboring nodes has a weight.
+    boundaries : bool, default=True
+        Whether each label has a start and an end weight.
+    transition_mask : array-like of bool of shape (K, K), callable or None, default=None
+        Which label may follow which, in training and prediction: an array with a row for the label
+        before, a column for the label after, in the order of ``classes_``; or a function of two
+        labels that returns a bool, with None for the start and the end of a chain. For chunk labels
+        use :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`.
+    <fit_intercept>
+    <bounds>
+    <classes>
+    ignore_label : object, default=None
+        Label that means "not known": such nodes are left out of training (the chain is cut there),
+        of the loss and of ``score``, but are still predicted. None: every label is known. For label
+        arrays padded with -1 it is -1.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling. ``"hamming"``: share of labeled nodes that are wrong;
-        ``"hamming-count"``: their number; ``"balanced"``: nodes weighted N / (K N_k) by their true
-        label k; an array (K,) of node weights by true label, or a (K, K) cost matrix (rows: truth,
-        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
-        divided by the number of labeled nodes of the sequence.
+        Cost of a wrong labeling.
+
+        - ``"hamming-count"``: the number of wrong nodes.
+        - ``"hamming"``: the share of wrong nodes.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
+          of N nodes with that label.
+        - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
+        - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Nodes without a known label do not count.
     <class_weight>
     <rescaling>
     search : {"auto", "bisecting", "binary"}, default="auto"
-        How slack rescaling finds the worst labeling. ``"auto"``: exactly, from a table by number of
-        errors, where node costs are whole numbers, as with ``"hamming"``, nodes have no weights of
-        their own, and sequences have at most about 200 nodes; otherwise ``"bisecting"``, which may
-        miss the worst labeling but bounds it: ``objective_`` is then an upper bound. ``"binary"``
-        does the same with more queries.
+        How ``rescaling="slack"`` finds the worst labeling. ``"auto"`` is exact where node costs are
+        whole numbers, as with ``"hamming"``, nodes have no weights of their own, and sequences have
+        at most about 200 nodes; otherwise it is ``"bisecting"``, which may miss the worst labeling
+        but bounds it, so that ``objective_`` is an upper bound. ``"binary"`` is the same with more
+        calls of the decoder.
     <solver>
-        ``"gdmm"`` trains on single nodes and transitions, which it brings to agree [7]_: for chains
-        of a thousand labels and more, where Viterbi's K^2 operations a node are too costly. It
-        supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports. From 1,000
-        labels on ``"auto"`` is ``"gdmm"``, unless a parameter that it does not support or a
-        `transition_mask` is set, or `transitions` is False.
+        ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
+        is for chains of a thousand labels and more, where Viterbi's K^2 operations a node are too
+        slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports.
+        ``"auto"`` uses ``"gdmm"`` from 1,000 labels on, unless a parameter that it does not support
+        or a `transition_mask` is set, or `transitions` is False.
     <step>
     <sampling>
     <cache>
@@ -76,22 +103,6 @@ class ChainSSVM(LabelingSSVM):
     <average>
     <gdmm_rho>
     <gdmm_parts>
-    <fit_intercept>
-    <bounds>
-    transitions : bool, default=True
-        Whether each pair of neighbouring labels has a weight.
-    boundaries : bool, default=True
-        Whether each label has a start and an end weight.
-    transition_mask : array-like of bool of shape (K, K), callable or None, default=None
-        Allowed transitions, rows from, columns to, in the order of ``classes_``; or a function of
-        two labels, where None stands for the boundary, such as
-        :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`, which also
-        refuse labels that are not of their scheme. Honoured in training and prediction.
-    <classes>
-    ignore_label : object, default=None
-        Nodes with this label are left out of training (the chain is cut there), the loss and
-        ``score``; they are still predicted. None: there is none. For label arrays padded with -1 it
-        is -1.
     <tol>
     <certificate_every>
     <max_iter>
@@ -106,8 +117,8 @@ class ChainSSVM(LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``, ``edge_coef_``, as
-        far as they exist, one after another; put together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_`` and
+        ``edge_coef_``, without those that are switched off. A copy, made when you ask for it.
     <coef_>
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
@@ -125,7 +136,7 @@ class ChainSSVM(LabelingSSVM):
     <status_>
     <converged_>
     inference_ : str
-        The max-oracle: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
+        The decoder of training: ``"viterbi (exact)"``; with slack rescaling ``"viterbi, error table
         (exact)"`` or, for example, ``"viterbi, bisecting search (bounded)"``. With 200 labels and
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
@@ -142,11 +153,11 @@ class ChainSSVM(LabelingSSVM):
 
     Notes
     -----
-    A pass costs O(sum of L (nnz + K) K) for sequences of L nodes with nnz nonzero features and K
-    labels; prediction O(sum of L (nnz K + K log K + m)) where only m transitions have a weight, and
-    they are few. Beyond the features, memory is O(K F + K^2) for the weights and, per sequence, a
-    few cached labelings of 4 L bytes each with their pairwise distances; no vector of the size of
-    ``w_`` is kept per sequence.
+    A pass over the data takes O(sum of L (nnz + K) K) operations for sequences of L nodes with nnz
+    nonzero features and K labels; prediction O(sum of L (nnz K + K log K + m)) where only m
+    transitions have a weight, and they are few. Beyond the features, memory is O(K F + K^2) for the
+    weights and, per sequence, a few cached labelings of 4 L bytes each with their pairwise
+    distances; no vector of the size of ``w_`` is kept per sequence.
 
     <References>
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
@@ -215,13 +226,11 @@ class ChainSSVM(LabelingSSVM):
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
-            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
-            sample: weights of its nodes in the loss. They multiply the nodes' costs; a loss that is
-            divided by the number of labeled nodes is divided by their total weight instead. Every
-            sample then counts once, or not at all if all its labeled nodes have weight 0. A node of
-            weight 0 stays where it is: a wrong label there costs nothing, but its features and its
-            true label are part of the true labeling, which is to score highest. `ignore_label`
-            takes nodes out.
+            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
+            none. Or one array for each sample: the weights of its nodes in the loss, which multiply
+            the nodes' costs; a loss that is a share of nodes is then a share of weights. Wrong
+            labels at nodes of weight 0 cost nothing, but such nodes stay in the sequence; to leave
+            nodes out, use `ignore_label`.
 
         Returns
         -------
@@ -231,8 +240,8 @@ class ChainSSVM(LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -300,16 +309,17 @@ class ChainSSVM(LabelingSSVM):
         return nodes, decode_sparse(problem, w, transitions, threads)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each sequence, around known labels where there are any.
+        """Find the best labeling of each sequence; known labels may be given.
 
         Parameters
         ----------
         X : as in :meth:`fit`
             Samples; one sequence is a list of one array. 2-D only if X was in the fit.
         y_partial : list of label sequences, optional
-            Known labels, which are kept: for each sample a label a node, and None, NaN or -1
-            (where that is no class), or `ignore_label`, where it is not known; None in the place
-            of a sample of which nothing is known. For 2-D X one label a row.
+            Labels that are known already; the others are predicted around them. For each sample
+            an array with one entry a node: the label, or None, NaN, `ignore_label` or -1 (unless
+            that is a class) if it is not known. None instead of an array: nothing is known. For
+            2-D X one entry a row.
 
         Returns
         -------
@@ -341,7 +351,7 @@ class ChainSSVM(LabelingSSVM):
         return nodes.like_input(self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labeling that gives a node a label.
+        """Compute for each node and label the best score of a labeling with it (max-marginals).
 
         Parameters
         ----------

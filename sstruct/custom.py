@@ -23,32 +23,37 @@ from sstruct._problems.custom.oracle_calls import decoded, frozen
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class StructuredSVM(BaseSSVM):
-    r"""Structured support vector machine over a structure of your own.
+    r"""Structured SVM for a structure of your own, which you describe by a Python object.
 
-    Learns w by minimising
+    You write an object with three methods, the oracle: features of a sample with a labeling, the
+    loss of a labeling, and the labeling with the highest score. The estimator does the training,
+    which minimises
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Samples
-    and labelings may be anything; only the oracle looks into them.
+    Here :math:`\phi` is ``joint_feature``, :math:`L_i` is ``loss`` and :math:`s_i` the weight of
+    sample i. Training ends when the objective is known to be within `tol` of its minimum. Samples
+    and labelings may be any objects; only the oracle looks into them.
 
     Parameters
     ----------
     oracle : object
-        With the methods
+        Has the methods
 
         ``joint_feature(x, y)``
-            phi(x, y): an array of shape (d,), or a sparse one of shape (1, d); d the same for all.
+            Features of a sample with a labeling: an array of shape (d,), or a sparse one of shape
+            (1, d), with the same d for all.
         ``loss(y_true, y)``
-            At least 0, and 0 for ``y_true``.
+            Cost of predicting y: at least 0, and 0 for ``y_true``.
         ``argmax(x, w, y_true=None, loss_weight=1.0)``
-            The labeling of largest ``w @ joint_feature(x, y)``, plus ``loss_weight *
-            loss(y_true, y)`` where `y_true` is given. `w` cannot be written to.
+            The labeling with the largest score ``w @ joint_feature(x, y)``; where `y_true` is
+            given, with the largest score plus ``loss_weight * loss(y_true, y)``. Must not write to
+            `w`.
 
-        and, if there are,
+        and optionally
 
         ``constrained_argmax(x, w, y_true, *, loss_weight, margin, lower, upper, above, below)``
             For exact slack rescaling (``search="angular"``): with h = margin + w @ (phi(x, y) -
@@ -63,11 +68,13 @@ class StructuredSVM(BaseSSVM):
             A labeling as the other methods take and return it, from one as in `y`; and back, for
             ``predict``. ``encode`` is called once for each true labeling.
         ``work``
-            A number: what a call of ``argmax`` costs, in nanoseconds; default 1e6. Decides how
-            many passes over cached labelings are made for each with the oracle.
+            A number: nanoseconds that a call of ``argmax`` takes; default 1e6. The slower the
+            oracle, the more passes over cached labelings are made for each pass that calls it.
 
-        Calls must not change their arguments, and return the same for the same. Or one in compiled
-        code: see :mod:`sstruct.extending`.
+        Methods must not change their arguments, and must return equal results for equal arguments.
+        An oracle of C functions is a :class:`sstruct.extending.CompiledOracle`.
+    bounds : array-like of shape (2, d) or None, default=None
+        Lower and upper bounds of the weights; infinite where free.
     lam : float or "auto", default="auto"
         Regularization strength, positive; all weights are regularized. ``"auto"`` is the papers'
         choice, 1 over the sum of sample weights, whatever the scale of the oracle's features is.
@@ -81,17 +88,15 @@ class StructuredSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
-    bounds : array-like of shape (2, d) or None, default=None
-        Lower and upper bounds of the weights; infinite where free.
     <tol>
     <certificate_every>
     <max_iter>
     <max_time>
     warm_start : {False, True, "dual", "primal"}, default=False
-        Go on from the last fit, also after a change of `lam` or with more samples: ``"dual"`` (or
-        True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
+        Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
+        (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
         exist. The data must begin with those of the last fit, all of its samples in their order.
-        Other data, or another oracle (by its type and public attributes), raise.
+        Other data, or another oracle (by its type and public attributes), raise an error.
     <checkpoint>
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by
@@ -99,8 +104,9 @@ class StructuredSVM(BaseSSVM):
         With slack rescaling each searches in a block of its own. ``solver="ssg"`` calls Python
         oracles one after another, but for its certificates.
     batch_size : int or "auto", default="auto"
-        Oracle calls at one w, between steps, and so the most workers that an exact pass keeps busy.
-        ``"auto"``: an eighth of the samples, at most 64. Larger ones take more calls in all.
+        Number of oracle calls made with the same weights, before any of their answers is used, and
+        so the largest number of workers that are busy. ``"auto"``: an eighth of the samples, at
+        most 64. Larger batches keep more workers busy, but take more calls in all.
     overlap : bool, default=False
         Whether cached labelings are visited while workers call the oracle, so that its answers are
         those for weights of up to a batch earlier. The results, other ones then, do not depend on
@@ -112,6 +118,7 @@ class StructuredSVM(BaseSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (d,)
+        The weights, one for each entry of ``joint_feature``.
     <lam_>
     <solver_>
     <n_iter_>
@@ -128,16 +135,15 @@ class StructuredSVM(BaseSSVM):
 
     Notes
     -----
-    Labelings are known by their planes, phi(x_i, y_i) - phi(x_i, y) and the loss, which are kept
-    for those that have been of use lately: 8 d bytes each, or 12 bytes a nonzero where at least
-    half are zero. Labelings themselves are not kept.
+    Memory: for each sample a few cached labelings are kept, as phi(x_i, y_i) - phi(x_i, y) and the
+    loss: 8 d bytes each, or 12 bytes a nonzero where at least half of the entries are zero.
 
     What the oracle returns in ``fit`` is checked. An error names the sample and the call; the
     estimator then has the attributes of the fit so far, as after Ctrl-C.
 
-    An exact oracle makes the certificate a certificate. Of one that is not, ``objective_`` and
-    ``dual_gap_`` may be too small; answers that a cached labeling beats are replaced by it, counted
-    and warned of.
+    The duality gap is certain only if ``argmax`` is exact. With an approximate one ``objective_``
+    and ``dual_gap_`` may be too small. Where a cached labeling scores higher than the oracle's
+    answer, it is used instead, counted in ``history_``, and a warning is given.
 
     <References>
 
@@ -175,14 +181,14 @@ class StructuredSVM(BaseSSVM):
         Parameters
         ----------
         X : list of n objects
-            Whatever the oracle takes for x; also an array or a table, of which rows are taken. Or
-            partitions of such samples on a Dask cluster: a bag, or a list of futures or delayed
-            objects that each stand for a list.
+            Samples, in any form that the oracle understands; of an array or a table each row is
+            one. Or partitions of such samples on a Dask cluster: a bag, or a list of futures or
+            delayed objects that each stand for a list.
         y : list of n objects
             The true labelings, as the oracle takes them; for partitions, partitions alike, or None
             where X is of pairs (x, y).
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -192,9 +198,9 @@ class StructuredSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where a parameter is not as expected, or what the oracle returns for the true
-            labelings, which is asked for before all else: the estimator is then unchanged. Where
-            what it returns later is not, the attributes are those of the fit so far.
+            If a parameter, or what the oracle returns, is not as expected. The oracle is first
+            asked about the true labelings; an error up to there leaves the estimator unchanged.
+            After a later error the attributes are those of the fit so far.
         """
         return self._fit(X, y, sample_weight)
 

@@ -54,13 +54,13 @@ class CompiledOracle:
 
     Notes
     -----
-    Every number that a function returns or writes is checked, an error names sample and
-    function; memory that it should not have touched cannot be. Samples are converted to contiguous
-    arrays of type T (``void``: their own), without a copy where they are.
+    Every number that a function returns or writes is checked, and an error names the sample and
+    the function. Writing outside of the given arrays cannot be detected. Samples are converted to
+    contiguous arrays of type T (``void``: their own), without a copy if they already are.
 
-    Copies share the functions. To pickle one, or a model with it, raises TypeError, and so do grid
-    searches in other processes; in threads they run. A subclass whose ``__reduce__`` loads the
-    library again can be pickled.
+    C functions cannot be pickled: pickling the oracle, or a model with it, raises TypeError, and so
+    does a grid search in other processes (in threads it works). To allow it, write a subclass whose
+    ``__reduce__`` loads the library again. Copies share the functions.
 
     Examples
     --------

@@ -42,22 +42,27 @@ PREDICTION_ITERATIONS = 200
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GraphCRFSSVM(LabelingSSVM):
-    r"""Structured support vector machine for graphs, such as superpixels of images.
+    r"""Structured SVM for graphs: a label for every node, such as each superpixel of an image.
 
-    Learns node weights and pairwise weights by minimising
+    Labels every node of a graph so that neighboring labels fit together. The score of a labeling
+    adds up weights of the nodes' features and of the labels at both ends of each edge; ``predict``
+    looks for the labeling with the highest score. Every graph may have its own number of nodes and
+    edges. Training minimises
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i
         \max_y \left[ L_i(y) - \langle w, \phi(x_i, y_i) - \phi(x_i, y) \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped. Every graph
-    may have its own number of nodes and edges.
+    Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
+    `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
+    other, by the other's loss. Training ends when the objective is known to be within `tol` of its
+    minimum.
 
     Parameters
     ----------
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighbours add to the score.
+        What the labels a and b of two neighbors add to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
         - ``"contrast"``: ``edge_coef_ @ features * [a != b]``; edge features that are not negative,
@@ -65,16 +70,25 @@ class GraphCRFSSVM(LabelingSSVM):
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs.
         - ``"directed"``: ``sum_g features[g] * edge_coef_[g, a, b]``, a at the first and b at the
           second node of the edge; features and weights of any sign.
-        - a float, at least 0: the cost of neighbours with different labels, not learned.
+        - a float, at least 0: the cost of neighbors with different labels, not learned.
     <inference>
+    <fit_intercept>
+    <bounds>
+    <classes>
+    <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling, the sum of its nodes' costs times the nodes' sizes (1 where X has
-        none). ``"hamming"``: 1 for a wrong node; ``"balanced"``: N / (K N_k) by the true label k,
-        N_k the size of all nodes with it; an array (K,) of costs by true label, or a (K, K) cost
-        matrix (rows: truth, zero diagonal, nonnegative), in the order of ``classes_``. These are
-        divided by the size of the graph's labeled nodes; ``"hamming-count"`` is ``"hamming"`` not
-        divided.
+        Cost of a wrong labeling. Nodes count with their sizes, where X has some.
+
+        - ``"hamming-count"``: the number of wrong nodes (the sum of their sizes).
+        - ``"hamming"``: the share of wrong nodes.
+        - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
+          of N nodes with that label.
+        - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
+        - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Nodes without a known label do not count.
     <class_weight>
     <solver>
     <step>
@@ -82,10 +96,6 @@ class GraphCRFSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    <bounds>
-    <classes>
-    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>
@@ -203,13 +213,11 @@ class GraphCRFSSVM(LabelingSSVM):
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
-            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
-            sample: weights of its nodes in the loss. They multiply the nodes' costs beside their
-            sizes; a loss that is divided by the size of the labeled nodes is divided by their total
-            weight instead. Every sample then counts once, or not at all if all its labeled nodes
-            have weight 0. A node of weight 0 stays where it is: a wrong label there costs nothing,
-            but its features and its true label are part of the true labeling, which is to score
-            highest. `ignore_label` takes nodes out.
+            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
+            none. Or one array for each sample: the weights of its nodes in the loss, which multiply
+            the nodes' costs and sizes; a loss that is a share of nodes is then a share of weights.
+            Wrong labels at nodes of weight 0 cost nothing, but such nodes stay in the graph; to
+            leave nodes out, use `ignore_label`.
 
         Returns
         -------
@@ -219,8 +227,8 @@ class GraphCRFSSVM(LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -390,7 +398,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return decode(problem, self._w, n_threads(self.n_jobs))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each graph, around known labels where there are any.
+        """Find the best labeling of each graph; known labels may be given.
 
         With the decoder of the fit; `inference_` says whether it is exact.
 
@@ -399,9 +407,10 @@ class GraphCRFSSVM(LabelingSSVM):
         X : as in :meth:`fit`
             Node sizes are not looked at.
         y_partial : list of n arrays of shape (V,), optional
-            Known labels, which are kept: for each sample a label a node, and None, NaN or -1
-            (where that is no class), or `ignore_label`, where it is not known; None in the place
-            of a sample of which nothing is known. For 2-D X one label a row.
+            Labels that are known already; the others are predicted around them. For each sample
+            an array with one entry a node: the label, or None, NaN, `ignore_label` or -1 (unless
+            that is a class) if it is not known. None instead of an array: nothing is known. For
+            2-D X one entry a row.
 
         Returns
         -------
@@ -432,7 +441,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return nodes.like_input(self.classes_[codes])
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labeling that gives a node a label.
+        """Compute for each node and label the best score of a labeling with it (max-marginals).
 
         Exact for two labels whose neighbours attract each other, by minimum cuts, and for graphs
         without cycles, by max-sum, whatever `inference` is. For all others approximate, and never

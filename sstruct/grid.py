@@ -24,7 +24,7 @@ GRID_FEATURES = {
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
 class GridCRFSSVM(GraphCRFSSVM):
-    r"""Structured support vector machine for images: a label for every pixel.
+    r"""Structured SVM for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
     features are made of the images.
@@ -32,9 +32,9 @@ class GridCRFSSVM(GraphCRFSSVM):
     Parameters
     ----------
     connectivity : {4, 8}, default=4
-        Neighbours of a pixel.
+        Number of neighbors of a pixel: 4, or 8 with diagonals.
     pairwise : {"potts", "contrast", "full", "directed"} or float, default="potts"
-        What the labels a and b of two neighbours add to the score.
+        What the labels a and b of two neighboring pixels add to the score.
 
         - ``"potts"``: ``edge_coef_ * [a != b]``, one weight, at most 0.
         - ``"contrast"``: two weights, at most 0, times [a != b] and times 1 and
@@ -44,15 +44,25 @@ class GridCRFSSVM(GraphCRFSSVM):
         - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, of the direction g of the edge: right,
           down and, for 8 neighbours, down-right and down-left; a is the label of the upper or
           left pixel.
-        - a float, at least 0: the cost of neighbours with different labels, not learned.
+        - a float, at least 0: the cost of neighbors with different labels, not learned.
     <inference>
+    <fit_intercept>
+    <bounds>
+    <classes>
+    <ignore_label>
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong labeling. ``"hamming"``: share of labeled pixels that are wrong;
-        ``"hamming-count"``: their number; ``"balanced"``: pixels weighted N / (K N_k) by their true
-        label k; an array (K,) of pixel weights by true label, or a (K, K) cost matrix (rows: truth,
-        zero diagonal, nonnegative), in the order of ``classes_``. All but ``"hamming-count"`` are
-        divided by the number of labeled pixels of the image.
+        Cost of a wrong labeling.
+
+        - ``"hamming-count"``: the number of wrong pixels.
+        - ``"hamming"``: the share of wrong pixels.
+        - ``"balanced"``: as ``"hamming"``, but a pixel with true label k counts N / (K N_k), for
+          N_k of N pixels with that label.
+        - an array (K,): as ``"hamming"``, with the weight of a pixel by its true label.
+        - an array (K, K): the mean cost of the pixels, rows the true label, columns the predicted
+          one; nonnegative, with a zero diagonal.
+
+        Arrays are in the order of ``classes_``. Pixels without a known label do not count.
     <class_weight>
     <solver>
     <step>
@@ -60,10 +70,6 @@ class GridCRFSSVM(GraphCRFSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    <bounds>
-    <classes>
-    <ignore_label>
     <tol>
     <certificate_every>
     <max_iter>
@@ -163,13 +169,11 @@ class GridCRFSSVM(GraphCRFSSVM):
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional
-            Nonnegative. One number a sample: weight 0 is absence, weight k is k copies. One array a
-            sample: weights of its pixels in the loss. They multiply the pixels' costs; a loss that
-            is divided by the number of labeled pixels is divided by their total weight instead.
-            Every sample then counts once, or not at all if all its labeled pixels have weight 0. A
-            pixel of weight 0 stays where it is: a wrong label there costs nothing, but its features
-            and its true label are part of the true labeling, which is to score highest.
-            `ignore_label` takes pixels out.
+            Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
+            none. Or one array for each sample: the weights of its pixels in the loss, which
+            multiply the pixels' costs; a loss that is a share of pixels is then a share of weights.
+            Wrong labels at pixels of weight 0 cost nothing, but such pixels stay in the image; to
+            leave pixels out, use `ignore_label`.
 
         Returns
         -------
@@ -179,13 +183,13 @@ class GridCRFSSVM(GraphCRFSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best labeling of each image, around known labels where there are any.
+        """Find the best labeling of each image; known labels may be given.
 
         With the decoder of the fit; `inference_` says whether it is exact.
 
@@ -228,7 +232,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return super().predict(X, y_partial)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of a labeling that gives a pixel a label.
+        """Compute for each pixel and label the best score of a labeling with it (max-marginals).
 
         Exact for two labels whose neighbours attract each other, by minimum cuts, and for images
         of one row or column. For others approximate, and never too high: the score of the labeling

@@ -13,7 +13,7 @@ __all__ = ["bio_transitions", "bioes_transitions"]
 
 
 def bio_transitions(before: Any, after: Any) -> bool:
-    """Allow what the BIO (IOB2) encoding of chunks allows.
+    """Tell whether a label may follow another in the BIO (IOB2) encoding of chunks.
 
     Labels are ``"O"`` (outside of chunks), ``"B-X"`` (begins a chunk of type X) and ``"I-X"``
     (continues it), or ``"B"`` and ``"I"`` where chunks have no types.
@@ -49,10 +49,10 @@ def bio_transitions(before: Any, after: Any) -> bool:
 
 
 def bioes_transitions(before: Any, after: Any) -> bool:
-    """Allow what the BIOES encoding of chunks allows.
+    """Tell whether a label may follow another in the BIOES encoding of chunks.
 
-    As BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``. It
-    forbids more than BIO, chunks without an end for example, so that it says more of neighbours.
+    As BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``. More
+    transitions are forbidden than in BIO, such as those that leave a chunk without an end.
 
     Parameters
     ----------

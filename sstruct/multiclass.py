@@ -25,44 +25,46 @@ from sstruct.losses import node_costs
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
-    r"""Multiclass support vector machine of Crammer and Singer [7]_.
+    r"""Multiclass SVM of Crammer and Singer: one of K classes for every row.
 
-    Learns one weight vector a class by minimising
+    Predicts one of K classes for each row of X, as :class:`sklearn.svm.LinearSVC` does, with one
+    weight vector for each class, learned together [7]_. Training minimises
 
     .. math::
 
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
         \max_y \left[ L_i(y) - \langle w_{y_i} - w_y, x_i \rangle \right]
 
-    with block-coordinate Frank-Wolfe, and reports how far from the optimum it stopped.
+    where :math:`L_i` is the `loss`, and :math:`s_i` and :math:`c_i` are the weights of sample i and
+    of its class. Training ends when the objective is known to be within `tol` of its minimum.
 
     Parameters
     ----------
+    fit_intercept : bool, default=True
+        Whether each class has a bias.
+    <bounds>
+    classes : array-like or None, default=None
+        All classes, in order; None: those that occur in training.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong class, the margin that training asks for: 1 for ``"hamming"`` and
         ``"hamming-count"``; N / (K N_k) by the true class k for ``"balanced"``; an array (K,) of
         costs by true class, or a (K, K) cost matrix (rows: truth, zero diagonal, nonnegative), in
         the order of ``classes_``.
-    <rescaling>
-    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
-        How slack rescaling finds the worst class. ``"auto"`` looks at each. The others are searches
-        made for structures, to try them out: ``"angular"`` is exact, ``"bisecting"`` and
-        ``"binary"`` are not, but bound what they may miss.
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
         leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
+    <rescaling>
+    search : {"auto", "angular", "bisecting", "binary"}, default="auto"
+        How ``rescaling="slack"`` finds the worst class. ``"auto"`` compares all of them. The others
+        are meant for larger structures: ``"angular"`` is exact, ``"bisecting"`` and ``"binary"``
+        may miss the worst class, but bound it.
     <solver>
     <step>
     <sampling>
     <cache>
     <schedule>
     <average>
-    fit_intercept : bool, default=True
-        Whether each class has a bias.
-    <bounds>
-    classes : array-like or None, default=None
-        All classes, in order; None: those that occur in training.
     <tol>
     <certificate_every>
     <max_iter>
@@ -78,8 +80,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        ``coef_`` and, with `fit_intercept`, ``intercept_``, one after another; put together when
-        asked for.
+        All weights in one vector: ``coef_`` and, with `fit_intercept`, ``intercept_``. A copy, made
+        when you ask for it.
     coef_ : ndarray of shape (K, n_features)
         Weights of each class, for two classes too; a view.
     intercept_ : ndarray of shape (K,)
@@ -145,7 +147,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -155,8 +157,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 

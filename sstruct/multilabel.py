@@ -51,9 +51,10 @@ from sstruct._problems.label_set._multilabel import label_marginals
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
-    r"""Structured support vector machine for sets of labels that interact.
+    r"""Structured SVM for sets of labels that attract or exclude each other.
 
-    The score of a set y of K labels, :math:`y_k \in \{0, 1\}`, is
+    Predicts which of K labels are on, as scikit-learn's multilabel classifiers do, with weights for
+    pairs of labels that often, or never, come together. The score of :math:`y \in \{0, 1\}^K` is
 
     .. math::
 
@@ -66,25 +67,26 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         P(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i c_i
         \max_y \left[ L_i(y) - f(x_i, y_i) + f(x_i, y) \right]
 
-    by block-coordinate Frank-Wolfe, which reports how far from the optimum it stopped. With slack
-    rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
+    where :math:`L_i` is the `loss`, :math:`s_i` the weight of sample i and :math:`c_i` that from
+    `class_weight`. Training ends when the objective is known to be within `tol` of its minimum.
+    With slack rescaling the last factor is :math:`L_i(y) [1 - f(x_i, y_i) + f(x_i, y)]`.
 
     Parameters
     ----------
     edges : {"full", "tree"}, None or array-like, default="full"
-        Which labels interact.
+        Which pairs of labels have a weight.
 
-        - ``"full"``: every two.
-        - ``"tree"``: those of a maximum spanning tree of the mutual information of labels in
-          training, weighted by samples [7]_.
-        - None: none.
+        - ``"full"``: all pairs.
+        - ``"tree"``: K - 1 pairs, a tree of the labels that tell most about each other (maximum
+          mutual information in training, [7]_).
+        - None: no pair.
         - an integer array (E, 2): the given pairs.
-        - an integer array (K,): a hierarchy, the parent of each label, -1 at roots. A label then
-          comes with all its ancestors, in training and in predictions, so that its score is added
-          to theirs; there are no edge weights.
+        - an integer array (K,): a hierarchy, as the parent of each label, -1 at roots. A label is
+          then on only together with all its ancestors, in training and in predictions; there are no
+          weights of pairs.
     pairwise : {"and", "full"}, default="and"
-        ``"and"``: a weight for both labels of an edge being on. ``"full"``: a weight for each of
-        the four outcomes.
+        ``"and"``: one weight a pair, for both labels being on; positive weights attract, negative
+        ones repel. ``"full"``: a weight for each of the four cases on/off.
     inference : {"auto", "independent", "enumeration", "tree", "cut", "relaxed"}, default="auto"
         The decoder. Exact are ``"independent"``: label by label, without edges; ``"tree"``:
         max-sum, for edges without cycles and hierarchies; ``"enumeration"``: all sets of at most
@@ -93,12 +95,28 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
         enumerated; one that is asked for and does not fit is refused.
+    <fit_intercept>
+    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
+        ``"submodular"``: labels attract each other, edge weights are at least 0; for
+        ``pairwise="and"``.
+    classes : array-like or None, default=None
+        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
+        names that y has as a data frame; the labels that occur.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
-        Cost of a wrong set, the sum of its labels' costs. ``"hamming"``: 1 / K for every wrong
-        label; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k) for label k, N_k the weight of
-        the samples in which it is on, if it truly is, or off; an array (K,): the cost of each
-        label, divided by K. There are no (K, K) cost matrices: a label is only on or off.
+        Cost of a wrong set of labels.
+
+        - ``"hamming-count"``: the number of wrong labels.
+        - ``"hamming"``: the share of wrong labels.
+        - ``"balanced"``: N / (2 K N_k) for each wrong label, for N samples, of which N_k have the
+          true value (on or off) of that label.
+        - an array (K,): the cost of each label, divided by K.
+    class_weight : list of K dicts, dict, "balanced" or None, default=None
+        Weight c_i of a sample's part of the objective, as scikit-learn computes it for several
+        outputs: the product of the weights of its labels, from a dict ``{0: weight, 1: weight}``
+        for each label or, with ``"balanced"``, N / (2 N_k). For one label a sample as in
+        :class:`MulticlassSSVM`.
     <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How slack rescaling finds the worst set. ``"auto"``: directly, which is exact, by
@@ -106,10 +124,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         cost the same, and for ``inference="relaxed"`` over the linear program's solutions and
         mixtures of two; else ``"bisecting"``. ``"angular"`` is exact too, for enumeration and the
         relaxation. ``"bisecting"`` and ``"binary"`` may miss the worst set but bound it.
-    class_weight : list of K dicts, dict, "balanced" or None, default=None
-        Weight c_i of a sample's hinge loss. For sets scikit-learn's for several outputs: the
-        product of its labels' weights, from a dict ``{0: weight, 1: weight}`` for each label or,
-        ``"balanced"``, N / (2 N_k). For one label a sample as in :class:`MulticlassSSVM`.
     <solver>
         ``"gdmm"`` updates single labels and edges [9]_, for ``pairwise="and"``; its passes call no
         max-oracle. It solves the relaxation (exactly where edges have no cycle). It supports margin
@@ -119,16 +133,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
-    <fit_intercept>
-    bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
-        ``"submodular"``: labels attract each other, edge weights are at least 0; for
-        ``pairwise="and"``.
     <gdmm_rho>
     <gdmm_parts>
-    classes : array-like or None, default=None
-        Names of the K columns of y, or, for one label a sample, all labels in order. None: the
-        names that y has as a data frame; the labels that occur.
     <tol>
     <certificate_every>
     <max_iter>
@@ -142,8 +148,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        ``coef_``, ``intercept_`` (with `fit_intercept`) and ``edge_coef_``, one after another; put
-        together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_`` (with `fit_intercept`) and
+        ``edge_coef_``. A copy, made when you ask for it.
     <coef_>
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
@@ -289,7 +295,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -299,8 +305,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -377,7 +383,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return rows, scores.argmax(axis=1)
 
     def predict(self, X: Any, y_partial: Any = None) -> Any:
-        """Find the set of labels with the highest score, around known labels where there are any.
+        """Find the set of labels with the highest score; known labels may be given.
 
         Parameters
         ----------

@@ -21,11 +21,11 @@ KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
 class RegularizationPath(AlongLambda):
     r"""Weights for every lambda from infinity down to the end of the path.
 
-    Made by :func:`ssvm_path`. With breakpoints :math:`\lambda_1 > \lambda_2 > \dots > \lambda_J`
-    and weights :math:`w_1, \dots, w_J`, w is :math:`(\lambda_1 / \lambda) w_1` above the first
-    and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and :math:`\lambda_j`. Where
-    ``guarantee_`` is ``"certified"``, its objective exceeds the optimum by at most `eps`, at every
-    lambda from ``lam_end_`` on.
+    Made by :func:`ssvm_path`. The weights are piecewise constant. With breakpoints :math:`\lambda_1
+    > \lambda_2 > \dots > \lambda_J` and weights :math:`w_1, \dots, w_J`, w is :math:`(\lambda_1 /
+    \lambda) w_1` above the first and :math:`w_j` between :math:`\lambda_{j + 1}` (excluded) and
+    :math:`\lambda_j`. Where ``guarantee_`` is ``"certified"``, its objective exceeds the optimum by
+    at most `eps`, at every lambda from ``lam_end_`` on.
 
     Parameters
     ----------
@@ -50,8 +50,8 @@ class RegularizationPath(AlongLambda):
     lam_end_ : float
         Smallest lambda of the path; 0 where the last weights serve all smaller ones.
     guarantee_ : {"certified", "approximate", "heuristic"}
-        ``"approximate"``: the gaps rest on an approximate decoder. ``"heuristic"``: gaps are stale
-        estimates.
+        ``"approximate"``: the decoder is not exact, so the gaps are not certain. ``"heuristic"``:
+        gaps are estimates of earlier passes.
     certified_ : bool
         Whether ``guarantee_`` is ``"certified"``.
     status_ : str

@@ -47,34 +47,34 @@ def _has(name):
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
-    """Choose lambda by cross-validation, among all lambdas at once.
+    """Choose the regularization strength `lam` by cross-validation.
 
-    Each fold computes one regularization path and scores every segment of it on the samples left
-    out: the score as a function of all lambdas, for about the price of a grid. With `lams` the fold
-    instead solves those, one after another from the largest on, each from the one before.
+    Works as :class:`sklearn.model_selection.GridSearchCV` does, but without a grid: each fold
+    computes the whole regularization path (:func:`sstruct.ssvm_path`), and scores all of it on the
+    samples left out, for about the price of a grid. With `lams` only these values are tried, each
+    fit continuing from the one before.
 
     Parameters
     ----------
     estimator : an estimator of this package
-        With what :func:`sstruct.ssvm_path` asks of it.
+        An estimator that :func:`sstruct.ssvm_path` accepts.
     eps : float, default=0.1
-        Largest duality gap, absolute, in units of the mean loss: of the paths, and at each of
-        `lams`.
+        How far the objective may be from its minimum, at every lambda; in units of the mean loss.
     kappa : float or None, default=None
         As in :func:`sstruct.ssvm_path`.
     lam_min : float or None, default=None
         Where paths may end, as in :func:`sstruct.ssvm_path`.
     heuristic : bool, default=False
-        Whether paths trust stale gaps, as in :func:`sstruct.ssvm_path`.
+        Whether paths rely on estimated gaps, as in :func:`sstruct.ssvm_path`: faster, not certain.
     lams : array-like of shape (m,) or None, default=None
-        Values to choose from; None: all.
+        Values to choose from; None: all values from infinity down to `lam_min`.
     warm_start : {"primal", "dual", False}, default="primal"
-        What one of `lams` keeps of the one before: the weights, the dual weights, or nothing.
+        With `lams`: what a fit keeps of the one before: its weights, its dual weights, or nothing.
     cv : int, cross-validation generator or iterable, default=5
         As in scikit-learn's searches.
     scoring : str, callable or None, default=None
-        As there; None: the estimator's ``score``. Scores of sequences are in
-        :mod:`sstruct.metrics`; names are those of scikit-learn, for one label a sample.
+        As in scikit-learn's searches; None: the estimator's ``score``. For sequences take a scorer
+        of :mod:`sstruct.metrics`; scikit-learn's names are for one label a sample.
     rule : {"best", "one-se"}, default="best"
         ``"best"``: the highest mean score; ``"one-se"``: the largest lambda whose mean score is
         within one standard error (over folds) of it. Of equal scores, the largest lambda.
@@ -86,11 +86,11 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     Attributes
     ----------
     best_lam_ : float
-        Upper end of the best segment.
+        The best lambda; of an interval of equally good ones the largest.
     best_index_ : int
-        Its place in ``cv_results_``.
+        Its row in ``cv_results_``.
     best_score_ : float
-        Mean score there.
+        Its mean score.
     best_params_ : dict
         ``{"lam": best_lam_}``.
     best_estimator_ : estimator
@@ -104,9 +104,11 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     certified_ : bool
         Whether all paths are, see :class:`sstruct.RegularizationPath`.
     scorer_ : callable
+        The scorer that was used.
     n_splits_ : int
+        Number of folds.
     refit_time_ : float
-        Seconds, with `refit`.
+        Seconds of the last fit, with `refit`.
     classes_, n_features_in_, feature_names_in_
         Those of the best estimator.
 

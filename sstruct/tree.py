@@ -34,10 +34,11 @@ EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
 class TreeSSVM(BaseSSVM):
-    r"""Structured support vector machine for a tree of parts: pose, pictorial structures.
+    r"""Structured SVM for the parts of an object, such as the joints of a body: a place for each.
 
-    A state of part p is one of its candidates s, or a place of its score map, with features
-    f_{p,s} and a place (x, y). The score of states y is
+    Places the parts of an object, such as the joints of a body. Each part has a parent, and is
+    expected at a learned offset from it. A state of part p is one of its candidates s, or a place
+    of its score map, with features f_{p,s} and a place (x, y). The score of states y is
 
     .. math::
 
@@ -51,6 +52,16 @@ class TreeSSVM(BaseSSVM):
     ----------
     parents : array-like of int of shape (P,)
         Parent of each part, -1 at a root; several roots make a forest.
+    fit_intercept : bool, default=True
+        Whether each type of a part has a bias. Without types there is none: it would be the same
+        for all states of a part.
+    bounds : array-like of shape (2, n_weights) or None, default=None
+        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
+        quadratic weights are nonnegative in any case.
+    ignore_label : int or None, default=-1
+        State that means "not annotated": such parts and their edges are left out of training (a
+        child of such a part is a root in that sample), of the loss and of ``score``, but are still
+        predicted. None: every part is annotated.
     <lam>
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of
@@ -69,16 +80,6 @@ class TreeSSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
-    fit_intercept : bool, default=True
-        Whether each type of a part has a bias. Where there are no types a bias would be the same
-        for all states of a part, which changes nothing: there is none then.
-    bounds : array-like of shape (2, n_weights) or None, default=None
-        Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
-        quadratic weights are nonnegative in any case.
-    ignore_label : int or None, default=-1
-        State of parts that are not annotated: they leave training with their edges, so that a child
-        of such a part is a root in that sample, and the loss and ``score``; they are still
-        predicted. None: every part is annotated.
     <tol>
     <certificate_every>
     <max_iter>
@@ -92,10 +93,10 @@ class TreeSSVM(BaseSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, ``type_coef_``, as far as they
-        exist, one after another; put together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_``, ``edge_coef_`` and ``type_coef_``,
+        without those that do not exist. A copy, made when you ask for it.
     coef_ : ndarray of shape (P, n_features), or (P, T, n_features) for T > 1 types
-        A view, as the others: nothing is stored twice.
+        Weights of the features of each part, and of each of its types.
     intercept_ : ndarray of shape (P,), or (P, T)
         Zero where there is none.
     edge_coef_ : ndarray of shape (P, 4), or (P, T, 4)
@@ -104,7 +105,9 @@ class TreeSSVM(BaseSSVM):
     type_coef_ : ndarray of shape (P, T, T), or None
         Score of each pair of types, rows the parent's, columns the part's; None without types.
     n_features_in_, n_types_ : int
+        Number of features of a state, and of types of a part.
     parents_ : ndarray of shape (P,)
+        Parent of each part, -1 at a root.
     <lam_>
     <solver_>
     <n_iter_>
@@ -128,11 +131,11 @@ class TreeSSVM(BaseSSVM):
     Decoding costs O(n_features) a state, and then O(S_parent S_p) an edge of candidates or O(T S_p)
     one of score maps with T types.
 
-    Every weight is regularised, those of the deformation too, whose unit is ``scale``. A scale of
-    about the length of an edge keeps offsets near 1 and training fast.
+    Every weight is regularized, also those of the offsets, which are measured in units of
+    ``scale``. A scale of about the distance between parts keeps offsets near 1 and training fast.
 
-    There is no `class_weight`: the states of a part are places or candidates of its sample, no
-    classes that samples share.
+    There is no `class_weight`: the states of a part are places in its own sample, not classes that
+    samples share.
 
     <References>
     .. [7] P. F. Felzenszwalb, D. P. Huttenlocher. Pictorial Structures for Object Recognition.
@@ -205,7 +208,7 @@ class TreeSSVM(BaseSSVM):
             State of each part: index of the candidate, or ``row * W + column`` of a map, plus
             ``type * H * W``.
         sample_weight : array-like of shape (n,), optional
-            Nonnegative; weight 0 is absence, weight k is k copies.
+            Nonnegative; weight 2 counts as two copies, weight 0 as none.
 
         Returns
         -------
@@ -215,8 +218,8 @@ class TreeSSVM(BaseSSVM):
         Raises
         ------
         ValueError, TypeError
-            Where the data or a parameter are not as expected; the message names the sample. The
-            estimator is then unchanged.
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
         """
         return self._fit(X, y, sample_weight)
 
@@ -309,7 +312,7 @@ class TreeSSVM(BaseSSVM):
         return trees, codes.reshape(len(trees), -1)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
-        """Find the best states of each sample, around known states where there are any.
+        """Find the best states of each sample; known states may be given.
 
         Parameters
         ----------
@@ -348,7 +351,7 @@ class TreeSSVM(BaseSSVM):
         return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Compute max-marginals: the best score of states that include a given one.
+        """Compute for each state the best score of a pose that includes it (max-marginals).
 
         Parameters
         ----------

@@ -368,7 +368,7 @@ def fetch_snakes(
     data_home: DataHome = None,
     return_X_y: bool = False,
 ) -> Data:
-    """Load the pictures of the snakes data set from the folder of the data.
+    """Load the pictures of the snakes data set from the data folder.
 
     No page serves this set as a plain file, so nothing is downloaded: ``snakes.npz`` must be there.
 
@@ -421,7 +421,7 @@ def fetch_weizmann_horses(
     data_home: DataHome = None,
     return_X_y: bool = False,
 ) -> Data:
-    """Load the photographs of the Weizmann horses from the folder of the data.
+    """Load the photographs of the Weizmann horses from the data folder.
 
     No page serves this set at this size, so nothing is downloaded: ``weizmann_horses.npz`` must be
     there.
@@ -494,7 +494,7 @@ _JOINT_PARENTS = (1, 2, 8, 9, 3, 4, 7, 8, 12, 12, 9, 10, -1, 12)
 
 
 def fetch_lspet_pose(*, data_home: DataHome = None, return_X_y: bool = False) -> Data:
-    """Load photographs of the extended Leeds sports pose set from the folder of the data.
+    """Load photographs of the extended Leeds sports pose set from the data folder.
 
     No page serves this set at this size, so nothing is downloaded: ``lspet400_pose.npz`` must be
     there.
@@ -653,7 +653,7 @@ _SUBSET = {
 
 
 class LabelSetsFetcher(Protocol):
-    """A function that reads label sets from the folder of the data."""
+    """A function that reads label sets from the data folder."""
 
     def __call__(
         self,
@@ -676,7 +676,7 @@ def _label_sets_fetcher(name: str) -> LabelSetsFetcher:
         data_home: DataHome = None,
         return_X_y: bool = False,
     ) -> Data:
-        """Load the multilabel data set "{title}" from the folder of the data.
+        """Load the multilabel data set "{title}" from the data folder.
 
         Nothing is downloaded, since no page serves this set in this form. The file
         ``{file}`` must be in the folder.

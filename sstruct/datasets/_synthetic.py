@@ -149,13 +149,13 @@ def make_large_domain_sequences(
     max_length: int = 24,
     random_state: RandomState = None,
 ) -> tuple[Arrays, Arrays]:
-    """Make sequences of very many labels, as handwritten Chinese characters are.
+    """Make sequences with thousands of labels, as of handwritten Chinese characters.
 
-    The k-th label is as frequent as 1 / (k + 1) ** `exponent` says (Zipf's law). Every label has a
-    few likely successors, drawn once from that law: a label is one of its predecessor's with
-    probability `structure`, or else drawn from the law. Features are dense: the centre of a label,
-    uniform in [-1, 1], plus Gaussian noise, all clipped to [-1, 1]. So most transitions never
-    occur, and neighbours tell what features leave open.
+    Label k has a frequency proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label has
+    a few likely successors, drawn once from that law. The next label is one of them with
+    probability `structure`, and otherwise drawn from the law. Features are dense: the centre of a
+    label, uniform in [-1, 1], plus Gaussian noise, all clipped to [-1, 1]. So most transitions
+    never occur, and neighbours tell what features leave open.
 
     Parameters
     ----------

@@ -44,10 +44,17 @@ class BoundDisplay:
 
     Examples
     --------
-    >>> from sstruct.plotting import BoundDisplay
-    >>> history = {"seconds": [0.0, 1.0], "energy": [5.0, 4.0], "lower_bound": [1.0, 3.5]}
-    >>> [line.get_ydata().tolist() for line in BoundDisplay({"trws": history}).plot().lines_]
-    [[5.0, 4.0], [1.0, 3.5]]
+    .. plot::
+        :include-source: True
+
+        >>> import numpy as np
+        >>> from sstruct.inference import MRF, map_mrf
+        >>> from sstruct.plotting import BoundDisplay
+        >>> rng = np.random.default_rng(0)
+        >>> edges = [[i, j] for i in range(12) for j in range(i)]
+        >>> model = MRF(rng.random((12, 3)), edges, rng.random((len(edges), 3, 3)))
+        >>> results = {method: map_mrf(model, method) for method in ("trws", "fwmap")}
+        >>> display = BoundDisplay.from_results(results, x="iterations")
     """
 
     def __init__(self, histories: dict[str, dict[str, np.ndarray]]) -> None:

@@ -51,19 +51,19 @@ class ConvergenceDisplay:
 
     Examples
     --------
-    >>> from sstruct.plotting import ConvergenceDisplay
-    >>> history = {
-    ...     "seconds": [0.1, 0.2, 0.4],
-    ...     "certificate_seconds": [0.0, 0.0, 0.1],
-    ...     "oracle_calls": [100, 200, 300],
-    ...     "passes": [1, 2, 3],
-    ...     "primal": [1.0, float("nan"), 0.5],
-    ...     "gap": [0.9, float("nan"), 0.05],
-    ...     "dual": [0.1, 0.4, 0.45],
-    ... }
-    >>> display = ConvergenceDisplay({"BCFW": history}).plot(x="oracle_calls")
-    >>> display.lines_[0].get_ydata()
-    array([0.9, 0.1])
+    .. plot::
+        :include-source: True
+
+        >>> from sstruct import ChainSSVM
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import ConvergenceDisplay
+        >>> X, y = make_sequences(random_state=0)
+        >>> model = ChainSSVM(lam=0.01, tol=1e-3, certificate_every=1, random_state=0)
+        >>> fits = {
+        ...     solver: model.set_params(solver=solver).fit(X, y).history_
+        ...     for solver in ("bcfw", "mp-bcfw")
+        ... }
+        >>> display = ConvergenceDisplay(fits).plot(x="oracle_calls")
     """
 
     def __init__(self, histories: dict[str, Any]) -> None:

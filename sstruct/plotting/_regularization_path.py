@@ -53,11 +53,17 @@ class RegularizationPathDisplay:
 
     Examples
     --------
-    >>> from sstruct.plotting import RegularizationPathDisplay
-    >>> curves = {"score": {"validation": ([10.0, 1.0, 0.1], [0.5, 0.8, 0.7])}}
-    >>> display = RegularizationPathDisplay(curves).plot(y="score")
-    >>> display.lines_[0].get_ydata()
-    array([0.5, 0.8, 0.7])
+    .. plot::
+        :include-source: True
+
+        >>> from sstruct import ChainSSVM, ssvm_path
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import RegularizationPathDisplay
+        >>> X, y = make_sequences(n_samples=60, random_state=0)
+        >>> path = ssvm_path(ChainSSVM(), X[:40], y[:40])
+        >>> display = RegularizationPathDisplay.from_path(
+        ...     path, train=(X[:40], y[:40]), validation=(X[40:], y[40:]), y="score"
+        ... )
     """
 
     curves: dict[str, Any]

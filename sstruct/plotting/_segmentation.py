@@ -17,7 +17,7 @@ from ._matplotlib import import_pyplot
 
 @dataclass(eq=False, repr=False)
 class SegmentationDisplay:
-    """Labelings of one image, side by side.
+    """Label images of one picture, side by side: the truth and predictions.
 
     It is recommended to use :meth:`from_estimator` or :meth:`from_predictions`.
 
@@ -45,10 +45,15 @@ class SegmentationDisplay:
 
     Examples
     --------
-    >>> from sstruct.plotting import SegmentationDisplay
-    >>> display = SegmentationDisplay({"truth": [[0, 1], [1, 1]]}, ["ground", "figure"]).plot()
-    >>> [axes.get_title() for axes in display.axes_]
-    ['truth']
+    .. plot::
+        :include-source: True
+
+        >>> from sstruct import GridCRFSSVM
+        >>> from sstruct.datasets import make_grids
+        >>> from sstruct.plotting import SegmentationDisplay
+        >>> X, y = make_grids(n_samples=11, random_state=0)
+        >>> model = GridCRFSSVM(random_state=0).fit(X[:10], y[:10])
+        >>> display = SegmentationDisplay.from_estimator(model, X[10], y[10])
     """
 
     labelings: dict[str, np.ndarray]

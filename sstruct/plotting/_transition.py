@@ -50,10 +50,17 @@ class TransitionDisplay:
 
     Examples
     --------
-    >>> from sstruct.plotting import TransitionDisplay
-    >>> display = TransitionDisplay([[1.0, -1.0], [0.0, 0.5]], ["B", "I"], [0.3, -2.0]).plot()
-    >>> display.im_.get_array().shape
-    (3, 2)
+    .. plot::
+        :include-source: True
+
+        >>> from sstruct import ChainSSVM
+        >>> from sstruct.datasets import make_sequences
+        >>> from sstruct.plotting import TransitionDisplay
+        >>> X, y = make_sequences(random_state=0)
+        >>> model = ChainSSVM(random_state=0).fit(X, y)
+        >>> display = TransitionDisplay.from_estimator(model)
+        >>> display.im_.get_array().shape
+        (5, 5)
     """
 
     edge_coef: ArrayLike

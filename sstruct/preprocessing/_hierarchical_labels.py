@@ -16,7 +16,7 @@ from sstruct._checks.compressed import check_compressed
 def hierarchical_labels(
     Y: ArrayLike | sparse.spmatrix, names: Sequence[str], *, separator: str = "."
 ) -> tuple[Any, list[str], np.ndarray]:
-    """Extend label sets by the ancestors of their labels, which the names contain.
+    """Add to label sets the ancestors of their labels, read from names such as "A.B.C".
 
     A label named "A.B.C" lies under "A.B", which lies under "A". Nodes that are no labels
     themselves are added as labels, and every label set gets all ancestors of its labels.

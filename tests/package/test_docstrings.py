@@ -3,11 +3,15 @@
 The rules that we do not follow stand in pyproject.toml, each with its reason.
 """
 
+import inspect
 import tomllib
 from pathlib import Path
 
 import pytest
 
+import sstruct
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.texts import GROUPS
 from tests.package.public_objects import OBJECTS
 
 validate = pytest.importorskip("numpydoc.validate").validate
@@ -15,6 +19,11 @@ validate = pytest.importorskip("numpydoc.validate").validate
 PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 RULES = tomllib.loads(PYPROJECT.read_text())["tool"]["numpydoc_validation"]["checks"]
 LEFT_OUT = set(RULES) - {"all"}
+ESTIMATORS = [
+    estimator
+    for name in sstruct.__all__
+    if isinstance(estimator := getattr(sstruct, name), type) and issubclass(estimator, BaseSSVM)
+]
 
 
 def is_member(name):
@@ -38,3 +47,12 @@ def test_docstrings_follow_numpydoc(name):
 @pytest.mark.parametrize("name", [name for name in OBJECTS if not is_member(name)])
 def test_functions_and_classes_have_an_example(name):
     assert "EX01" not in dict(validate(name)["errors"])
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+def test_parameters_of_estimators_come_group_by_group(estimator):
+    """The manual puts the groups' titles between them."""
+    group_of = {name: title for title, names in GROUPS.items() for name in names}
+    found = [group_of[name] for name in inspect.signature(estimator).parameters]
+    assert len(found) > 15
+    assert found == sorted(found, key=list(GROUPS).index)

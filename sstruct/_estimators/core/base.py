@@ -397,7 +397,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     @property
     def w_(self) -> np.ndarray:
-        """All weights one after another, assembled when asked for."""
+        """All weights in one vector."""
         self._require_fitted()
         return join_views(self._views())
 

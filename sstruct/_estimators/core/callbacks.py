@@ -110,11 +110,11 @@ class FunctionCallback(Callback):
 
 
 class GapMonitor(Callback):
-    """Record the certificates of fits, and stop a fit at a gap.
+    """Record the duality gap during fits, and stop a fit once the gap is small enough.
 
-    A callback: ``estimator.set_callbacks(GapMonitor())``. Certificates are made every
-    ``certificate_every`` passes and at the end. One monitor may serve the fits of a whole search,
-    also in threads; copies of it in other processes stop fits there, but record for themselves.
+    A callback: ``estimator.set_callbacks(GapMonitor())``. The gap is computed every
+    ``certificate_every`` passes and at the end. One monitor may serve all fits of a grid search,
+    also in threads. In other processes copies of it work, but what they record stays there.
 
     Parameters
     ----------
@@ -241,24 +241,25 @@ class CallbackSupport(CallbackSupportMixin):
     """``set_callbacks`` for functions too."""
 
     def set_callbacks(self, *callbacks: Any) -> Self:
-        """Set what is called after each pass of a fit; without arguments, nothing is.
+        """Register functions to call after each pass of a fit; without arguments, remove them.
 
         Parameters
         ----------
         *callbacks : callables, or objects of scikit-learn's callback protocol
-            A function is called as ``callback(info)``. Of an object (such as
-            :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``) the hooks
-            ``on_fit_task_begin`` and ``on_fit_task_end`` are called for the fit and for each
-            pass, where the context has the attribute ``info``: in the end hooks that of the pass
-            or of the last one, in the others that of the pass before. True from any of them after
-            a pass stops the fit, which then has a certificate and ``status_``
-            STOPPED_BY_CALLBACK. An exception stops it alike, and is raised once the model is set.
+            A function is called as ``callback(info)`` after each pass. If it returns True, the
+            fit stops with a certificate and ``status_`` STOPPED_BY_CALLBACK. If it raises, the
+            fit stops in the same way, and the exception is raised when the model is complete.
 
-            ``info`` is a dict: the pass's row of ``history_`` (``primal`` and ``gap`` are NaN
-            where the pass had no certificate), ``relative_gap_estimate`` (from block gaps met on
-            the way: no certificate; inf at first) and ``status``, None where the fit goes on. It
-            has these keys always: before the first pass counts are 0, and ``primal``, ``dual``
-            and ``gap`` NaN. To change it changes nothing in the fit.
+            ``info`` is a dict with the pass's row of ``history_`` (``primal`` and ``gap`` are NaN
+            unless the pass made a certificate), ``relative_gap_estimate`` (an estimate of the
+            duality gap, infinite at first) and ``status``, None as long as the fit continues.
+            Changing it does not change the fit.
+
+            Of an object (such as :class:`sstruct.GapMonitor`, or scikit-learn's ``ProgressBar``)
+            the hooks ``on_fit_task_begin`` and ``on_fit_task_end`` are called, for the fit and for
+            each pass. ``context.info`` is the dict above: in the end hooks of the pass that has
+            ended, in the others of the pass before (at first counts are 0, and ``primal``,
+            ``dual`` and ``gap`` NaN).
 
         Returns
         -------
@@ -268,7 +269,7 @@ class CallbackSupport(CallbackSupportMixin):
         Raises
         ------
         TypeError
-            Where an argument is neither.
+            If an argument is neither a function nor such an object.
 
         Notes
         -----

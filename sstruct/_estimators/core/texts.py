@@ -4,6 +4,26 @@ Each text is here once. Estimators add to one in lines of their own, and have ot
 alone; ``<solvers>`` becomes the list of solvers that the estimator accepts.
 """
 
+# Parameters of estimators by what they are about, in the order of the docstrings. The manual puts
+# the titles between them.
+GROUPS = {
+    "Model": (
+        *("oracle", "parents", "edges", "connectivity", "pairwise", "inference"),
+        *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
+        *("classes", "ignore_label"),
+    ),
+    "Objective": ("lam", "loss", "class_weight", "rescaling", "search"),
+    "Solver": (
+        *("solver", "step", "sampling", "cache", "schedule", "average"),
+        *("gdmm_rho", "gdmm_parts"),
+    ),
+    "Stopping": ("tol", "certificate_every", "max_iter", "max_time"),
+    "Running": (
+        *("warm_start", "checkpoint", "n_jobs", "batch_size", "overlap"),
+        *("random_state", "verbose"),
+    ),
+}
+
 
 class Common:
     r"""Of most estimators; references [1] to [6] are the same in all.
@@ -17,25 +37,28 @@ class Common:
         that of the others count less. Where `loss` is divided by the number of nodes, it is as many
         times larger. The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
     rescaling : {"margin", "slack"}, default="margin"
-        What training asks of a wrong labeling. ``"margin"``: to score less than the truth by its
-        loss. ``"slack"``: to score less by 1; the shortfall is multiplied by its loss [6]_.
+        By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
+        ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
     class_weight : dict, "balanced" or None, default=None
-        Factor of a wrong node's cost by its true label, on top of `loss`; labels that a dict leaves
-        out have 1. ``"balanced"``: N / (K N_k), as with ``loss="balanced"``. What a loss is divided
-        by stays as it is, so weight 2 doubles the cost of errors at the label.
+        Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
+        of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
+        N / (K N_k), for N_k of N nodes with label k.
     solver : {<solvers>}, default="auto"
-        ``"mp-bcfw"`` alternates passes that call the max-oracle with cheap passes over cached
-        labelings [1]_; ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others
-        are for comparison: batch Frank-Wolfe (``"fw"``, [3]_), stochastic subgradient (``"ssg"``,
+        The training algorithm; all minimise the same objective. ``"mp-bcfw"`` (multi-plane
+        block-coordinate Frank-Wolfe, [1]_) alternates passes that call the max-oracle, which finds
+        the worst labeling of a sample, with cheap passes over the labelings that were found before;
+        ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others are for
+        comparison: batch Frank-Wolfe (``"fw"``, [3]_), stochastic subgradient (``"ssg"``,
         [4]_) and one-slack cutting plane (``"cutting-plane"``, [5]_, needs clarabel). They do not
         support `step`, `cache`, `schedule`, `warm_start` and `checkpoint`; ``"ssg"`` alone supports
         `sampling` (but not ``"gap"``) and always averages: other values raise an error. ``"ssg"``
         has no dual bound: it ignores `tol`, ends at `max_iter` or `max_time` without a warning, and
         leaves the dual attributes NaN.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
-        Step after an oracle call. ``"auto"`` is ``"pairwise"``, or ``"corrective"`` where an oracle
-        call is costly (an estimate of 20,000 multiply-adds and more). Steps over cached labelings
-        are corrective, unless step is ``"fw"``.
+        Kind of Frank-Wolfe step after an oracle call [2]_. ``"auto"`` is ``"pairwise"``, or
+        ``"corrective"`` where an oracle call is costly (an estimate of 20,000 multiply-adds and
+        more). Steps over cached labelings are corrective, unless `step` is ``"fw"``. It affects
+        speed, not the solution.
     sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
         Order in which samples are visited: at random with replacement, shuffled, or at random in
         proportion to their duality gaps, which a certificate refreshes every 10 passes.
@@ -44,13 +67,14 @@ class Common:
         scikit-learn's ``working_memory``; else ``"gap"`` where an oracle call is costly, and
         ``"permutation"`` where it is not.
     cache : {"auto", True, False}, default="auto"
-        Whether a cached labeling with a large enough gap replaces an oracle call ([2]_, section
-        3.3). ``"auto"`` is True where an oracle call is costly.
+        Whether a labeling found before may take the place of an oracle call, if it still promises
+        enough progress ([2]_, section 3.3). ``"auto"`` is True where an oracle call is costly.
     schedule : {"work", "clock"}, default="work"
         How ``"mp-bcfw"`` decides when passes over cached labelings no longer pay: by counted
         operations, which is reproducible, or by the clock, as in [1]_.
     average : {"auto", True, False}, default="auto"
-        ``"auto"`` averages about the last ten passes; True averages all visits ([1]_, section 3.5).
+        Whether to average weights. ``"auto"``: over about the last ten passes; True: over all steps
+        ([1]_, section 3.5); False: no average.
         ``w_`` is the average or the last iterate, whichever has the lower objective.
     gdmm_rho : "auto" or float, default="auto"
         Penalty of ``"gdmm"`` on disagreement between its factors; ``"auto"``: adapted by residual
@@ -59,16 +83,18 @@ class Common:
         Number of parts that ``"gdmm"`` divides the labels into; each visit searches one part, drawn
         at random. 1: all labels.
     fit_intercept : bool, default=True
-        Whether each label has a bias.
+        Whether each label has a bias (intercept), which is regularized like all weights.
     bounds : array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.
     classes : array-like or None, default=None
         All labels, in order; None: those that occur in training.
     tol : float, default=1e-2
-        Stop at a relative duality gap, (primal - dual) / primal, of at most `tol`.
+        Stop when the objective is known to be within the share `tol` of its minimum: at a relative
+        duality gap, (primal - dual) / primal, of at most `tol`.
     certificate_every : int, default=10
-        Passes between certificates; one is also made when the estimated gap falls below `tol`. Each
-        pass of ``"fw"`` and ``"cutting-plane"`` is a certificate.
+        Number of passes between certificates, which compute the duality gap with one more oracle
+        call for each sample. One is also made when the estimated gap falls below `tol`. Each pass
+        of ``"fw"`` and ``"cutting-plane"`` is a certificate.
     max_iter : int, default=1000
         Largest number of passes (n oracle calls each; with `cache`, at most ten times as many
         rounds).
@@ -98,7 +124,7 @@ class Common:
     Attributes
     ----------
     coef_ : ndarray of shape (K, n_features)
-        Weights of each label: a view of ``w_``, as the others.
+        Weights of each label, one row a label.
     classes_ : ndarray of shape (K,)
         The labels.
     n_features_in_ : int
@@ -114,13 +140,13 @@ class Common:
     n_oracle_calls_ : int
         Number of oracle calls, without those of certificates.
     objective_, dual_objective_, dual_gap_ : float
-        The certificate: primal objective at ``w_``, lower bound of the optimum, and their
-        difference. With status ROUNDING, `dual_objective_` is so much lower that it still is a
-        bound.
+        The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
+        their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
+        a bound.
     status_ : str
-        CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK, INTERRUPTED; STALLED: no further
-        progress is possible, by rounding or because the decoder is not exact; or ROUNDING: of
-        numbers of such size rounding may be larger than `tol`, or half of the digits, so that there
+        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; INTERRUPTED: by
+        Ctrl-C; STALLED: no further progress is possible, by rounding or because the decoder is not
+        exact; ROUNDING: numbers are so large that rounding errors may exceed `tol`, so that there
         is no certificate.
     converged_ : bool
         Whether ``status_`` is CONVERGED.
@@ -169,8 +195,8 @@ class Graphs:
         and ``"directed"`` (with edge features that are not negative): diagonals of ``edge_coef_``
         at least 0, other entries at most 0.
     ignore_label : object, default=-1
-        Nodes (pixels) with this label, and their edges, are left out of training, the loss and
-        ``score``; they are still predicted. None: there is none.
+        Label that means "not known": such nodes (pixels) and their edges are left out of training,
+        of the loss and of ``score``, but are still predicted. None: every label is known.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
@@ -182,8 +208,8 @@ class Graphs:
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights: ``coef_``, ``intercept_``, ``edge_coef_``, as far as they exist, one after
-        another; put together when asked for.
+        All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, without those that
+        do not exist. A copy, made when you ask for it.
     intercept_ : ndarray of shape (K,)
         Zero without `fit_intercept`.
     inference_ : str

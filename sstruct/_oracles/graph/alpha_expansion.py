@@ -49,8 +49,8 @@ def alpha_expansion(
         Draws the order in which labels are tried. An int makes the result reproducible.
 
     n_starts : int, default=2
-        How often to begin, each time with other orders of the labels. Wherever two results differ,
-        each connected region of such nodes takes its cheaper labels.
+        Number of starts, each with other orders of the labels. Where two results differ, each
+        connected region of such nodes takes the labels that are cheaper there.
 
     Returns
     -------

@@ -232,9 +232,9 @@ cdef class BlockProblem:
         """Take back what `memory` gave; other arrays in `kept` are not looked at."""
 
     def norms(self):
-        """Return of each block an upper bound of |phi(x_i, y)| over all labelings; None: not known.
+        """Return of each block an upper bound of ``|phi(x_i, y)|`` over all labelings; None: not known.
 
-        As a sum of the norms of what phi(x_i, y) is the sum of, so that |w| times it bounds the
+        As a sum of the norms of what phi(x_i, y) is the sum of, so that ``|w|`` times it bounds the
         magnitudes of all terms of a score. O(features): what rounding may do to a certificate is in
         proportion to it.
         """

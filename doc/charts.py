@@ -1,0 +1,249 @@
+"""Charts of benchmarks.rst, one function each, from the CSV files in benchmarks/results."""
+
+import csv
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+# matplotlib.sphinxext.plot_directive runs this file in its own folder, without __file__.
+HERE = Path(globals().get("__file__", "charts.py")).resolve().parent
+RESULTS = HERE.parent / "benchmarks" / "results"
+OURS, OURS_TOO, OTHER, OTHER_TOO = "#1b6ca8", "#7fb2d6", "#8a8f98", "#c3c7cd"
+ACCENT = "#d1603d"
+
+plt.rcParams.update({
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 10.5,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.edgecolor": "#666666",
+    "legend.frameon": False,
+    "savefig.bbox": "tight",
+    "svg.fonttype": "path",
+})  # fmt: skip
+
+
+def read(name):
+    """Rows of a file as dicts; what looks like a number is one, an empty cell is None."""
+
+    def value(text):
+        try:
+            return float(text) if text else None
+        except ValueError:
+            return text
+
+    with open(RESULTS / f"{name}.csv", newline="") as file:
+        return [{key: value(text) for key, text in row.items()} for row in csv.DictReader(file)]
+
+
+def plain(axis, ticks):
+    """Label a logarithmic axis with plain numbers at given places."""
+    axis.set_major_locator(FixedLocator(ticks))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+
+
+def bars(axes, names, values, colors, notes):
+    """Draw horizontal bars from the top, each with a note at its end."""
+    places = range(len(names))
+    axes.barh(places, values, color=colors, height=0.68)
+    axes.set_yticks(places, names)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    for place, value, note in zip(places, values, notes, strict=True):
+        axes.annotate(note, (value, place), xytext=(4, 0), textcoords="offset points", va="center")
+
+
+def chunking():
+    rows = [row for row in read("chunking") if row["attributes"] == 335674]
+    _, axes = plt.subplots(figsize=(7.6, 2.2), layout="constrained")
+    bars(
+        axes,
+        [row["program"] for row in rows],
+        [row["seconds_from_dicts"] for row in rows],
+        [OURS if "SSVM" in row["program"] else OTHER for row in rows],
+        [f"{row['seconds_from_dicts']:g} s, chunk F1 {row['chunk_f1']:.4f}" for row in rows],
+    )
+    axes.set(xlim=(0, 130), xlabel="seconds of training, from feature dicts to the fitted model")
+    axes.set_title("CoNLL-2000 text chunking, 335,674 attributes")
+
+
+def multiclass():
+    rows = read("multiclass")
+    _, axes = plt.subplots(figsize=(7.6, 2.7), layout="constrained")
+    names, values, colors, notes = [], [], [], []
+    for row in rows:
+        ratio = row["liblinear_seconds"] / row["sstruct_seconds"]
+        lam = row["lam"] if row["lam"] == "1/n" else f"{row['lam']:g}"
+        for program, column, color in (
+            ("sstruct", "sstruct_seconds", OURS),
+            ("LIBLINEAR", "liblinear_seconds", OTHER),
+        ):
+            names.append(f"{row['data']}, lam {lam}: {program}")
+            values.append(row[column])
+            colors.append(color)
+            more = f"  ({ratio:.1f} times faster)" if program == "sstruct" else ""
+            notes.append(f"{row[column]:g} s{more}")
+    bars(axes, names, values, colors, notes)
+    axes.set_xscale("log")
+    axes.set(xlim=(0.01, 30), xlabel="seconds to an objective 0.001 above the optimum")
+    plain(axes.xaxis, [0.01, 0.1, 1, 10])
+    axes.set_title("Crammer-Singer multiclass SVM")
+
+
+def published_methods():
+    rows = read("published_methods")
+    problems = list(dict.fromkeys(row["problem"] for row in rows))
+    _, all_axes = plt.subplots(
+        len(problems), figsize=(7.6, 4.2), sharex=True, layout="constrained",
+        height_ratios=[sum(row["problem"] == name for row in rows) for name in problems],
+    )  # fmt: skip
+    for axes, name in zip(all_axes, problems, strict=True):
+        mine = [row for row in rows if row["problem"] == name]
+        notes = []
+        for row in mine:
+            sign = "> " if "more" in row["how"] else ""
+            end = " (computed)" if "projected" in row["how"] else ""
+            notes.append(f"{sign}{row['seconds']:,g} s{end}")
+        bars(
+            axes,
+            [row["method"] for row in mine],
+            [row["seconds"] for row in mine],
+            [OURS if row["method"] == "sstruct" else OTHER for row in mine],
+            notes,
+        )
+        axes.set_title(f"{name}: seconds to a relative gap of {mine[0]['gap']:g}")
+        axes.set_xscale("log")
+        axes.set_xlim(0.3, 80000)
+    plain(all_axes[-1].xaxis, [1, 10, 100, 1000, 10000])
+
+
+def cuts():
+    _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
+    rows = read("cuts")
+    for column, marker, color, label in (
+        ("graph_cut_ms", "o", OURS, "graph_cut"),
+        ("grid_ms", "s", OURS_TOO, "GridCRFSSVM's decoder"),
+    ):
+        left.scatter(
+            [row["pymaxflow_ms"] for row in rows], [row[column] for row in rows],
+            marker=marker, color=color, label=label, s=24, zorder=3,
+        )  # fmt: skip
+    left.set_title("Two labels: minimum cut")
+    left.set(xlabel="PyMaxflow, ms", ylabel="sstruct, ms")
+    equal_times(left, (0.15, 900), [1, 10, 100])
+    rows = read("expansion")
+    for column, marker, color, label in (
+        ("gco_ms", "o", OTHER, "against gco"),
+        ("pymaxflow_ms", "s", ACCENT, "against PyMaxflow"),
+    ):
+        known = [row for row in rows if row[column] is not None]
+        right.scatter(
+            [row[column] for row in known], [row["sstruct_ms"] for row in known],
+            marker=marker, color=color, label=label, s=24, zorder=3,
+        )  # fmt: skip
+    right.set_title("5 and 16 labels: alpha-expansion")
+    right.set(xlabel="the other, ms", ylabel="alpha_expansion, ms")
+    equal_times(right, (20, 9000), [100, 1000])
+
+
+def equal_times(axes, limits, ticks):
+    """Logarithmic axes with the line on which both take equally long."""
+    axes.set(xscale="log", yscale="log", xlim=limits, ylim=limits, aspect="equal")
+    axes.plot(limits, limits, color="#999999", linewidth=1)
+    axes.annotate(
+        "equal", (limits[0], limits[0]), xytext=(62, 65), textcoords="offset points",
+        color="#666666", rotation=45, rotation_mode="anchor",
+    )  # fmt: skip
+    plain(axes.xaxis, ticks)
+    plain(axes.yaxis, ticks)
+    axes.legend(loc="upper left", handletextpad=0.2)
+
+
+def map_inference():
+    """Gaps of bounds and energies to the best of each model, in percent."""
+    methods = (
+        ("trws", OTHER, "TRW-S"),
+        ("fwmap", OURS, "FWMAP"),
+        ("toulbar2", ACCENT, "toulbar2"),
+    )
+    rows = [row for row in read("map_inference") if row["toulbar2_bound"] is not None]
+    figure, all_axes = plt.subplots(1, 2, figsize=(7.6, 4.9), sharey=True, layout="constrained")
+    energies = {
+        row["model"]: min(
+            value
+            for key, value in row.items()
+            if value is not None and (key == "reference" or key.endswith("energy"))
+        )
+        for row in rows
+    }
+    for axes, kind, sign in zip(all_axes, ("bound", "energy"), (-1, 1), strict=True):
+        for place, row in enumerate(rows):
+            best = energies[row["model"]]
+            for (key, color, label), shift in zip(methods, (-0.22, 0, 0.22), strict=True):
+                gap = 100 * sign * (row[f"{key}_{kind}"] - best) / abs(best)
+                axes.scatter(
+                    max(gap, 0.0), place + shift, color=color, s=22, zorder=3,
+                    label=label if place == 0 else None,
+                )  # fmt: skip
+            axes.axhline(place + 0.5, color="#e6e6e6", linewidth=0.8)
+        axes.set_xscale("symlog", linthresh=0.1)
+        axes.set_xlim(-0.02, 300)
+        plain(axes.xaxis, [0, 0.1, 1, 10, 100])
+    all_axes[0].set_yticks(range(len(rows)), [row["model"] for row in rows])
+    all_axes[0].invert_yaxis()
+    all_axes[0].tick_params(axis="y", length=0)
+    all_axes[1].tick_params(axis="y", length=0)
+    all_axes[0].set_title("Bound after six seconds")
+    all_axes[0].set_xlabel("% below the best energy known")
+    all_axes[1].set_title("Energy after six seconds")
+    all_axes[1].set_xlabel("% above the best energy known")
+    figure.legend(
+        *all_axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3,
+        handletextpad=0.2,
+    )  # fmt: skip
+
+
+def growth():
+    _, (left, middle, right) = plt.subplots(
+        1, 3, figsize=(7.6, 3.0), width_ratios=(1, 1, 1.1), layout="constrained"
+    )
+    rows = read("growth")
+    left.loglog([row["n"] for row in rows], [row["seconds"] for row in rows], "o-", color=OURS)
+    plain(left.xaxis, [1000, 10000, 100000])
+    plain(left.yaxis, [0.01, 0.1, 1, 10])
+    left.set(xlabel="sequences", ylabel="CPU seconds", ylim=(0.01, 10))
+    left.set_title("Default fit")
+    for solver, color, label in (("gdmm", OURS, "GDMM"), ("mp-bcfw", OTHER, "MP-BCFW")):
+        rows = [row for row in read("labels") if row["solver"] == solver]
+        known = [row for row in rows if row["seconds_to_50"] is not None]
+        middle.loglog(
+            [row["labels"] for row in known], [row["seconds_to_50"] for row in known],
+            "o-", color=color, label=label,
+        )  # fmt: skip
+        for row in rows:
+            if row["seconds_to_50"] is None:
+                middle.plot(row["labels"], row["stopped_after"], "^", color=color)
+                middle.annotate(
+                    "not there", (row["labels"], row["stopped_after"]), xytext=(-6, 0),
+                    textcoords="offset points", va="center", ha="right", color="#666666",
+                )  # fmt: skip
+    plain(middle.xaxis, [45, 300, 3000])
+    plain(middle.yaxis, [0.1, 1, 10, 100])
+    middle.set(xlabel="labels", ylim=(0.03, 200))
+    middle.set_title("Half of the bound")
+    middle.legend(loc="lower right")
+    rows = read("threads")
+    names = [f"{row['problem']}\n{row['job']}" for row in rows]
+    places = range(len(rows))
+    right.barh(places, [row["two_threads"] for row in rows], color=OURS, height=0.66)
+    right.plot([row["two_processes"] for row in rows], places, "|", color="black", markersize=11,
+               markeredgewidth=2, label="two processes")  # fmt: skip
+    right.set_yticks(places, names, fontsize=7.5)
+    right.tick_params(axis="y", length=0)
+    right.invert_yaxis()
+    right.set(xlim=(1, 2.2), xlabel="speed-up")
+    right.set_title("Two threads")

@@ -1,0 +1,55 @@
+"""Pages of the reference: examples first, and long lists of parameters in groups.
+
+Docstrings stay as numpydoc has them. What is moved here is what numpydoc has made of them.
+"""
+
+import re
+
+from sstruct._estimators.core.texts import GROUPS
+
+GROUP_OF = {name: title for title, names in GROUPS.items() for name in names}
+# Parameters from which on groups help.
+MANY = 10
+
+
+def examples_first(lines):
+    """Move the examples, with the references below them, before the parameters."""
+    try:
+        begin, parameters = lines.index(".. rubric:: Examples"), lines.index(":Parameters:")
+    except ValueError:
+        return lines
+    end = next(
+        (at for at in range(begin + 1, len(lines)) if lines[at].startswith((".. rubric::", ":"))),
+        len(lines),
+    )
+    examples = [*lines[begin:end], ""]
+    rest = lines[:begin] + lines[end:]
+    return rest[:parameters] + examples + rest[parameters:]
+
+
+def grouped(lines):
+    """Put the name of a group before its first parameter."""
+    begin = lines.index(":Parameters:") if ":Parameters:" in lines else len(lines)
+    end = next(
+        (at for at in range(begin + 1, len(lines)) if re.match(r"\S", lines[at])), len(lines)
+    )
+    found = [re.match(r"    \*\*(\w+)\*\*", line) for line in lines[begin:end]]
+    names = [match[1] for match in found if match]
+    if len(names) < MANY or not set(names) <= set(GROUP_OF):
+        return lines
+    out, last = lines[: begin + 1], None
+    for match, line in zip(found[1:], lines[begin + 1 : end], strict=True):
+        if match and GROUP_OF[match[1]] != last:
+            last = GROUP_OF[match[1]]
+            out += ["", f"    .. rubric:: {last}", "       :class: parameter-group", ""]
+        out.append(line)
+    return out + lines[end:]
+
+
+def rearrange(app, what, name, obj, options, lines):
+    lines[:] = grouped(examples_first(lines))
+
+
+def setup(app):
+    app.connect("autodoc-process-docstring", rearrange, priority=900)  # after numpydoc
+    return {"parallel_read_safe": True}
