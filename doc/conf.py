@@ -17,8 +17,10 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../examples/tutorials", "../examples"],
+    "gallery_dirs": ["tutorials", "gallery"],
+    # The tutorials have an index of their own: their order matters.
+    "copyfile_regex": r"index\.rst",
     "filename_pattern": r"/plot_",
     "ignore_pattern": r"demo\.py|distributed_fit\.py|compiled_problem",
     "backreferences_dir": "generated/backreferences",
@@ -38,7 +40,7 @@ html_logo = "_static/logo.svg"
 # A single page has no others to list at its side; those of the gallery and the API do.
 html_sidebars = {
     page: []
-    for page in ("install", "which_estimator", "quickstart", "user_guide", "extending")
-    + ("distributed", "theory", "architecture", "benchmarks")
+    for page in ("install", "which_estimator", "benchmarks", "glossary")
+    + ("architecture", "changelog")
 }
 html_show_sourcelink = False
