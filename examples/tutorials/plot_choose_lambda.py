@@ -67,10 +67,10 @@ print(f"{time.process_time() - begin:.1f} s")
 # -------------------------
 #
 # :class:`~sstruct.PathCV` computes a regularization path for each fold: weights for every ``lam``,
-# not for ten of them. ``eps`` bounds how far the objective of each is from its optimum, in units of
-# the mean loss, which here is the number of wrong labels of a sequence. ``rule="one-se"`` takes the
-# largest ``lam`` whose score is within one standard error of the best, the simplest model that is
-# about as good.
+# not for ten of them. ``eps`` bounds how far the objective of each is from its optimum, in units
+# of the mean loss, which here is the number of wrong labels of a sequence. ``rule="one-se"`` takes
+# the largest ``lam`` whose score is within one standard error of the best, the simplest model that
+# is about as good.
 
 begin = time.process_time()
 search = PathCV(ChainSSVM(random_state=0), eps=0.1, lam_min=0.1 * model.lam_, cv=4, rule="one-se")
@@ -84,7 +84,8 @@ print(f"{time.process_time() - begin:.1f} s")
 # ---------------
 #
 # :func:`~sstruct.ssvm_path` returns one path, here on all training samples. Its weights change at
-# breakpoints only. The model of any ``lam`` is an estimator like a fitted one, and its gap is known.
+# breakpoints only. The model of any ``lam`` is an estimator like a fitted one, and its gap is
+# known.
 
 path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.1, lam_min=0.1 * model.lam_)
 print(path)
@@ -113,10 +114,11 @@ below.legend(handles.values(), handles.keys(), loc="upper left", fontsize=8)
 plt.show()
 
 # %%
-# Above, the gap at every ``lam``: it grows between two breakpoints until it reaches ``eps``, where new
-# weights take over. Below, the grid's scores lie near the path's curve: both are within a tolerance
-# of the same optimum. Over a wide range the score changes less than from fold to fold (grey), so which
-# value comes out best is largely chance, and the default and the "one-se" rule do as well.
+# Above, the gap at every ``lam``: it grows between two breakpoints until it reaches ``eps``, where
+# new weights take over. Below, the grid's scores lie near the path's curve: both are within a
+# tolerance of the same optimum. Over a wide range the score changes less than from fold to fold
+# (grey), so which value comes out best is largely chance, and the default and the "one-se" rule do
+# as well.
 #
 # Where to go from here: :doc:`/explanation/certificate` and :doc:`/explanation/path` say why the
 # bounds hold.

@@ -7,7 +7,8 @@ come together, and one that knows which tag is a kind of which. Both give a phot
 of tags.
 
 A classifier for each tag ignores that a beach often comes with the sea and hardly ever with snow.
-:class:`~sstruct.MultilabelSSVM` learns a weight for pairs of tags and decides on the set as a whole.
+:class:`~sstruct.MultilabelSSVM` learns a weight for pairs of tags and decides on the set as a
+whole.
 """
 
 import matplotlib.pyplot as plt
@@ -59,16 +60,17 @@ for name, model in models.items():
     )
 
 # %%
-# ``score`` is strict: a set counts if all of its twelve labels are right. ``inference_`` says how the
-# best set is found. Up to 20 labels all sets are looked at, which is exact. For more labels all pairs
-# are decided by a relaxation, which is not; ``edges="tree"`` is exact for any number.
+# ``score`` is strict: a set counts if all of its twelve labels are right. ``inference_`` says how
+# the best set is found. Up to 20 labels all sets are looked at, which is exact. For more labels
+# all pairs are decided by a relaxation, which is not; ``edges="tree"`` is exact for any number.
 #
 # A hierarchy
 # -----------
 #
-# Sometimes it is known beforehand which label is a kind of which. A label then comes with all labels
-# above it. Names with dots can say so: :func:`~sstruct.preprocessing.hierarchical_labels` adds the
-# labels above and returns the parent of each label (-1: none), which is what ``edges`` takes.
+# Sometimes it is known beforehand which label is a kind of which. A label then comes with all
+# labels above it. Names with dots can say so: :func:`~sstruct.preprocessing.hierarchical_labels`
+# adds the labels above and returns the parent of each label (-1: none), which is what ``edges``
+# takes.
 
 paths = [f"{where}.{name}" for where, name in zip(scene, names)]
 Y_tree, all_names, parents = hierarchical_labels(Y, paths)
@@ -81,8 +83,8 @@ broken = found[:, :K] > found[:, parents[:K]]
 print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 
 # %%
-# All predicted sets keep to the hierarchy. Your own parents work as well: ``edges=[2, 2, -1]`` puts
-# labels 0 and 1 under label 2.
+# All predicted sets keep to the hierarchy. Your own parents work as well: ``edges=[2, 2, -1]``
+# puts labels 0 and 1 under label 2.
 #
 # What the pairs have learned
 # ---------------------------
@@ -117,8 +119,8 @@ plt.show()
 
 # %%
 # The three scenes show as three blocks of tags that attract each other; car and bus, which exclude
-# each other, repel. The hierarchy knows nothing of that pair. What it adds is that its answers always
-# fit together, for thousands of labels too.
+# each other, repel. The hierarchy knows nothing of that pair. What it adds is that its answers
+# always fit together, for thousands of labels too.
 #
-# Where to go from here: :doc:`/how_to/class_imbalance` for rare labels, :doc:`/how_to/read_weights`
-# for names of weights.
+# Where to go from here: :doc:`/how_to/class_imbalance` for rare labels,
+# :doc:`/how_to/read_weights` for names of weights.

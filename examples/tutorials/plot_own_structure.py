@@ -2,12 +2,12 @@
 Train a structure of your own
 =============================
 
-At the end of this page you have a model of rankings, a structure that the package does not have, in
-60 lines. The same steps serve matchings, parse trees or routes.
+At the end of this page you have a model of rankings, a structure that the package does not have,
+in 60 lines. The same steps serve matchings, parse trees or routes.
 
-A query lists documents, of which some matter more than others; the model puts them into order. There
-are as many rankings as permutations. But if each document has a score, the best ranking is found
-without trying them all, and that is what a structured SVM needs.
+A query lists documents, of which some matter more than others; the model puts them into order.
+There are as many rankings as permutations. But if each document has a score, the best ranking is
+found without trying them all, and that is what a structured SVM needs.
 """
 
 from itertools import permutations
@@ -25,11 +25,11 @@ from sstruct import StructuredSVM
 # What the model predicts is called a :term:`labeling`; here it is a tuple with the rank of each
 # document, 0 the best. :class:`~sstruct.StructuredSVM` takes an object with three methods:
 #
-# * ``joint_feature(x, y)`` describes a sample and a labeling together by a vector; its product with
-#   the weights is the score of the labeling;
+# * ``joint_feature(x, y)`` describes a sample and a labeling together by a vector; its product
+#   with the weights is the score of the labeling;
 # * ``loss(y_true, y)`` says how wrong a labeling is, 0 for the true one;
-# * ``argmax(x, w, y_true, loss_weight)`` returns the labeling of the highest score; in training, where
-#   ``y_true`` is given, the highest sum of score and ``loss_weight`` times loss. This is the
+# * ``argmax(x, w, y_true, loss_weight)`` returns the labeling of the highest score; in training,
+#   where ``y_true`` is given, the highest sum of score and ``loss_weight`` times loss. This is the
 #   :term:`max-oracle`.
 
 
@@ -121,5 +121,5 @@ plt.show()
 # From forty queries on the learned order is about as good as the noise allows.
 #
 # Where to go from here: :doc:`/how_to/own_oracle` for sparse features, several processes and slack
-# rescaling; :doc:`/how_to/compiled_oracle` if Python is too slow; :doc:`/how_to/cluster` if one machine
-# is.
+# rescaling; :doc:`/how_to/compiled_oracle` if Python is too slow; :doc:`/how_to/cluster` if one
+# machine is.

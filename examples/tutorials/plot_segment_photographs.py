@@ -2,12 +2,12 @@
 Segment photographs by superpixels
 ==================================
 
-At the end of this page you have a model that cuts flowers out of a noisy photograph, and its answer
-for pictures that it has not seen, pixel by pixel.
+At the end of this page you have a model that cuts flowers out of a noisy photograph, and its
+answer for pictures that it has not seen, pixel by pixel.
 
 A photograph has many pixels, so it is first cut into small regions of similar colour, called
-superpixels. They are the :term:`nodes <node>` of a graph, and an :term:`edge` joins two that touch.
-:class:`~sstruct.GraphCRFSSVM` labels all nodes of a graph together.
+superpixels. They are the :term:`nodes <node>` of a graph, and an :term:`edge` joins two that
+touch. :class:`~sstruct.GraphCRFSSVM` labels all nodes of a graph together.
 """
 
 import matplotlib.pyplot as plt
@@ -36,8 +36,8 @@ print(len(images), "images of shape", images[0].shape)
 # -------------------------------
 #
 # Any array of integers, one number for each region, will do. ``skimage.segmentation.slic`` of
-# scikit-image makes them; where that is not installed, k-means on places and colours does nearly the
-# same.
+# scikit-image makes them; where that is not installed, k-means on places and colours does nearly
+# the same.
 
 
 def cut(image, n_segments=150):
@@ -89,8 +89,8 @@ for name, model in models.items():
 
 # %%
 # ``inference_`` says how the best labels of a graph are found, and whether that is exact: for two
-# labels whose neighbours attract each other it is, by a minimum cut. ``CONVERGED`` means that no other
-# weights can be much better on the training data, where "much" is the parameter ``tol``.
+# labels whose neighbours attract each other it is, by a minimum cut. ``CONVERGED`` means that no
+# other weights can be much better on the training data, where "much" is the parameter ``tol``.
 #
 # Look at the other half
 # ----------------------
@@ -116,8 +116,8 @@ SegmentationDisplay.from_predictions(
 plt.show()
 
 # %%
-# Neighbours mend most of what a region alone gets wrong. What is left lies mostly along the border of
-# the flower, where the superpixels themselves are not exact.
+# Neighbours mend most of what a region alone gets wrong. What is left lies mostly along the border
+# of the flower, where the superpixels themselves are not exact.
 #
 # Where to go from here: :class:`~sstruct.GridCRFSSVM` labels each pixel and needs no superpixels
 # (:ref:`sphx_glr_gallery_plot_segmentation.py`); with more than two labels the model is the same;

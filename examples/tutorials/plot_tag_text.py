@@ -71,8 +71,9 @@ print(*(f"{word}/{tag}" for word, tag in zip(text[0], y[0])))
 # Describe each word by a dict
 # ----------------------------
 #
-# A sentence is a :term:`sample`, a word is a :term:`node` of it. Features are a dict for each word,
-# as CRFsuite takes them: a string is a category, a number or a bool is a value, and dicts nest.
+# A sentence is a :term:`sample`, a word is a :term:`node` of it. Features are a dict for each
+# word, as CRFsuite takes them: a string is a category, a number or a bool is a value, and dicts
+# nest.
 
 
 def features(sentence):
@@ -116,8 +117,8 @@ print(*(f"{word}/{tag}" for word, tag in zip(new, tagger.predict([features(new)]
 # --------------
 #
 # :term:`lam` says how strongly the weights are regularized. The default, ``"auto"``, follows the
-# scale of the data and is a good start. A grid search takes the pipeline like any other; scorers for
-# sequences are in :mod:`sstruct.metrics`.
+# scale of the data and is a good start. A grid search takes the pipeline like any other; scorers
+# for sequences are in :mod:`sstruct.metrics`.
 
 search = GridSearchCV(
     tagger, {"chainssvm__lam": ["auto", 1.0, 0.3, 0.1, 0.03, 0.01]}, scoring=chunk_f1_scorer, cv=3
@@ -126,7 +127,8 @@ search.fit(X_train, y_train)
 print("best lam:", search.best_params_["chainssvm__lam"], f"(auto is {tagger[-1].lam_:.3f})")
 
 # %%
-# Do the neighbouring tags help? The same model without their weights decides on each word by itself:
+# Do the neighbouring tags help? The same model without their weights decides on each word by
+# itself:
 
 alone = make_pipeline(
     SequenceVectorizer(), ChainSSVM(transitions=False, boundaries=False, random_state=0)
@@ -138,8 +140,8 @@ for name, model in {"each word alone": alone, "sequence": search}.items():
 # See what it has learned
 # -----------------------
 #
-# ``to_frame`` lists all weights with the names of their tags and features. These features speak most
-# for the beginning of a verb phrase:
+# ``to_frame`` lists all weights with the names of their tags and features. These features speak
+# most for the beginning of a verb phrase:
 
 chain = search.best_estimator_[-1]
 weights = chain.to_frame()
@@ -150,7 +152,8 @@ print(verbs[["label", "feature", "weight"]].to_string(index=False))
 # Keep the model
 # --------------
 #
-# A fitted pipeline is saved as any of scikit-learn's. It holds weights and names, no training data.
+# A fitted pipeline is saved as any of scikit-learn's. It holds weights and names, no training
+# data.
 
 with tempfile.TemporaryDirectory() as folder:
     joblib.dump(search.best_estimator_, Path(folder) / "tagger.joblib")
@@ -158,8 +161,8 @@ with tempfile.TemporaryDirectory() as folder:
 print(*loaded.predict([features(new)])[0])
 
 # %%
-# Loading such a file runs code from it, so load your own files alone. For models that others are to
-# read, write ``.skops`` files: :doc:`/how_to/saving`.
+# Loading such a file runs code from it, so load your own files alone. For models that others are
+# to read, write ``.skops`` files: :doc:`/how_to/saving`.
 #
 # The weights of neighbouring tags
 # --------------------------------
@@ -169,9 +172,9 @@ plt.show()
 
 # %%
 # Rows are tags, columns the tags that follow. Positive weights (red) make a pair likely. Sentences
-# begin with noun phrases (NP) or prepositions (PP), and verb phrases (VP) follow noun phrases. Pairs
-# that the mask forbids have no weight.
+# begin with noun phrases (NP) or prepositions (PP), and verb phrases (VP) follow noun phrases.
+# Pairs that the mask forbids have no weight.
 #
 # Where to go from here: :doc:`/how_to/class_imbalance` if some tags are rare,
-# :doc:`/how_to/unknown_labels` if only some words are tagged, :doc:`/how_to/from_crfsuite` if you have
-# a model there.
+# :doc:`/how_to/unknown_labels` if only some words are tagged, :doc:`/how_to/from_crfsuite` if you
+# have a model there.
