@@ -2,9 +2,10 @@
 Train on large data
 ===================
 
-At the end of this page you have a model that learned from features in a file, without reading the
-file into memory, and know which of four things to turn when data grow: one array instead of many,
-a file instead of memory, threads, and a cluster.
+At the end of this page you have a model that learned from features in a
+file, without reading the file into memory, and know which of four things
+to turn when data grow: one array instead of many, a file instead of
+memory, threads, and a cluster.
 """
 
 import tempfile
@@ -27,24 +28,26 @@ print(len(arrays), "arrays, the first of shape", arrays[0].shape)
 # One array instead of many
 # -------------------------
 #
-# A list of arrays is fine for some thousand :term:`samples <sample>`. For more, join them:
-# :class:`~sstruct.Sequences` keeps all rows in one array, and where each sequence begins. It is
-# indexed and cut like a list. Searches in several processes share it instead of copying thousands
-# of small arrays.
+# A list of arrays is fine for some thousand :term:`samples <sample>`. For
+# more, join them: :class:`~sstruct.Sequences` keeps all rows in one array,
+# and where each sequence begins. It is indexed and cut like a list.
+# Searches in several processes share it instead of copying thousands of
+# small arrays.
 
 X, y = Sequences.from_list(arrays), Sequences.from_list(labels)
 X_test, y_test = X[10000:], y[10000:]
 print(X)
 
 # %%
-# If your data are one long table already, ``Sequences.from_lengths(table, lengths)`` cuts it.
+# If your data are one long table already, ``Sequences.from_lengths(table,
+# lengths)`` cuts it.
 #
 # A file instead of memory
 # ------------------------
 #
-# Features can stay in a file that ``numpy.save`` wrote. :func:`~sstruct.mapped.open_mapped` maps
-# it: parts are read where they are used. float32 takes half the space of float64, and is read as
-# it is.
+# Features can stay in a file that ``numpy.save`` wrote.
+# :func:`~sstruct.mapped.open_mapped` maps it: parts are read where they
+# are used. float32 takes half the space of float64, and is read as it is.
 
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "X.npy"
@@ -56,30 +59,35 @@ print(f"{path.stat().st_size / 1e6:.0f} MB in the file")
 # Labels and where sequences begin stay in memory; they are small.
 
 model = ChainSSVM(random_state=0).fit(X_file[:10000], y[:10000])
-print(f"{model.status_}: {model.score(X_test, y_test):.3f} of the new labels are right")
+print(model.status_)
+print(f"{model.score(X_test, y_test):.3f} of the new labels are right")
 
 # %%
-# Files larger than memory are read in an order that suits the disk. That happens by itself from 1
-# GB on; :doc:`/how_to/memory` has the details.
+# Files larger than memory are read in an order that suits the disk. That
+# happens by itself from 1 GB on; :doc:`/how_to/memory` has the details.
 #
 # Threads
 # -------
 #
-# ``n_jobs`` is the number of threads. It changes the time, and not one bit of the result. Threads
-# share the data, so they cost hardly any memory.
+# ``n_jobs`` is the number of threads. It changes the time, and not one bit
+# of the result. Threads share the data, so they cost hardly any memory.
 
-threaded = ChainSSVM(random_state=0, n_jobs=2).fit(X_file[:10000], y[:10000])
+threaded = ChainSSVM(random_state=0, n_jobs=2).fit(
+    X_file[:10000], y[:10000]
+)
 print("same weights:", np.array_equal(model.w_, threaded.w_))
 
 # %%
-# Threads compute the best labelings of many samples at once. For short sequences with few labels,
-# as here, there is little to share; :doc:`/how_to/cores` says when it pays.
+# Threads compute the best labelings of many samples at once. For short
+# sequences with few labels, as here, there is little to share;
+# :doc:`/how_to/cores` says when it pays.
 #
 # A cluster
 # ---------
 #
-# Searches run on a Dask cluster as those of any scikit-learn estimator do. A single fit does too,
-# if it is one of a structure of your own with a slow :term:`max-oracle`::
+# Searches run on a Dask cluster as those of any scikit-learn estimator do.
+# A single fit does too, if it is one of a structure of your own with a
+# slow :term:`max-oracle`::
 #
 #     import joblib
 #     from distributed import Client
@@ -101,7 +109,9 @@ for n in sizes:
     seconds.append(time.process_time() - begin)
     errors.append(100 * (1 - model.score(X_test, y_test)))
 
-fig, (left, right) = plt.subplots(ncols=2, figsize=(8, 3.5), layout="constrained")
+fig, (left, right) = plt.subplots(
+    ncols=2, figsize=(8, 3.5), layout="constrained"
+)
 left.plot(sizes, errors, "o-")
 left.set(ylabel="wrong labels of new sequences (%)", xscale="log")
 left.set_xticks(sizes, sizes)
@@ -114,8 +124,8 @@ for ax in (left, right):
 plt.show()
 
 # %%
-# Errors fall, and the time grows about in proportion to the data: a pass visits each sample once,
-# and the number of passes hardly changes.
+# Errors fall, and the time grows about in proportion to the data: a pass
+# visits each sample once, and the number of passes hardly changes.
 
 del X_file, model, threaded  # nothing maps the file any longer
 folder.cleanup()
