@@ -130,7 +130,7 @@ annotate: $(VENV)/.tools
 	$(BIN)/cython -a -3 $(PYX)
 
 clean:
-	rm -rf build dist *.egg-info demo_output .pytest_cache .hypothesis .ruff_cache doc/_build doc/gallery doc/generated
+	rm -rf build dist *.egg-info demo_output .pytest_cache .hypothesis .ruff_cache doc/_build doc/gallery doc/tutorials doc/generated
 	find sstruct '(' -name '*.so' -o -name '*.c' ')' -delete
 	find sstruct -name '__pycache__' -prune -exec rm -rf {} +
 	rm -f $(VENV)/.built

@@ -32,10 +32,11 @@ extensions = [
     "changelog",
 ]
 sphinx_gallery_conf = {
-    "examples_dirs": "../examples",
-    "gallery_dirs": "gallery",
+    "examples_dirs": ["../examples/tutorials", "../examples/gallery"],
+    "gallery_dirs": ["tutorials", "gallery"],
+    # The tutorials have an index of their own: their order matters.
+    "copyfile_regex": r"index\.rst",
     "filename_pattern": r"/plot_",
-    "ignore_pattern": r"demo\.py|distributed_fit\.py|compiled_problem",
     "backreferences_dir": "generated/backreferences",
     "doc_module": ("sstruct",),
     "reference_url": {"sstruct": None},

@@ -1,17 +1,20 @@
-"""Examples run, and so do those in the docstrings of compiled functions."""
+"""Examples run, and so do those in the docstrings of compiled functions and on the first pages."""
 
 import doctest
+import re
 import runpy
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from sstruct import inference
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
 
 
-@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("plot_*.py")), ids=lambda path: path.name)
+@pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("plot_*.py")), ids=lambda path: path.name)
 def test_gallery_script_runs(path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     shown = []
@@ -19,6 +22,18 @@ def test_gallery_script_runs(path, monkeypatch):
     runpy.run_path(str(path))
     assert shown, "the script shows no figure"
     plt.close("all")
+
+
+@pytest.mark.parametrize(
+    "page, start", [("README.md", "```python\n"), ("doc/index.rst", ".. code-block:: python\n")]
+)
+def test_code_of_a_first_page_runs_and_its_comments_are_true(page, start):
+    code = (ROOT / page).read_text(encoding="utf-8").split(start)[1]
+    code = textwrap.dedent(re.split(r"```|\n\.\. ", code)[0])
+    names = {}
+    exec(compile(code, page, "exec"), names)
+    promised = re.search(r"share of right labels: ([0-9.]+)", code)[1]
+    assert f"{names['model'].score(names['X_new'], names['y_new']):.3f}" == promised
 
 
 def test_demo_prints_the_certificate_and_writes_two_pictures(tmp_path, capsys):

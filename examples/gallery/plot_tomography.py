@@ -38,7 +38,7 @@ for n in (2, 4, 6):
     rays = projection_rays(phantom.shape, 180 / n * np.arange(n))
     sums = [phantom.ravel()[ray].sum() for ray in rays]
     results[n] = discrete_tomography(
-        sums, rays, phantom.shape, n_levels=3, max_iter=400, random_state=0
+        sums, rays, phantom.shape, n_levels=3, max_iter=100, random_state=0
     )
 
 # %%
