@@ -108,7 +108,10 @@ class Processes:
         self.renew()
 
     def renew(self):
-        """Have all worker processes, also where some have ended."""
+        """Have all worker processes, also where some have died.
+
+        Only where it must be: joblib remembers each call until the process ends.
+        """
         # With other arguments than those of `Parallel` joblib would start other processes.
         arguments = getattr(self.parallel, "_backend_kwargs", {})
         self.backend.configure(n_jobs=self.n_workers, parallel=self.parallel, **arguments)
@@ -117,14 +120,21 @@ class Processes:
 
     def start(self, tasks, w, loss_weight):
         """Ask about the blocks of each task; as `Workers.start`."""
-        self.cancel()  # what an interruption has left behind
-        self.renew()
         # Bytes: an array of a megabyte would go through a file.
         given = w.tobytes(), loss_weight
-        self.under_way = [
-            self.submit(partial(_ask, *self.data, blocks, *given)) for blocks in tasks
-        ]
+        questions = [partial(_ask, *self.data, blocks, *given) for blocks in tasks]
+        try:
+            self._submit(questions)
+        except RuntimeError:  # processes have died, or somebody has shut them down
+            self.renew()
+            self._submit(questions)
         return self._answers
+
+    def _submit(self, questions):
+        self.cancel()  # what an interruption has left behind
+        self.under_way = []
+        for question in questions:
+            self.under_way.append(self.submit(question))
 
     def _answers(self):
         try:

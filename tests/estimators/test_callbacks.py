@@ -1,5 +1,6 @@
 """Callbacks: what they are told, what they stop, and what they leave behind."""
 
+import gc
 import math
 import pickle
 import signal
@@ -462,3 +463,27 @@ def test_what_is_neither_true_nor_false_is_refused_by_name(tiny_chains):
     with pytest.raises(TypeError, match="a callback returned ndarray, which is neither true nor"):
         model.fit(*tiny_chains)
     assert model.status_ == "STOPPED_BY_CALLBACK"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_a_fit_that_is_left_keeps_nothing_alive(tiny_chains, error):
+    """Not until the collector comes: a loop of failing fits would hold the data of many."""
+
+    def states():
+        return sum(
+            type(each).__name__ in ("DualState", "ChainProblem") for each in gc.get_objects()
+        )
+
+    def raises(info):
+        raise error
+
+    gc.collect()
+    before = states()
+    gc.disable()
+    try:
+        for _ in range(3):
+            with pytest.raises(error):
+                tight().set_callbacks(raises).fit(*tiny_chains)
+        assert states() == before
+    finally:
+        gc.enable()

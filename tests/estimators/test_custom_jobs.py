@@ -214,3 +214,18 @@ def test_a_process_keeps_the_data_of_few_fits(rng, monkeypatch):
         oracle_workers._calls(f"{k}", path)
         os.unlink(path)
     assert list(oracle_workers._read) == ["2", "3", "4", "5"]
+
+
+def test_processes_are_asked_for_once_a_fit(rng, monkeypatch):
+    # joblib keeps something of each call until the process ends: fits were 17 kB each.
+    calls, configure = [], joblib.parallel.LokyBackend.configure
+
+    def spy(self, *arguments, **keywords):
+        calls.append(None)
+        return configure(self, *arguments, **keywords)
+
+    monkeypatch.setattr(joblib.parallel.LokyBackend, "configure", spy)
+    X, y = make_choices(rng, n=32)
+    model = fit(X, y, n_jobs=2, tol=0, max_iter=5)
+    assert model.n_iter_ == 5
+    assert len(calls) == 1

@@ -348,7 +348,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 del self.__dict__[name]
         error = solution.interruption or task.error
         if error is not None:
-            raise error
+            # Frames of its traceback hold these: a cycle would keep all data until it is collected.
+            solution.interruption = task.error = None
+            try:
+                raise error
+            finally:
+                del error
         task.end(solution)
         for remark, category in remarks(self, solution, training):
             warnings.warn(remark, category, stacklevel=5)

@@ -220,7 +220,10 @@ class Solver:
                     raise
                 status, interruption = Status.INTERRUPTED, error
                 self._end_early()
-        return self._sound(self._solution(status, interruption))
+        try:
+            return self._sound(self._solution(status, interruption))
+        finally:
+            del interruption  # whose traceback holds this frame
 
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
