@@ -85,7 +85,9 @@ endef
 # C++ of other packages throws: their library must be there before gcc's wraps its functions. Stacks
 # of calls that have returned are not looked at: up to gcc 13 they are not aligned for wide vectors.
 # One test wants two sums of different kernels to round alike, which they do not at -O1.
-ASAN_TESTS = oracles problems solvers inference $(notdir $(wildcard tests/hostile)) -k "not way_is_that_of_chains"
+ASAN_TESTS = kernels checks oracles problems solvers inference $(notdir $(wildcard tests/hostile)) \
+  $(patsubst %,estimators/test_%.py,bad_input compressed_doors custom_hostile doctored_checkpoints fitted_state) \
+  -k "not way_is_that_of_chains"
 test-asan: INSTALLED = SSTRUCT_SANITIZE=address,undefined
 test-asan: .venv-asan/.ready
 	$(call under_sanitizer,PYTHONMALLOC=malloc \
