@@ -394,15 +394,15 @@ def long_chain_map():
     return Map(model, "exact")
 
 
-def graph_matching(n=60, density=0.02):
+def graph_matching(n=30, density=0.05):
     unary = rng().standard_normal((n, n))
     pairwise = sparse.random_array((n * n, n * n), density=density / 20, format="csr", rng=0)
-    return Call(lambda: inference.graph_matching(unary, pairwise, random_state=0, max_iter=40))
+    return Call(lambda: inference.graph_matching(unary, pairwise, random_state=0, max_iter=20))
 
 
 def large_matching():
-    unary = rng().standard_normal((400, 400))
-    pairwise = sparse.random_array((160_000, 160_000), density=4e-6, format="csr", rng=0)
+    unary = rng().standard_normal((150, 150))
+    pairwise = sparse.random_array((22_500, 22_500), density=4e-5, format="csr", rng=0)
     return Call(lambda: inference.graph_matching(unary, pairwise, random_state=0, max_iter=10))
 
 
@@ -543,7 +543,7 @@ def packing_of_arrays():
 
 def wide_rows():
     """A step for each of few samples takes long: many weights, that all passes and copies move."""
-    X = sparse.random_array((2000, 2_000_000), density=2e-5, format="csr", rng=0)
+    X = sparse.random_array((2000, 500_000), density=4e-5, format="csr", rng=0)
     return X, rng().integers(0, 10, 2000)
 
 
@@ -606,7 +606,13 @@ def cluster():
 
 CASES = {}
 _chain, _sets = sstruct.ChainSSVM, sstruct.MultilabelSSVM
-for _name, _passes in {"mp-bcfw": 40, "bcfw": 80, "fw": 120, "ssg": 150, "cutting-plane": 60}.items():
+for _name, _passes in {
+    "mp-bcfw": 40,
+    "bcfw": 80,
+    "fw": 120,
+    "ssg": 150,
+    "cutting-plane": 60,
+}.items():
     CASES[f"fit chain {_name}"] = fit(_chain, chains, solver=_name, max_iter=_passes)
 CASES |= {
     "fit chain gdmm": fit(_chain, chains, solver="gdmm", max_iter=8),
@@ -654,7 +660,7 @@ CASES |= {
     ),
     "fit bounds cutting-plane": fit(
         sstruct.MulticlassSSVM, lambda: rows(2000, 20, 60), solver="cutting-plane", max_iter=30,
-        lam=1e-3, bounds=np.array([[-1.0], [1.0]]),
+        lam=1e-3, bounds=np.stack([np.full(1220, -0.02), np.full(1220, 0.02)]),
     ),
     "fit oracle": lambda: choice(max_iter=30),
     "fit oracle processes": lambda: choice(max_iter=30, n_jobs=2),
@@ -684,8 +690,8 @@ CASES |= {
     "map expansion": search_for(200, 8, True, "alpha-expansion"),
     "map graph-cut": search_for(400, 2, True, "graph-cut"),
     "map auto": search_for(50, 3, False, "auto", max_iter=40),
-    "map exact": dense_map(13, 5, "exact"),
-    "map exact large": search_for(60, 4, False, "exact"),
+    "map exact": dense_map(20, 5, "exact", max_time=3),
+    "map exact large": search_for(40, 4, False, "exact", max_time=3),
     "map exact forest": long_chain_map,
     "map dense": dense_map(60, 60, "trws", max_iter=6),
     "graph_matching": graph_matching,

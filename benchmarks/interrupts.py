@@ -33,9 +33,9 @@ import sys
 import time
 import traceback
 import warnings
+from itertools import pairwise
 
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from interrupt_cases import CASES
@@ -44,7 +44,7 @@ COLUMNS = ("case", "moment", "cpu_seconds", "wall_seconds", "end", "state")
 TICK = 0.01
 # Of a call's length: what comes later may come after its end.
 LATEST = 0.95
-PATIENCE = 120
+PATIENCE = 60
 
 
 def cpu_seconds(pid):
@@ -87,7 +87,6 @@ def child(name, group, pipe):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
     case = CASES[name]()
-    case.run()
     pipe.send("ready")
     bits = None
     while (order := pipe.recv()) != "end":
@@ -130,7 +129,7 @@ def survey(case):
         handler(0, None)
     gaps = [
         (after[0] - before[0], after[1] - before[1], f"{before[2]} -> {after[2]}")
-        for before, after in zip(calls, calls[1:])
+        for before, after in pairwise(calls)
     ]
     return time.monotonic() - begin, sorted(gaps, reverse=True)[:3]
 
