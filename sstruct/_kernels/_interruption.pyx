@@ -84,3 +84,21 @@ class LastMoment:
     def __exit__(self, *_):
         global sstruct_limit
         sstruct_limit = 0
+
+
+class TerminationCallback:
+    """What a solver calls between its steps to hear whether to stop: once a signal has raised.
+
+    For solvers in compiled code of others, which an exception must not leave; callers raise `error`
+    when they are back. Compiled, since the interpreter would raise on the way into a function of
+    its own.
+    """
+
+    error = None
+
+    def __call__(self, _):
+        try:
+            PyErr_CheckSignals()
+        except BaseException as error:
+            self.error = error
+        return self.error is not None

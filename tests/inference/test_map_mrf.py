@@ -19,6 +19,7 @@ from sstruct.inference import (
     map_mrf,
     viterbi,
 )
+from sstruct.inference._methods import highs
 from sstruct.inference._methods.exact import _parents_first
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
@@ -446,3 +447,43 @@ def test_max_iter_holds_for_what_follows_too(rng, method):
     # At the start, two iterations of each method (before FWMAP TRW-S, after it BP), the end.
     most = {"bp": 1, "trws": 2, "fwmap": 3}[method]
     assert len(result.history["seconds"]) <= 2 * most + 2
+
+
+def complete_graph(n_nodes, n_labels, rng):
+    """A model that is hard for integer programs."""
+    edges = np.column_stack(np.triu_indices(n_nodes, 1))
+    return MRF(
+        rng.standard_normal((n_nodes, n_labels)), edges,
+        rng.standard_normal((len(edges), n_labels, n_labels)),
+    )  # fmt: skip
+
+
+def test_ctrl_c_ends_highs(rng):
+    # Alone, HiGHS takes minutes for it.
+    model = complete_graph(20, 5, rng)
+    timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
+    timer.start()
+    result = map_mrf(model, "exact")
+    timer.join()
+    assert result.status == "INTERRUPTED"
+    assert result.energy == model.energy(result.labels)
+    assert result.lower_bound <= result.energy
+
+
+def test_highs_finds_the_same_in_another_process(rng, monkeypatch):
+    model = complete_graph(6, 3, rng)
+    here = map_mrf(model, "exact")
+    monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
+    apart = map_mrf(model, "exact")
+    assert (apart.status, apart.energy, apart.lower_bound) == (
+        here.status, here.energy, here.lower_bound
+    )  # fmt: skip
+    np.testing.assert_array_equal(apart.labels, here.labels)
+    # Where no process can be started, it runs here; one that dies is an error.
+    monkeypatch.setattr(highs.spawn, "get_executable", lambda: "/nowhere/python")
+    assert map_mrf(model, "exact").energy == here.energy
+    monkeypatch.undo()
+    monkeypatch.setattr(highs, "MOST_VARIABLES_HERE", 0)
+    monkeypatch.setattr(highs, "PROGRAM", "raise SystemExit(3)")
+    with pytest.raises(OSError, match="HiGHS ran has ended with code 3"):
+        map_mrf(model, "exact")

@@ -1,12 +1,14 @@
 """Signals in compiled loops: each looks for them while it works."""
 
 import signal
+from itertools import repeat
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 from sstruct import inference
+from sstruct._kernels._interruption import TerminationCallback
 from sstruct._problems.graph.grid_edges import grid_edges
 
 pytestmark = pytest.mark.skipif(
@@ -96,3 +98,20 @@ def test_signals_are_seen_inside(rng, case):
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, previous)
+
+
+def test_callbacks_of_others_keep_what_a_signal_raised():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    callback = TerminationCallback()
+    previous = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.005)
+    try:
+        # No line of Python in between, which would raise by itself.
+        assert any(map(callback, repeat(None, 10**8)))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    assert isinstance(callback.error, KeyboardInterrupt)
+    assert not TerminationCallback()(None)

@@ -17,7 +17,7 @@ from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._problems.core.node_arguments import join_views, padded_bounds
-from sstruct._solvers.baselines import cutting_plane
+from sstruct._solvers.baselines import cutting_plane, plane_qp
 from sstruct._solvers.baselines._batch_pass import Plane
 from sstruct._solvers.baselines._subgradient_pass import SubgradientState
 from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
@@ -658,3 +658,26 @@ def test_callbacks_of_the_estimator(rng, name):
     model = ChainSSVM(lam=0.05, solver=name, tol=0, random_state=0)
     model.set_callbacks(lambda info: info["passes"] == 3).fit(case.X, case.y)
     assert (model.status_, model.n_iter_) == ("STOPPED_BY_CALLBACK", 3)
+
+
+def test_a_signal_ends_the_qp_solver_between_its_steps(rng, monkeypatch):
+    if not hasattr(plane_qp.qp_solver().DefaultSolver, "set_termination_callback"):
+        pytest.skip("this clarabel takes no callback")
+    calls = []
+
+    class Interrupted:
+        error = None
+
+        def __call__(self, info):
+            calls.append(info)
+            self.error = KeyboardInterrupt() if len(calls) == 2 else None
+            return self.error is not None
+
+    psi, loss = rng.standard_normal((6, 4)), rng.random(6)
+    undisturbed = plane_qp.simplex_qp(psi @ psi.T, loss, 0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(plane_qp, "TerminationCallback", Interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            plane_qp.simplex_qp(psi @ psi.T, loss, 0.1)
+    assert len(calls) == 2
+    np.testing.assert_array_equal(plane_qp.simplex_qp(psi @ psi.T, loss, 0.1), undisturbed)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sstruct._kernels import _interruption
 from sstruct._kernels._clock import seconds
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
@@ -150,6 +151,27 @@ def test_rebuild_changes_nothing_but_rounding(rng):
     np.testing.assert_allclose(fit.w, w, rtol=0, atol=1e-13 * abs(w).max())
     assert abs(fit.state.dual - dual) <= 1e-13 * dual
     fit.check()
+
+
+def test_an_interrupted_rebuild_leaves_what_was_there(rng, monkeypatch):
+    # Blocks of the same rows, large enough for a look before the end.
+    n, length, n_labels = 32, 100, 200
+    problem = ChainProblem(
+        rng.standard_normal((length, 2)),
+        Chains(np.zeros(n), np.full(n, length)),
+        ChainModel(n_labels),
+        rng.integers(0, n_labels, length),
+    )
+    state = DualState(problem, 0.1, np.full(n, 1 / n), 0)
+    exact_pass(state, STEPS["fw"], True, 1, 10, LATER)
+    w, dual = state.w, state.dual
+    monkeypatch.setattr(_interruption, "LAST_SECONDS", -1)
+    with pytest.raises(KeyboardInterrupt), _interruption.LastMoment():
+        state.rebuild()
+    np.testing.assert_array_equal(state.w, w)
+    assert state.dual == dual
+    state.rebuild()
+    np.testing.assert_allclose(state.w, w, rtol=0, atol=1e-13 * abs(w).max())
 
 
 def test_certificate_is_the_primal_and_moves_nothing(rng):

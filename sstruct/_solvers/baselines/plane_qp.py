@@ -7,6 +7,8 @@ any beta on the simplex, however well the QP was solved.
 import numpy as np
 from scipy import sparse
 
+from sstruct._kernels._interruption import TerminationCallback
+
 PRECISION = 1e-11
 
 
@@ -90,9 +92,13 @@ def _solve(quadratic, linear, constraints, limits, cones):
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = PRECISION
     settings.max_threads = 1
     quadratic = sparse.csc_matrix(sparse.triu(quadratic))
-    solution = clarabel.DefaultSolver(
-        quadratic, linear, constraints, limits, cones, settings
-    ).solve()
+    solver = clarabel.DefaultSolver(quadratic, linear, constraints, limits, cones, settings)
+    callback = TerminationCallback()
+    if hasattr(solver, "set_termination_callback"):  # from 0.11 on
+        solver.set_termination_callback(callback)
+    solution = solver.solve()
+    if callback.error is not None:
+        raise callback.error
     return np.array(solution.x), np.array(solution.z)
 
 

@@ -19,6 +19,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed
 from sstruct._solvers.core._scratch cimport Scratch, release, reserve
@@ -259,13 +260,13 @@ cdef class DualState:
     def rebuild(self):
         """Compute w and the dual value from the working sets alone.
 
-        O(labelings with alpha > 0, where they differ from the truth).
+        O(labelings with alpha > 0, where they differ from the truth). An interruption leaves both
+        as they were.
         """
         cdef Py_ssize_t i, k, b, count
         cdef WorkingSet* working_set
         cdef double linear = 0, sum_others, total, v, w, gain = 0
-        cdef double* weights = &self.weights[0]
-        self.weights[:] = 0
+        cdef double[::1] rebuilt = np.zeros(self.weights.shape[0])
         with nogil:
             for i in range(self.problem.n_blocks):
                 working_set = &self.working_sets[i]
@@ -292,7 +293,9 @@ cdef class DualState:
                     self.scratch.change[count] = sum_others
                     self.scratch.codes[count] = labeling(working_set, 0)
                     self.problem.scatter(
-                        i, self.scratch.codes, self.scratch.change, count + 1, weights)
+                        i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
+                look_after((count + 1) * (100 + self.problem.oracle_work))
+        self.weights[:] = rebuilt
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
             w = min(max(v, self.lower[b]), self.upper[b])

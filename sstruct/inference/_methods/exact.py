@@ -9,6 +9,7 @@ from sstruct._oracles.mrf._forest_cover import trees_of_forests
 from sstruct._oracles.mrf._message_passing import MessagePassing
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
 from sstruct._solvers.core.status import Status
+from sstruct.inference._methods import highs
 from sstruct.inference._methods.message_passing import trivial_bound
 from sstruct.inference._model.auxiliary import pairwise_model
 
@@ -120,24 +121,25 @@ def integer_program(mrf, record, most_branches=None):
             return Status.TIME_LIMIT
     if most_branches is not None:
         options["node_limit"] = most_branches
-    answer = optimize.milp(
-        np.where(allowed, costs, 0.0),
-        integrality=np.arange(n_variables) < len(model.node_costs),
-        bounds=optimize.Bounds(0, allowed.astype(float)),
-        constraints=optimize.LinearConstraint(matrix, sums, sums),
-        options=options,
-    )
-    if answer.status == 2:
+    program = {
+        "integrality": np.arange(n_variables) < len(model.node_costs),
+        "bounds": optimize.Bounds(0, allowed.astype(float)),
+        "constraints": optimize.LinearConstraint(matrix, sums, sums),
+    }
+    # With a limit on its search, it is soon over.
+    run = highs.solve if most_branches is None else highs.solve_here
+    status, x, bound = run(np.where(allowed, costs, 0.0), program, options)
+    if status == 2:
         return Status.INFEASIBLE
-    if answer.x is not None:
+    if x is not None:
         start = model.node_start
         labels = np.array(
-            [answer.x[start[v] : start[v + 1]].argmax() for v in range(mrf.n_nodes)],
+            [x[start[v] : start[v + 1]].argmax() for v in range(mrf.n_nodes)],
             dtype=np.int32,
         )
         record.offer(labels, PackedMRF(mrf).improve(labels, mrf.n_nodes))
-    if answer.mip_dual_bound is not None:
-        record.bound(answer.mip_dual_bound)
-    if answer.status == 0:
+    if bound is not None:
+        record.bound(bound)
+    if status == 0:
         return Status.CONVERGED
-    return Status.TIME_LIMIT if answer.status == 1 else Status.STALLED
+    return Status.TIME_LIMIT if status == highs.TIME_LIMIT else Status.STALLED

@@ -69,7 +69,8 @@ def map_mrf(
           bound.
         * ``"graph-cut"``: two labels for each node, all pairs attractive, nothing forbidden. Exact.
         * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^18
-          variables (labels of nodes and entries of tables).
+          variables (labels of nodes and entries of tables), which runs in a process of its own
+          where it takes long.
         * ``"auto"``: max-sum on forests, a cut where it is exact, otherwise ``"trws"``, followed by
           ``"fwmap"`` if it stalls with a gap.
     tol : float, default=1e-6
@@ -115,8 +116,7 @@ def map_mrf(
     Returns
     -------
     result : MapResult
-        The best labeling found and the bound. Ctrl-C ends the search with a valid result, except
-        while HiGHS runs.
+        The best labeling found and the bound. Ctrl-C ends the search with a valid result.
 
     Raises
     ------
