@@ -137,7 +137,8 @@ def test_deaths_that_take_more_than_one_case_are_narrowed(monkeypatch):
     ((name, finding, _),) = report.first.values()
     assert name == "staged:0:0-6-1"
     assert runner.Trial(name).key
-    assert "the reason" in finding.details and "not the reason" not in finding.details
+    assert "the reason" in finding.details
+    assert "not the reason" not in finding.details
 
 
 def test_damage_does_not_reach_scipy():
