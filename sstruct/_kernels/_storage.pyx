@@ -36,6 +36,8 @@ cdef class Storage:
         n_bytes = max(n_bytes, self.room[k] + self.room[k] // 4)
         memory = realloc(field[0], n_bytes)
         if memory == NULL:
-            raise MemoryError("no memory left")
+            with gil:
+                raise MemoryError(
+                    f"no memory for {count} items of {size} bytes in a {type(self).__name__}")
         field[0], self.room[k] = memory, n_bytes
         return 0

@@ -6,6 +6,7 @@ they were.
 """
 
 import functools
+import numbers
 
 import numpy as np
 from scipy import sparse
@@ -28,7 +29,7 @@ class UnreadError(Exception):
 # What plain code raises that is given what it does not expect.
 UNREAD = (
     UnreadError, MischiefError, ValueError, TypeError, KeyError, IndexError, AttributeError,
-    OverflowError,
+    ArithmeticError,
 )  # fmt: skip
 
 
@@ -223,6 +224,9 @@ def row_blocks(model, X, y, weights):
         items(X)
     codes = codes_of(model, [[label] for label in items(y)])
     cost, factor, _ = node_costs(model, codes, weights, [np.ones(1)] * len(codes))
+    if isinstance(model.class_weight, str):  # "balanced", as scikit-learn's: of classes that occur
+        occurring = {code for (code,), weight in zip(codes, weights) if weight > 0}
+        factor = factor * len(factor) / len(occurring)
     for x, (code,), weight in zip(dense(X), codes, weights, strict=True):
         # Of one label a sample, class weights are those of the sample's hinge loss.
         yield model.coef_ @ x + model.intercept_, cost[code], code, weight * factor[code]
@@ -339,7 +343,7 @@ BLOCKS = {
 
 
 def objective(name, model, X, y, sample_weight):
-    """P(w_), P(0), and the sum of the sizes of the terms of P(w_)."""
+    """P(w_), a bound on P(0), and the sum of the sizes of the terms of P(w_)."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     weights = sample_weights(sample_weight, n)
     # A sample without a labeled node is not there; nor is one of weight 0.
@@ -358,7 +362,10 @@ def objective(name, model, X, y, sample_weight):
             sizes.append(weight * (np.abs(loss).max() + np.abs(scores[allowed]).max()))
         total = total_weight(name, model, y, weights)
         norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
-        return norm + sum(hinges) / total, sum(losses) / total, norm + sum(sizes) / total
+        # Fixed costs of edges are there at w = 0, too.
+        fixed = isinstance(getattr(model, "pairwise", ""), numbers.Real)
+        at_zero = np.inf if fixed else sum(losses) / total
+        return norm + sum(hinges) / total, at_zero, norm + sum(sizes) / total
 
 
 def total_weight(name, model, y, weights):

@@ -77,6 +77,9 @@ def _child(plan, place, send, log):
     counts, next_report = Counter(), 0.0
     for number in plan.numbers():
         struct.pack_into("q", place, 0, number)
+        # What is there when the child dies is of its last case.
+        log.seek(0)
+        log.truncate()
         faulthandler.dump_traceback_later(MOST_SECONDS, exit=True, file=log)
         case, finding = run_case(plan.domain, plan.seed, number)
         counts.update(case.counts, cases=1)
@@ -179,6 +182,22 @@ def _death(status, text):
     return FindingError("crash", f"the child ended with {status}", own, text[-6000:])
 
 
+def _narrowed(plan, first, number):
+    """Name the cases that kill a child at the last of them; halved while they do."""
+
+    def named(first):
+        return f"{plan.domain}:{plan.seed}:{first}-{number}-{plan.step}"
+
+    n_steps = (number - first) // plan.step
+    while n_steps > 1:
+        n_steps //= 2
+        later = number - n_steps * plan.step
+        if not Trial(named(later)).key:
+            break
+        first = later
+    return named(first)
+
+
 @dataclass
 class Report:
     """What all children have found: the first case of each finding, and how many there were."""
@@ -195,7 +214,7 @@ class Report:
             name = f"{plan.domain}:{plan.seed}:{number}"
             # Memory may have been damaged by a case before.
             if first not in (None, number) and not Trial(name).key:
-                name = f"{plan.domain}:{plan.seed}:{first}-{number}-{plan.step}"
+                name = _narrowed(plan, first, number)
             self.first[key] = name, finding, log
 
     def __str__(self):
@@ -241,10 +260,11 @@ class _Printed(list):
 
 
 def _told_by(log):
-    """What a child wrote, but for the list of modules in a crash's traceback."""
+    """What a child wrote, but for bars of progress and the list of modules in a crash."""
     log.seek(0)
-    lines = (line for line in log if not line.startswith("Extension modules"))
-    return "".join(lines)
+    noise = ("Extension modules", "fit (")
+    lines = (line.rpartition("\r")[2] for line in log)
+    return "".join(line for line in lines if not line.startswith(noise))
 
 
 class Trial:

@@ -1,16 +1,21 @@
 """The attackers themselves: they see what they are for, and repeat it."""
 
 import os
+import random
 import signal
 import sys
 import time
+from decimal import Decimal
 
+import numpy as np
 import pytest
+from scipy import sparse
 
 pytest.importorskip("resource")
 
-from sstruct import MulticlassSSVM
-from tests.hostile import runner
+from sstruct import GridCRFSSVM, MulticlassSSVM, StructuredSVM
+from tests.estimators.choices import ConstrainedChoice, make_choices
+from tests.hostile import runner, values
 from tests.hostile.case import REFUSED, Case
 from tests.hostile.certificates import check_certificate
 from tests.hostile.judge import FindingError, judge
@@ -92,3 +97,53 @@ def test_false_certificates_are_seen(name):
     setattr(model, name, model.objective_ + 0.1)
     with pytest.raises(FindingError, match=name):
         check_certificate("rows", model, X, Y)
+
+
+def test_true_certificates_are_believed():
+    balanced = {"classes": [0, 1, 2], "class_weight": "balanced", "random_state": 0}
+    assert check_certificate("rows", MulticlassSSVM(**balanced).fit(X, Y), X, Y)
+    # Fixed costs of edges make w = 0 worse than the largest losses.
+    images, labels = [np.ones((1, 2, 1))], [np.array([[0, 1]])]
+    grid = GridCRFSSVM(pairwise=100, classes=[0, 1], random_state=0).fit(images, labels)
+    assert grid.dual_objective_ > 50
+    assert check_certificate("grid", grid, images, labels)
+
+
+def test_odd_labels_are_not_recomputed():
+    model = StructuredSVM(ConstrainedChoice(), random_state=0)
+    choices, labels = make_choices(np.random.default_rng(0), 2)
+    model.fit(choices, labels)
+    assert check_certificate("choices", model, choices, labels)
+    assert not check_certificate("choices", model, choices, [Decimal("NaN")] * 2)
+
+
+def die_of_two(case):
+    """Die at the sixth case of those after the second one alone."""
+    number = int(case.name.rsplit(":", 1)[1])
+    DONE.append(number)
+    if number == 6 and 2 in DONE:
+        os.write(2, b"the reason\n")
+        kill()
+    os.write(2, b"not the reason\n")
+
+
+DONE = []
+
+
+def test_deaths_that_take_more_than_one_case_are_narrowed(monkeypatch):
+    monkeypatch.setitem(runner.DOMAINS, "staged", die_of_two)
+    monkeypatch.setattr(sys.modules[__name__], "DONE", [])
+    report = runner.run(["staged"], 0, cases=8)
+    ((name, finding, _),) = report.first.values()
+    assert name == "staged:0:0-6-1"
+    assert runner.Trial(name).key
+    assert "the reason" in finding.details
+    assert "not the reason" not in finding.details
+
+
+def test_damage_does_not_reach_scipy():
+    wrong = sparse.csr_matrix(np.eye(3))
+    wrong.indptr[1] = 2**30
+    for damage in (values._matrix_dtype, values._scaled_matrix, values._other_format, values._cut):
+        with pytest.raises(ValueError, match="indptr"):
+            damage(random.Random(0), wrong)

@@ -264,22 +264,28 @@ def _claimed(random, matrix):
     return out
 
 
+# These let SciPy compute, which follows what a matrix stores wherever that leads (it writes there,
+# too): one that was damaged before is not given to it.
+
+
 def _other_format(random, matrix):
     check_compressed(matrix, "a matrix")
     return matrix.asformat(random.choice(FORMATS))
 
 
 def _scaled_matrix(random, matrix):
+    check_compressed(matrix, "a matrix")
     return matrix * random.choice(FACTORS)
 
 
 def _cut(random, matrix):
-    check_compressed(matrix, "a matrix")  # which may be damaged: SciPy follows what it stores
+    check_compressed(matrix, "a matrix")
     return random.choice((lambda: matrix[:-1], lambda: matrix[:, :-1], lambda: matrix[:0],
                           lambda: matrix.T, lambda: matrix.toarray()))()  # fmt: skip
 
 
 def _matrix_dtype(random, matrix):
+    check_compressed(matrix, "a matrix")
     return matrix.astype(random.choice(DTYPES))
 
 

@@ -36,7 +36,7 @@ cdef class Marginals:
         self.nodes = <Entries*> calloc(length, sizeof(Entries))
         self.edges = <Entries*> calloc(length, sizeof(Entries))
         if not (self.nodes and self.edges):
-            raise MemoryError
+            raise MemoryError(f"no memory for the masses of a chain of {length} nodes")
         self.row, self.column, self.first = np.zeros((3, n_labels))
         self.second, self.first_rest, self.second_rest = np.zeros((3, n_labels))
 

@@ -70,7 +70,7 @@ cdef class ChainFactors:
         self.left = <Entries*> calloc(n + 1, sizeof(Entries))
         self.right = <Entries*> calloc(n + 1, sizeof(Entries))
         if not (self.active_labels and self.active_pairs and self.left and self.right):
-            raise MemoryError
+            raise MemoryError(f"no memory for the active labels of {n} nodes")
         self.n_new, self.pairs = n_new, None
         if problem.transitions or problem.masked:
             penalty = np.asarray(problem.edge_penalty) if problem.masked else None

@@ -88,7 +88,7 @@ cdef class LabelFactors:
         self.n_blocks = problem.n_blocks
         self.blocks = <LabelBlock*> calloc(self.n_blocks, sizeof(LabelBlock))
         if self.blocks == NULL:
-            raise MemoryError
+            raise MemoryError(f"no memory for the label sets of {self.n_blocks} samples")
 
     def __dealloc__(self):
         cdef Py_ssize_t i

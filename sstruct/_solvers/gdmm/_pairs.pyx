@@ -109,7 +109,7 @@ cdef class BoundedPairs:
         self.raised_left = <Raised*> malloc(K * sizeof(Raised))
         self.raised_right = <Raised*> malloc(K * sizeof(Raised))
         if not (self.raised_left and self.raised_right):
-            raise MemoryError
+            raise MemoryError(f"no memory for the raised scores of {K} labels")
         self.left, self.right = np.zeros(KP), np.zeros(KP)
         self.head, self.following = np.full(K, -1, dtype=np.int32), np.empty(64, dtype=np.int32)
 
