@@ -12,9 +12,6 @@ project = "sstruct"
 author = "The sstruct developers"
 copyright = "2026, the sstruct developers"
 release = version = sstruct.__version__
-# Copied code has no prompts.
-copybutton_prompt_text = r">>> |\.\.\. "
-copybutton_prompt_is_regexp = True
 
 extensions = [
     "sphinx.ext.autodoc",
