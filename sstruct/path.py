@@ -44,7 +44,7 @@ class RegularizationPath(AlongLambda):
         Breakpoints, falling.
     ws_ : sequence of J ndarrays of shape (n_weights,)
         Weights, in the order of the estimator's ``w_``; kept as differences where that is smaller.
-        Neighbours may be equal: only their certificates differ then.
+        Neighbors may be equal: only their certificates differ then.
     gaps_ : ndarray of shape (J,)
         Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
     lam_end_ : float

@@ -236,7 +236,7 @@ def _means(name, values, nodes, sizes):
 
 
 def _touching(nodes, n_nodes):
-    """Return the pairs of nodes with neighbouring pixels, and the number of these."""
+    """Return the pairs of nodes with neighboring pixels, and the number of these."""
     pairs = []
     for a, b in ((nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])):
         border = np.flatnonzero((a != b) & (np.minimum(a, b) >= 0))
