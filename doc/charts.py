@@ -3,6 +3,7 @@
 import csv
 from pathlib import Path
 
+import matplotlib as mpl
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
@@ -12,7 +13,8 @@ RESULTS = HERE.parent / "benchmarks" / "results"
 OURS, OURS_TOO, OTHER, OTHER_TOO = "#1b6ca8", "#7fb2d6", "#8a8f98", "#c3c7cd"
 ACCENT = "#d1603d"
 
-plt.rcParams.update({
+# For each chart, not for all that matplotlib draws: tests import this file.
+STYLE = {
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -21,9 +23,7 @@ plt.rcParams.update({
     "axes.titleweight": "bold",
     "axes.edgecolor": "#666666",
     "legend.frameon": False,
-    "savefig.bbox": "tight",
-    "svg.fonttype": "path",
-})  # fmt: skip
+}
 
 
 def read(name):
@@ -57,6 +57,7 @@ def bars(axes, names, values, colors, notes):
         axes.annotate(note, (value, place), xytext=(4, 0), textcoords="offset points", va="center")
 
 
+@mpl.rc_context(STYLE)
 def chunking():
     rows = [row for row in read("chunking") if row["attributes"] == 335674]
     _, axes = plt.subplots(figsize=(7.6, 2.2), layout="constrained")
@@ -71,6 +72,7 @@ def chunking():
     axes.set_title("CoNLL-2000 text chunking, 335,674 attributes")
 
 
+@mpl.rc_context(STYLE)
 def multiclass():
     rows = read("multiclass")
     _, axes = plt.subplots(figsize=(7.6, 2.7), layout="constrained")
@@ -94,6 +96,7 @@ def multiclass():
     axes.set_title("Crammer-Singer multiclass SVM")
 
 
+@mpl.rc_context(STYLE)
 def published_methods():
     rows = read("published_methods")
     problems = list(dict.fromkeys(row["problem"] for row in rows))
@@ -121,6 +124,7 @@ def published_methods():
     plain(all_axes[-1].xaxis, [1, 10, 100, 1000, 10000])
 
 
+@mpl.rc_context(STYLE)
 def cuts():
     _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.6), layout="constrained")
     rows = read("cuts")
@@ -163,6 +167,7 @@ def equal_times(axes, limits, ticks):
     axes.legend(loc="upper left", handletextpad=0.2)
 
 
+@mpl.rc_context(STYLE)
 def map_inference():
     """Gaps of bounds and energies to the best of each model, in percent."""
     methods = (
@@ -207,6 +212,7 @@ def map_inference():
     )  # fmt: skip
 
 
+@mpl.rc_context(STYLE)
 def growth():
     _, (left, middle, right) = plt.subplots(
         1, 3, figsize=(7.6, 3.0), width_ratios=(1, 1, 1.1), layout="constrained"

@@ -63,6 +63,7 @@ intersphinx_timeout = 10
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 plot_formats = ["svg"]
+plot_rcparams = {"savefig.bbox": "tight"}
 plot_html_show_formats = False
 plot_html_show_source_link = False
 plot_include_source = False

@@ -39,7 +39,7 @@ class ChainSSVM(LabelingSSVM):
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
     that neighboring labels fit together. The score of a labeling adds up weights of the nodes'
     features, of the transitions between neighboring labels, and of the labels at both ends;
-    ``predict`` finds the labeling with the highest score. Training minimises
+    ``predict`` finds the labeling with the highest score. Training minimizes
 
     .. math::
 
@@ -336,7 +336,7 @@ class ChainSSVM(LabelingSSVM):
 
         Examples
         --------
-        The middle label is known; it changes what its neighbours are taken for:
+        The middle label is known; it changes what its neighbors are taken for:
 
         >>> from sstruct import ChainSSVM
         >>> X, y = [[[2.0], [1.0]], [[-2.0], [-1.0]]], [["a", "a"], ["b", "b"]]

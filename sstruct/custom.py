@@ -27,7 +27,7 @@ class StructuredSVM(BaseSSVM):
 
     You write an object with three methods, the oracle: features of a sample with a labeling, the
     loss of a labeling, and the labeling with the highest score. The estimator does the training,
-    which minimises
+    which minimizes
 
     .. math::
 

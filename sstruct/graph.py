@@ -47,7 +47,7 @@ class GraphCRFSSVM(LabelingSSVM):
     Labels every node of a graph so that neighboring labels fit together. The score of a labeling
     adds up weights of the nodes' features and of the labels at both ends of each edge; ``predict``
     looks for the labeling with the highest score. Every graph may have its own number of nodes and
-    edges. Training minimises
+    edges. Training minimizes
 
     .. math::
 
@@ -148,7 +148,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Examples
     --------
-    Noisy labels on cycles, where neighbours mostly agree:
+    Noisy labels on cycles, where neighbors mostly agree:
 
     >>> import numpy as np
     >>> from sstruct import GraphCRFSSVM
@@ -297,11 +297,11 @@ class GraphCRFSSVM(LabelingSSVM):
         return explicit_where_cheaper(problem)
 
     def _is_attractive(self, pairwise):
-        """Whether bounds keep neighbours from repelling each other."""
+        """Whether bounds keep neighbors from repelling each other."""
         return pairwise in ("fixed", "potts", "contrast") or isinstance(self.bounds, str)
 
     def _check_attraction(self, pairwise, edge_features, n_labels):
-        """Raise where neighbours may repel each other and must not."""
+        """Raise where neighbors may repel each other and must not."""
         if isinstance(self.bounds, str) and pairwise == "directed" and (edge_features < 0).any():
             raise ValueError(
                 'bounds="submodular" with pairwise="directed" needs edge features that are not '
@@ -316,7 +316,7 @@ class GraphCRFSSVM(LabelingSSVM):
             )
 
     def _bounds(self, problem):
-        """Box the pairwise weights where neighbours must not repel each other."""
+        """Box the pairwise weights where neighbors must not repel each other."""
         given = self.bounds is not None and not isinstance(self.bounds, str)
         bounds = super()._bounds(problem) if given else None
         pairwise, shape = problem.pairwise.name, problem.pairwise.shape
@@ -425,7 +425,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
         Examples
         --------
-        Three nodes in a row; the last one's label is known, and its neighbours follow it:
+        Three nodes in a row; the last one's label is known, and its neighbors follow it:
 
         >>> from sstruct import GraphCRFSSVM
         >>> edges = [[0, 1], [1, 2]]
@@ -443,7 +443,7 @@ class GraphCRFSSVM(LabelingSSVM):
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
-        Exact for two labels whose neighbours attract each other, by minimum cuts, and for graphs
+        Exact for two labels whose neighbors attract each other, by minimum cuts, and for graphs
         without cycles, by max-sum, whatever `inference` is. For all others approximate, and never
         too high: the score of the labeling that ``predict`` finds with this one label changed.
         Where ``inference_`` ends in "(exact)" all is exact, unless it is "max-sum (exact)" and

@@ -42,7 +42,7 @@ class GridCRFSSVM(GraphCRFSSVM):
           image's edges: less where the image changes much.
         - ``"full"``: ``(edge_coef_[a, b] + edge_coef_[b, a]) / 2``, any signs.
         - ``"directed"``: ``edge_coef_[g, a, b]``, any signs, of the direction g of the edge: right,
-          down and, for 8 neighbours, down-right and down-left; a is the label of the upper or
+          down and, for 8 neighbors, down-right and down-left; a is the label of the upper or
           left pixel.
         - a float, at least 0: the cost of neighbors with different labels, not learned.
     <inference>
@@ -112,7 +112,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     the data.
 
     Images of one size share their edges, of which an H x W image has about 2 H W or, with 8
-    neighbours, 4 H W. Features in one contiguous array (n, H, W, F) are not copied unless pixels
+    neighbors, 4 H W. Features in one contiguous array (n, H, W, F) are not copied unless pixels
     leave training.
 
     <References>
@@ -234,7 +234,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each pixel and label the best score of a labeling with it (max-marginals).
 
-        Exact for two labels whose neighbours attract each other, by minimum cuts, and for images
+        Exact for two labels whose neighbors attract each other, by minimum cuts, and for images
         of one row or column. For others approximate, and never too high: the score of the labeling
         that ``predict`` finds with this one label changed. ``inference_`` is then not exact either.
 

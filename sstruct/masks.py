@@ -21,7 +21,7 @@ def bio_transitions(before: Any, after: Any) -> bool:
     Parameters
     ----------
     before, after : str or None
-        Neighbouring labels; None: the boundary of the sequence.
+        Neighboring labels; None: the boundary of the sequence.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def bioes_transitions(before: Any, after: Any) -> bool:
     Parameters
     ----------
     before, after : str or None
-        Neighbouring labels; None: the boundary of the sequence.
+        Neighboring labels; None: the boundary of the sequence.
 
     Returns
     -------

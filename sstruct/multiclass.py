@@ -28,7 +28,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     r"""Multiclass SVM of Crammer and Singer: one of K classes for every row.
 
     Predicts one of K classes for each row of X, as :class:`sklearn.svm.LinearSVC` does, with one
-    weight vector for each class, learned together [7]_. Training minimises
+    weight vector for each class, learned together [7]_. Training minimizes
 
     .. math::
 
@@ -103,7 +103,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
 
     See Also
     --------
-    ChainSSVM : Labels that depend on their neighbours.
+    ChainSSVM : Labels that depend on their neighbors.
     sklearn.svm.LinearSVC : With ``multi_class="crammer_singer"`` the same optimum, without
         intercept.
 

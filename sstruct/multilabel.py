@@ -60,7 +60,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
         f(x, y) = \sum_k y_k (\langle w_k, x \rangle + b_k) + \sum_{(u, v)} v_{uv} y_u y_v
 
-    and its weights minimise
+    and its weights minimize
 
     .. math::
 

@@ -44,7 +44,7 @@ class RegularizationPath(AlongLambda):
         Breakpoints, falling.
     ws_ : sequence of J ndarrays of shape (n_weights,)
         Weights, in the order of the estimator's ``w_``; kept as differences where that is smaller.
-        Neighbours may be equal: only their certificates differ then.
+        Neighbors may be equal: only their certificates differ then.
     gaps_ : ndarray of shape (J,)
         Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
     lam_end_ : float
@@ -203,32 +203,31 @@ def ssvm_path(
 ) -> RegularizationPath:
     r"""Compute weights for every lambda: an approximate regularization path.
 
-    At every lambda of the path the objective of the weights found exceeds the optimum by at most
-    `eps`, which is certified by the duality gap. The guarantee also holds between breakpoints: how
-    the gap changes with lambda while w is kept is known exactly (after [1]_, section 4; the dual
-    weights are kept here where the paper shrinks them, which makes the stretches between
-    breakpoints much longer).
+    One sweep from the largest useful lambda downwards replaces a grid. At every lambda the
+    objective of the weights found exceeds its minimum by at most `eps`, which the duality gap
+    certifies. Weights change at breakpoints only; the guarantee also holds between them, since it
+    is known exactly how the gap grows while weights stay the same ([1]_, section 4; the dual
+    weights are kept here where the paper shrinks them, so that breakpoints are much further apart).
 
     Parameters
     ----------
     estimator : an estimator of this package
-        Unfitted; its `solver` is ``"mp-bcfw"`` or ``"bcfw"``. `lam`, `tol`, `average`,
-        `warm_start` and callbacks are not looked at; `max_iter` is for each breakpoint, `max_time`
-        for the whole path. Bounds must have 0 between them.
+        It need not be fitted; its `solver` must be ``"auto"``, ``"mp-bcfw"`` or ``"bcfw"``. `lam`,
+        `tol`, `average`, `warm_start` and callbacks are ignored. `max_iter` holds for each
+        breakpoint, `max_time` for the whole path. `bounds` must allow weights of 0.
     X, y : as in the estimator's ``fit``
         Training samples and their labels.
     eps : float, default=0.1
-        Largest suboptimality, absolute, in units of the mean loss.
+        How far the objective may be from its minimum, in units of the mean loss.
     kappa : float, default=None
-        Breakpoints are solved to a gap of `kappa` times `eps`, `kappa` below 1. None: 0.9, or 0.7
-        for the heuristic path.
+        At breakpoints the gap is at most `kappa` times `eps`. Smaller values, below 1, take more
+        time at each of fewer breakpoints. None: 0.9, or 0.7 with `heuristic`.
     lam_min : float, default=None
-        Where the path may end, if it does not before; None: at a ten thousandth of the first
-        breakpoint. It ends by itself where the mean hinge loss is at most `eps`: such weights serve
-        all smaller lambdas.
+        Smallest lambda of interest; None: a ten thousandth of the first breakpoint. The path ends
+        earlier if the mean hinge loss falls to `eps`: the weights then serve all smaller lambdas.
     heuristic : bool, default=False
-        Whether to trust block gaps as last seen instead of checking them. No guarantee; where
-        oracle calls are costly and the cache saves them, much faster.
+        Whether to rely on the gaps of samples as they were last computed. Much faster if oracle
+        calls are costly, but without a guarantee.
     sample_weight : as in the estimator's ``fit``, default=None
         Weight of each sample, or weights of its nodes.
 
@@ -240,13 +239,13 @@ def ssvm_path(
     Raises
     ------
     ValueError, TypeError
-        As from ``fit``; where 0 is out of bounds; for solvers without dual weights.
+        As from ``fit``; also if `bounds` exclude 0, or if the solver has no dual weights.
 
     Warns
     -----
     ConvergenceWarning
-        Where `max_iter` or `max_time` end the path before `lam_min`. What has been computed keeps
-        its guarantee, and ``lam_end_`` says how far it goes.
+        If `max_iter` or `max_time` end the path before `lam_min`. What has been computed keeps
+        its guarantee; ``lam_end_`` is the smallest lambda reached.
 
     See Also
     --------

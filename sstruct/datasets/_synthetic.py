@@ -66,8 +66,8 @@ def make_sequences(
     """Make sequences of Markov labels seen through Gaussian features.
 
     Labels follow a first-order Markov chain with a random transition matrix; the features of a
-    position are the centre of its label, drawn once from a standard normal, plus noise. So the
-    neighbours tell something about a label that its own features do not.
+    position are the center of its label, drawn once from a standard normal, plus noise. So the
+    neighbors tell something about a label that its own features do not.
 
     Parameters
     ----------
@@ -153,9 +153,9 @@ def make_large_domain_sequences(
 
     Label k has a frequency proportional to 1 / (k + 1) ** `exponent` (Zipf's law). Every label has
     a few likely successors, drawn once from that law. The next label is one of them with
-    probability `structure`, and otherwise drawn from the law. Features are dense: the centre of a
+    probability `structure`, and otherwise drawn from the law. Features are dense: the center of a
     label, uniform in [-1, 1], plus Gaussian noise, all clipped to [-1, 1]. So most transitions
-    never occur, and neighbours tell what features leave open.
+    never occur, and neighbors tell what features leave open.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def make_large_domain_sequences(
 
 
 def _drawn(law, uniform):
-    """Labels of a cumulative law, not normalised, at numbers of [0, 1)."""
+    """Labels of a cumulative law, not normalized, at numbers of [0, 1)."""
     labels = np.searchsorted(law, uniform * law[-1], side="right")
     # Rounding of the product may reach the end.
     return np.minimum(labels, len(law) - 1)
@@ -248,11 +248,11 @@ def make_grids(
     noise: float = 1.5,
     random_state: RandomState = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Make pictures of overlapping shapes seen through noisy colours.
+    """Make pictures of overlapping shapes seen through noisy colors.
 
     Discs and rectangles of random place, size and label lie over each other on a background of
-    label 0. The features of a pixel are the colour of its label, drawn once from a standard
-    normal, plus noise; so its neighbours tell much about a pixel's label that its own features do
+    label 0. The features of a pixel are the color of its label, drawn once from a standard
+    normal, plus noise; so its neighbors tell much about a pixel's label that its own features do
     not.
 
     Parameters
@@ -270,7 +270,7 @@ def make_grids(
     noise : float, default=1.5
         Standard deviation of the noise in each feature.
     random_state : int, RandomState instance or None, default=None
-        Determines colours and pictures. Pass an int for reproducible output.
+        Determines colors and pictures. Pass an int for reproducible output.
 
     Returns
     -------
@@ -591,7 +591,7 @@ def load_digit_dates(
     n_train, n_test : int, default=500
         Number of dates in each part.
     years : tuple of two int, default=(1998, 1999)
-        First and last year of the dates. The narrower, the more the neighbours tell of a digit.
+        First and last year of the dates. The narrower, the more the neighbors tell of a digit.
     random_state : int, default=0
         Decides which images are the training images, the dates and the images they are
         written with. An integer and not a generator, so that loading the two parts one after
@@ -705,7 +705,7 @@ def _choose_images(dates, pool, rng):
     """Image of each mark, -1 for dashes.
 
     The images of a digit are dealt in rounds, each round a new shuffle of all of them: a date
-    set then has no favourites, and error rates vary less from one random state to the next.
+    set then has no favorites, and error rates vary less from one random state to the next.
     """
     marks = np.array([_labels(date) for date in dates])
     index = np.full(marks.shape, -1)

@@ -92,7 +92,7 @@ class SegmentationDisplay:
         axes : array of matplotlib Axes, default=None
             Axes to draw in, as many as there are panels; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
-            Colours of the labels.
+            Colors of the labels.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class SegmentationDisplay:
         axes : array of matplotlib Axes, default=None
             Axes to draw in, as many as there are panels; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
-            Colours of the labels.
+            Colors of the labels.
 
         Returns
         -------
@@ -210,7 +210,7 @@ class SegmentationDisplay:
         axes : array of matplotlib Axes, default=None
             Axes to draw in, as many as there are panels; a new figure by default.
         cmap : str or matplotlib Colormap, default=None
-            Colours of the labels; by default "cividis" for two, "tab20" for more.
+            Colors of the labels; by default "cividis" for two, "tab20" for more.
 
         Returns
         -------

@@ -42,7 +42,7 @@ class TransitionDisplay:
     im_ : matplotlib AxesImage
         The heat map.
     colorbar_ : matplotlib Colorbar or None
-        The colour bar, where there is one.
+        The color bar, where there is one.
 
     See Also
     --------
@@ -87,9 +87,9 @@ class TransitionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         cmap : str or matplotlib Colormap, default="RdBu_r"
-            A diverging colour map; its middle is weight zero.
+            A diverging color map; its middle is weight zero.
         colorbar : bool, default=True
-            Whether to draw a colour bar.
+            Whether to draw a color bar.
         **kwargs : dict
             Passed to matplotlib's `imshow`.
 
@@ -126,9 +126,9 @@ class TransitionDisplay:
         ax : matplotlib Axes, default=None
             Axes to draw in; a new figure by default.
         cmap : str or matplotlib Colormap, default="RdBu_r"
-            A diverging colour map; its middle is weight zero.
+            A diverging color map; its middle is weight zero.
         colorbar : bool, default=True
-            Whether to draw a colour bar.
+            Whether to draw a color bar.
         **kwargs : dict
             Passed to matplotlib's `imshow`.
 

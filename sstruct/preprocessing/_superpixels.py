@@ -46,13 +46,13 @@ def superpixel_graph(
     node_features : ndarray of shape (n_nodes, n_channels or n_features)
         Mean over the pixels of each segment.
     edges : ndarray of int of shape (n_edges, 2)
-        Segments that have horizontal or vertical neighbours in one another, the smaller number
-        first, in order, each pair once.
+        Pairs of segments that touch, horizontally or vertically: each pair once, the smaller number
+        first, sorted.
     edge_features : ndarray of shape (n_edges, 2)
-        First l, the number of neighbouring pixels on the border between the two, over its mean in
-        the image. Second l times the contrast, ``exp(-|a - b|**2 / (2 * mean))``, of the segments'
-        mean colours a and b, the mean of the squared distances over the image's edges. For
-        ``pairwise="contrast"`` a border so costs its length, less where colours differ.
+        For ``pairwise="contrast"``. First column: l, the length of the border between the two
+        segments, divided by its mean over the image. Second column: l times
+        ``exp(-|a - b|**2 / (2 * mean))``, for mean colors a and b of the segments and the mean of
+        ``|a - b|**2`` over the image's edges: small where colors differ.
     node_sizes : ndarray of int of shape (n_nodes,)
         Number of pixels of each segment: the weight of the node in the loss.
 
@@ -236,7 +236,7 @@ def _means(name, values, nodes, sizes):
 
 
 def _touching(nodes, n_nodes):
-    """Return the pairs of nodes with neighbouring pixels, and the number of these."""
+    """Return the pairs of nodes with neighboring pixels, and the number of these."""
     pairs = []
     for a, b in ((nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])):
         border = np.flatnonzero((a != b) & (np.minimum(a, b) >= 0))

@@ -425,7 +425,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 The part of the weights, an attribute without its ending: coef, intercept, start,
                 end, edge, type (``type_coef_``), w.
             label, next_label or other_label
-                The label, or the pair of neighbouring or interacting labels. ``edge_coef_`` of
+                The label, or the pair of neighboring or interacting labels. ``edge_coef_`` of
                 chains goes from label to next_label; with ``pairwise="directed"`` label is that of
                 an edge's first node. For :class:`TreeSSVM` part, type and parent_type instead; for
                 :class:`MultilabelSSVM` with ``pairwise="full"`` also the value of each label.

@@ -44,7 +44,7 @@ class Common:
         of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
         N / (K N_k), for N_k of N nodes with label k.
     solver : {<solvers>}, default="auto"
-        The training algorithm; all minimise the same objective. ``"mp-bcfw"`` (multi-plane
+        The training algorithm; all minimize the same objective. ``"mp-bcfw"`` (multi-plane
         block-coordinate Frank-Wolfe, [1]_) alternates passes that call the max-oracle, which finds
         the worst labeling of a sample, with cheap passes over the labelings that were found before;
         ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others are for

@@ -1,4 +1,4 @@
-"""Images of few grey levels from sums along rays: trees of neighbours and a term for each ray."""
+"""Images of few grey levels from sums along rays: trees of neighbors and a term for each ray."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def discrete_tomography(
 
 
 def _image_model(shape, n_levels, weight, truncation):
-    """Pixels without costs, neighbours with the truncated difference of levels."""
+    """Pixels without costs, neighbors with the truncated difference of levels."""
     if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
         raise ValueError(f"n_levels must be an integer of at least 2; found {n_levels!r}")
     given = {"weight": weight, "truncation": weight if truncation is None else truncation}

@@ -48,7 +48,7 @@ def forest(mrf, record):
 
 
 def _parents_first(model):
-    """An order of the nodes of a forest in which each follows at most one of its neighbours."""
+    """An order of the nodes of a forest in which each follows at most one of its neighbors."""
     in_one = np.zeros(model.n_edges, dtype=np.int32)
     _, node, _, _ = trees_of_forests(model.n_nodes, model.edges, in_one, 1)
     alone = np.setdiff1d(np.arange(model.n_nodes), node)

@@ -22,7 +22,7 @@ LOOKS = 20
 
 
 def fwmap(mrf, record, ascent, *, start="trws", sweeps=None, terms=None):
-    """Maximise the bound of a decomposition into trees and terms; return the status.
+    """Maximize the bound of a decomposition into trees and terms; return the status.
 
     Parameters
     ----------

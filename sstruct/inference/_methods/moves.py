@@ -21,7 +21,7 @@ def _no_reason_common(mrf):
 
 
 def no_cut(mrf):
-    """Why a minimum cut does not minimise a model's energy, or None where it does."""
+    """Why a minimum cut does not minimize a model's energy, or None where it does."""
     reason = _no_reason_common(mrf)
     if reason is not None:
         return reason
