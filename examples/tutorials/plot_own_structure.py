@@ -2,9 +2,9 @@
 Train a structure of your own
 =============================
 
-At the end of this page you have a model of rankings, a structure that the
-package does not have, in 60 lines. The same steps serve matchings, parse
-trees or routes.
+At the end of this page you have a model of rankings, a structure that
+the package does not have, in 60 lines. The same steps serve matchings,
+parse trees or routes.
 
 A query lists documents, of which some matter more than others; the model
 puts them into order. There are as many rankings as permutations. But if
@@ -24,16 +24,16 @@ from sstruct import StructuredSVM
 # Write three methods
 # -------------------
 #
-# What the model predicts is called a :term:`labeling`; here it is a tuple
-# with the rank of each document, 0 the best.
+# What the model predicts is called a :term:`labeling`; here it is a
+# tuple with the rank of each document, 0 the best.
 # :class:`~sstruct.StructuredSVM` takes an object with three methods:
 #
-# * ``joint_feature(x, y)`` describes a sample and a labeling together by a
-#   vector; its product with the weights is the score of the labeling;
+# * ``joint_feature(x, y)`` describes a sample and a labeling together by
+#   a vector; its product with the weights is the score of the labeling;
 # * ``loss(y_true, y)`` says how wrong a labeling is, 0 for the true one;
 # * ``argmax(x, w, y_true, loss_weight)`` returns the labeling of the
-#   highest score; in training, where ``y_true`` is given, the highest sum
-#   of score and ``loss_weight`` times loss. This is the
+#   highest score; in training, where ``y_true`` is given, the highest
+#   sum of score and ``loss_weight`` times loss. This is the
 #   :term:`max-oracle`.
 
 
@@ -47,7 +47,7 @@ class Ranking:
         return self.gains(len(x))[list(y)] @ x
 
     def loss(self, y_true, y):
-        """Discounted gain that is lost, as a share of the most possible."""
+        """Discounted gain that is lost, as a share of the worst loss."""
         gain, relevance = (
             self.gains(len(y)),
             self.gains(len(y))[list(y_true)],
@@ -69,7 +69,7 @@ class Ranking:
                 - np.sort(gain) @ np.sort(relevance)[::-1]
             )
             value = value - loss_weight * relevance / spread
-        # Score and loss sum gain times value over documents: an assignment.
+        # Score and loss sum up gain times value: an assignment problem.
         _, ranks = linear_sum_assignment(
             np.outer(value, gain), maximize=True
         )
@@ -80,8 +80,8 @@ class Ranking:
 # Check the max-oracle on something small
 # ---------------------------------------
 #
-# The certificate of a fit rests on ``argmax`` being right. Five documents
-# have 120 rankings, few enough to try them all.
+# The certificate of a fit rests on ``argmax`` being right. Five
+# documents have 120 rankings, few enough to try them all.
 
 oracle, rng = Ranking(), np.random.default_rng(0)
 for _ in range(20):
@@ -101,9 +101,9 @@ print("20 times the best of 120")
 # Fit
 # ---
 #
-# The data: queries of six documents with eight features each, ranked by a
-# hidden score with noise. X and y are lists of whatever the three methods
-# take.
+# The data: queries of six documents with eight features each, ranked by
+# a hidden score with noise. X and y are lists of whatever the three
+# methods take.
 
 hidden = rng.standard_normal(8)
 X = [rng.standard_normal((6, 8)) for _ in range(580)]
@@ -128,18 +128,18 @@ print(
 )
 
 # %%
-# Everything else is as with other estimators: ``GridSearchCV``, ``clone``,
-# pickles, ``n_jobs`` for several processes. What the methods return is
-# checked, and errors name the sample and the call.
+# Everything else is as with other estimators: ``GridSearchCV``,
+# ``clone``, pickles, ``n_jobs`` for several processes. What the methods
+# return is checked, and errors name the sample and the call.
 #
 # How many samples does it take?
 # ------------------------------
 
 sizes, scores = [5, 10, 20, 40, 80], []
 for size in sizes:
-    part = StructuredSVM(Ranking(), lam=0.1, tol=0.02, random_state=0).fit(
-        X[:size], y[:size]
-    )
+    part = StructuredSVM(
+        Ranking(), lam=0.1, tol=0.02, random_state=0
+    ).fit(X[:size], y[:size])
     scores.append(part.score(X[80:], y[80:]))
 noise = np.mean(
     [
@@ -151,7 +151,10 @@ noise = np.mean(
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 ax.plot(sizes, scores, "o-", label="learned")
 ax.axhline(
-    1 - noise, color="grey", linestyle="--", label="the hidden score itself"
+    1 - noise,
+    color="grey",
+    linestyle="--",
+    label="the hidden score itself",
 )
 ax.set(
     xlabel="queries to learn from",
@@ -169,5 +172,5 @@ plt.show()
 # allows.
 #
 # Where to go from here: :doc:`/how_to/own_oracle` for sparse features,
-# several processes and slack rescaling; :doc:`/how_to/compiled_oracle` if
-# Python is too slow; :doc:`/how_to/cluster` if one machine is.
+# several processes and slack rescaling; :doc:`/how_to/compiled_oracle`
+# if Python is too slow; :doc:`/how_to/cluster` if one machine is.
