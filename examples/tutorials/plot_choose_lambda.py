@@ -105,9 +105,7 @@ print(f"{time.process_time() - begin:.1f} s")
 # samples. Its weights change at breakpoints only. The model of any
 # ``lam`` is an estimator like a fitted one, and its gap is known.
 
-path = ssvm_path(
-    ChainSSVM(random_state=0), X, y, eps=0.1, lam_min=0.1 * model.lam_
-)
+path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.1, lam_min=0.1 * model.lam_)
 print(len(path.lams_), "breakpoints, certified:", path.certified_)
 print(f"gap at the default lam: {path.gap(model.lam_):.3f}")
 there = path.estimator(model.lam_)
@@ -120,25 +118,17 @@ print(f"score there: {there.score(X_test, y_test):.3f}")
 size = {"figsize": (7, 6.5), "layout": "constrained"}
 figure, (above, below) = plt.subplots(2, sharex=True, **size)
 RegularizationPathDisplay.from_path(path, y="gap", ax=above)
-above.set(
-    xlabel="", title=f"{len(path.lams_)} vectors of weights for all lam"
-)
+above.set(xlabel="", title=f"{len(path.lams_)} vectors of weights for all lam")
 
 lams = np.geomspace(0.1, 100, 500) * model.lam_
 scores = np.array([search.split_scores(lam) for lam in lams])
-tried, mean = (
-    grid.cv_results_[k] for k in ("param_lam", "mean_test_score")
-)
+tried, mean = (grid.cv_results_[k] for k in ("param_lam", "mean_test_score"))
 folds = below.plot(lams, scores, color="0.8", linewidth=1)
 folds[0].set_label("single folds")
-below.plot(
-    lams, scores.mean(axis=1), label="PathCV: mean of folds, every lam"
-)
+below.plot(lams, scores.mean(axis=1), label="PathCV: mean of folds, every lam")
 below.plot(tried, mean, "o", label="grid")
 below.axvline(model.lam_, linestyle=":", color="0.3", label="auto")
-below.axvline(
-    search.best_lam_, linestyle="--", color="0.3", label="one-se"
-)
+below.axvline(search.best_lam_, linestyle="--", color="0.3", label="one-se")
 below.set(xlabel="lam", ylabel="held-out share of right labels")
 below.legend(loc="upper left", fontsize=8)
 plt.show()

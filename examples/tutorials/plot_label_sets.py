@@ -52,9 +52,7 @@ print("first photograph:", *(name for name, on in zip(names, Y[0]) if on))
 
 models = {
     "each alone": MultilabelSSVM(edges=None, random_state=0),
-    "pairs": MultilabelSSVM(
-        edges="full", pairwise="full", random_state=0
-    ),
+    "pairs": MultilabelSSVM(edges="full", pairwise="full", random_state=0),
 }
 for name, model in models.items():
     found = model.fit(X, Y).predict(X_test)
@@ -100,18 +98,13 @@ print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 # are the interaction: positive attracts, negative repels.
 
 weights = np.zeros((K, K))
-for (u, v), weight in zip(
-    models["pairs"].edges_, models["pairs"].edge_coef_
-):
+for (u, v), weight in zip(models["pairs"].edges_, models["pairs"].edge_coef_):
     weights[u, v] = weights[v, u] = (
         weight[0, 0] + weight[1, 1] - weight[0, 1] - weight[1, 0]
     )
 
 fig, (left, right) = plt.subplots(
-    ncols=2,
-    figsize=(8.5, 4.5),
-    width_ratios=[2.5, 1],
-    layout="constrained",
+    ncols=2, figsize=(8.5, 4.5), width_ratios=[2.5, 1], layout="constrained"
 )
 limit = abs(weights).max()
 image = left.imshow(weights, cmap="RdBu_r", vmin=-limit, vmax=limit)
@@ -120,17 +113,12 @@ left.set_yticks(range(K), names)
 left.set_title("Learned interactions")
 fig.colorbar(image, ax=left, label="interaction")
 
-predictions = {
-    name: model.predict(X_test) for name, model in models.items()
-}
+predictions = {name: model.predict(X_test) for name, model in models.items()}
 predictions["hierarchy"] = found[:, :K]
 scores = [
-    100 * (Y_found == Y_test).all(axis=1).mean()
-    for Y_found in predictions.values()
+    100 * (Y_found == Y_test).all(axis=1).mean() for Y_found in predictions.values()
 ]
-bars = right.bar(
-    list(predictions), scores, color=["0.7", "tab:blue", "tab:orange"]
-)
+bars = right.bar(list(predictions), scores, color=["0.7", "tab:blue", "tab:orange"])
 right.bar_label(bars, fmt="%.0f %%")
 right.set_title("Sets right in all tags")
 right.set(ylabel="new photographs (%)", ylim=(0, 100))

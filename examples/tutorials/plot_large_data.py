@@ -74,9 +74,7 @@ print(f"{model.score(X_test, y_test):.3f} of the new labels are right")
 # bit of the result. Threads share the data, so they cost hardly any
 # memory.
 
-threaded = ChainSSVM(random_state=0, n_jobs=2).fit(
-    X_file[:10000], y[:10000]
-)
+threaded = ChainSSVM(random_state=0, n_jobs=2).fit(X_file[:10000], y[:10000])
 print("same weights:", np.array_equal(model.w_, threaded.w_))
 
 # %%
@@ -111,9 +109,7 @@ for n in sizes:
     seconds.append(time.process_time() - begin)
     errors.append(100 * (1 - model.score(X_test, y_test)))
 
-fig, (left, right) = plt.subplots(
-    ncols=2, figsize=(8, 3.5), layout="constrained"
-)
+fig, (left, right) = plt.subplots(ncols=2, figsize=(8, 3.5), layout="constrained")
 left.plot(sizes, errors, "o-")
 left.set(ylabel="wrong labels of new sequences (%)", xscale="log")
 left.set_xticks(sizes, sizes)

@@ -20,33 +20,18 @@ from sklearn.datasets import load_sample_image
 
 from sstruct import GraphCRFSSVM
 from sstruct.plotting import SegmentationDisplay
-from sstruct.preprocessing import (
-    pixel_labels,
-    superpixel_graph,
-    superpixel_labels,
-)
+from sstruct.preprocessing import pixel_labels, superpixel_graph, superpixel_labels
 
 photograph = load_sample_image("flower.jpg")[::3, ::3] / 255.0
 # The flowers are where the clean picture has more red than blue.
-redder = (
-    gaussian_filter(photograph[..., 0] - photograph[..., 2], 1) > 0.15
-)
+redder = gaussian_filter(photograph[..., 0] - photograph[..., 2], 1) > 0.15
 truth = np.where(binary_fill_holes(redder), "flower", "ground")
-noisy = photograph + np.random.default_rng(0).normal(
-    size=photograph.shape
-)
+noisy = photograph + np.random.default_rng(0).normal(size=photograph.shape)
 
 # Eight tiles, column by column: four on the left to learn from, four on
 # the right to be labeled.
-tiles = [
-    np.s_[r : r + 71, c : c + 53]
-    for c in range(0, 212, 53)
-    for r in (0, 71)
-]
-images, masks = (
-    [noisy[tile] for tile in tiles],
-    [truth[tile] for tile in tiles],
-)
+tiles = [np.s_[r : r + 71, c : c + 53] for c in range(0, 212, 53) for r in (0, 71)]
+images, masks = ([noisy[tile] for tile in tiles], [truth[tile] for tile in tiles])
 print(len(images), "images of shape", images[0].shape)
 
 # %%
@@ -67,14 +52,13 @@ def cut(image, n_segments=150):
     pixels = np.concatenate([places, colours], axis=-1)
     # Start from a regular grid of pixels.
     rows, columns = (
-        np.arange(side / 2, length, side).astype(int)
-        for length in (height, width)
+        np.arange(side / 2, length, side).astype(int) for length in (height, width)
     )
     start = pixels[np.ix_(rows, columns)].reshape(-1, pixels.shape[-1])
     clusters = KMeans(len(start), init=start, n_init=1, max_iter=5)
-    return clusters.fit_predict(
-        pixels.reshape(-1, pixels.shape[-1])
-    ).reshape(height, width)
+    return clusters.fit_predict(pixels.reshape(-1, pixels.shape[-1])).reshape(
+        height, width
+    )
 
 
 segments = [cut(image) for image in images]
@@ -90,9 +74,7 @@ segments = [cut(image) for image in images]
 # superpixel has. :func:`~sstruct.preprocessing.superpixel_labels` gives
 # each superpixel the label that most of its pixels have.
 
-X = [
-    superpixel_graph(image, cuts) for image, cuts in zip(images, segments)
-]
+X = [superpixel_graph(image, cuts) for image, cuts in zip(images, segments)]
 y = [superpixel_labels(cuts, mask) for cuts, mask in zip(segments, masks)]
 node_features, edges, edge_features, node_sizes = X[0]
 print(f"{len(node_features)} nodes, {len(edges)} edges")
@@ -137,10 +119,7 @@ found = {}
 for name, model in models.items():
     labels = model.predict(X[4:])
     found[name] = join(
-        [
-            pixel_labels(cuts, part)
-            for cuts, part in zip(segments[4:], labels)
-        ]
+        [pixel_labels(cuts, part) for cuts, part in zip(segments[4:], labels)]
     )
     right = (found[name] == join(masks[4:])).mean()
     print(f"{name}: {100 * right:.1f} % of the pixels are right")

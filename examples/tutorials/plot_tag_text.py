@@ -117,8 +117,7 @@ for row in X[0][:2]:
 # other, such as I-NP after O.
 
 tagger = make_pipeline(
-    SequenceVectorizer(),
-    ChainSSVM(transition_mask=bio_transitions, random_state=0),
+    SequenceVectorizer(), ChainSSVM(transition_mask=bio_transitions, random_state=0)
 )
 tagger.fit(X_train, y_train)
 f1 = chunk_f1_score(y_test, tagger.predict(X_test))
@@ -159,9 +158,7 @@ alone = make_pipeline(
     ChainSSVM(transitions=False, boundaries=False, random_state=0),
 ).fit(X_train, y_train)
 for name, model in {"each word alone": alone, "sequence": search}.items():
-    print(
-        f"{name}: F1 {chunk_f1_score(y_test, model.predict(X_test)):.3f}"
-    )
+    print(f"{name}: F1 {chunk_f1_score(y_test, model.predict(X_test)):.3f}")
 
 # %%
 # See what it has learned
