@@ -133,9 +133,9 @@ SegmentationDisplay.from_predictions(
 plt.show()
 
 # %%
-# Neighbours mend most of what a region alone gets wrong. What is left
-# lies mostly along the border of the flower, where the superpixels
-# themselves are not exact.
+# Yellow is flower. Neighbours mend most of what a region alone gets wrong. What is
+# left lies mostly along the border of the flower, where the superpixels themselves
+# are not exact.
 #
 # Where to go from here: :class:`~sstruct.GridCRFSSVM` labels each pixel
 # and needs no superpixels
