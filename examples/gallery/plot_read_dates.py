@@ -43,5 +43,6 @@ plt.show()
 
 # %%
 # They do, wherever the calendar leaves little choice: the chain makes about half the errors. All
-# dates are of 1998 and 1999. The chain gains most in the last digit of the year, which can only
-# be 8 or 9, and least in the last digits of month and day, where almost anything is possible.
+# dates are of 1998 and 1999, and the chain gains most in the last digit of the year, which can only
+# be 8 or 9. What it still misreads are mostly the last digits of month and day, where almost
+# anything is possible.

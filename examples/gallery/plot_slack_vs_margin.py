@@ -47,6 +47,7 @@ ax.set(
     xlabel="lam",
     ylabel="Misread marks of the test dates (%)",
     title="Errors of both hinge losses",
+    ylim=(0, None),
 )
 ax.spines[["top", "right"]].set_visible(False)
 ax.legend()

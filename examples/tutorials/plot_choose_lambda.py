@@ -2,13 +2,14 @@
 Choose lam
 ==========
 
-At the end of this page you have three ways to choose :term:`lam`, from one
-line to a guarantee for all values, and can say how far a fit is from the
-best possible one.
+At the end of this page you have three ways to choose :term:`lam`, from
+one line to a guarantee for all values, and can say how far a fit is from
+the best possible one.
 
 ``lam`` weighs the squared weights against the training :term:`loss`: a
-large value keeps weights small and the model simple, a small value follows
-the training data closely. It is LIBLINEAR's ``1 / (C * n)`` for n samples.
+large value keeps weights small and the model simple, a small value
+follows the training data closely. It is LIBLINEAR's ``1 / (C * n)`` for
+n samples.
 """
 
 import time
@@ -42,10 +43,10 @@ print(f"{model.score(X_test, y_test):.3f} of the labels are right")
 # Read the certificate
 # --------------------
 #
-# Training minimises an objective. A fit stops before the very minimum, and
-# tells how far before: ``objective_`` is what it reached, and no weights
-# at all can be below ``dual_objective_``. The difference is the duality
-# :term:`gap`.
+# Training minimises an objective. A fit stops before the very minimum,
+# and tells how far before: ``objective_`` is what it reached, and no
+# weights at all can be below ``dual_objective_``. The difference is the
+# duality :term:`gap`.
 
 print(f"{model.status_}: {model.objective_:.4f} was reached,")
 print(f"and the optimum is at least {model.dual_objective_:.4f}")
@@ -53,8 +54,8 @@ relative_gap = model.dual_gap_ / model.objective_
 print(f"relative gap {relative_gap:.4f}, asked for: {model.tol}")
 
 # %%
-# So if a model is poor although its status is ``CONVERGED``, a longer fit
-# will not mend it: try another ``lam``, or other features.
+# So if a model is poor although its status is ``CONVERGED``, a longer
+# fit will not mend it: try another ``lam``, or other features.
 #
 # Search a grid
 # -------------
@@ -79,9 +80,9 @@ print(f"{time.process_time() - begin:.1f} s")
 # :class:`~sstruct.PathCV` computes a regularization path for each fold:
 # weights for every ``lam``, not for ten of them. ``eps`` bounds how far
 # the objective of each is from its optimum, in units of the mean loss,
-# which here is the number of wrong labels of a sequence. ``rule="one-se"``
-# takes the largest ``lam`` whose score is within one standard error of the
-# best, the simplest model that is about as good.
+# which here is the number of wrong labels of a sequence.
+# ``rule="one-se"`` takes the largest ``lam`` whose score is within one
+# standard error of the best, the simplest model that is about as good.
 
 begin = time.process_time()
 search = PathCV(
@@ -101,63 +102,44 @@ print(f"{time.process_time() - begin:.1f} s")
 # ---------------
 #
 # :func:`~sstruct.ssvm_path` returns one path, here on all training
-# samples. Its weights change at breakpoints only. The model of any ``lam``
-# is an estimator like a fitted one, and its gap is known.
+# samples. Its weights change at breakpoints only. The model of any
+# ``lam`` is an estimator like a fitted one, and its gap is known.
 
-path = ssvm_path(
-    ChainSSVM(random_state=0), X, y, eps=0.1, lam_min=0.1 * model.lam_
-)
-print(path)
+path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.1, lam_min=0.1 * model.lam_)
+print(len(path.lams_), "breakpoints, certified:", path.certified_)
 print(f"gap at the default lam: {path.gap(model.lam_):.3f}")
-print(
-    f"score there: {path.estimator(model.lam_).score(X_test, y_test):.3f}"
-)
+there = path.estimator(model.lam_)
+print(f"score there: {there.score(X_test, y_test):.3f}")
 
 # %%
 # Both in one picture
 # -------------------
 
-figure, (above, below) = plt.subplots(
-    2, 1, sharex=True, figsize=(7, 6.5), layout="constrained"
-)
+size = {"figsize": (7, 6.5), "layout": "constrained"}
+figure, (above, below) = plt.subplots(2, sharex=True, **size)
 RegularizationPathDisplay.from_path(path, y="gap", ax=above)
-above.set(
-    xlabel="",
-    title=f"{len(path.lams_)} vectors of weights serve all values of lam",
-)
+above.set(xlabel="", title=f"{len(path.lams_)} vectors of weights for all lam")
 
 lams = np.geomspace(0.1, 100, 500) * model.lam_
 scores = np.array([search.split_scores(lam) for lam in lams])
-for fold in scores.T:
-    below.plot(lams, fold, color="0.8", linewidth=1, label="single folds")
-below.plot(
-    lams, scores.mean(axis=1), label="PathCV: mean over folds, every lam"
-)
-below.plot(
-    grid.cv_results_["param_lam"],
-    grid.cv_results_["mean_test_score"],
-    "o",
-    label="grid",
-)
-for lam, name, style in (
-    (model.lam_, "auto", ":"),
-    (search.best_lam_, "one-se", "--"),
-):
-    below.axvline(lam, linestyle=style, color="0.3", label=name)
+tried, mean = (grid.cv_results_[k] for k in ("param_lam", "mean_test_score"))
+folds = below.plot(lams, scores, color="0.8", linewidth=1)
+folds[0].set_label("single folds")
+below.plot(lams, scores.mean(axis=1), label="PathCV: mean of folds, every lam")
+below.plot(tried, mean, "o", label="grid")
+below.axvline(model.lam_, linestyle=":", color="0.3", label="auto")
+below.axvline(search.best_lam_, linestyle="--", color="0.3", label="one-se")
 below.set(xlabel="lam", ylabel="held-out share of right labels")
-handles = {
-    text: handle for handle, text in zip(*below.get_legend_handles_labels())
-}
-below.legend(handles.values(), handles.keys(), loc="upper left", fontsize=8)
+below.legend(loc="upper left", fontsize=8)
 plt.show()
 
 # %%
 # Above, the gap at every ``lam``: it grows between two breakpoints until
-# it reaches ``eps``, where new weights take over. Below, the grid's scores
-# lie near the path's curve: both are within a tolerance of the same
-# optimum. Over a wide range the score changes less than from fold to fold
-# (grey), so which value comes out best is largely chance, and the default
-# and the "one-se" rule do as well.
+# it reaches ``eps``, where new weights take over. Below, the grid's
+# scores lie near the path's curve: both are within a tolerance of the
+# same optimum. Over a wide range the score changes less than from fold
+# to fold (grey), so which value comes out best is largely chance, and
+# the default and the "one-se" rule do as well.
 #
 # Where to go from here: :doc:`/explanation/certificate` and
 # :doc:`/explanation/path` say why the bounds hold.

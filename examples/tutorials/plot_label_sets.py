@@ -2,13 +2,13 @@
 Predict sets of labels that depend on each other
 ================================================
 
-At the end of this page you have two models of the tags of photographs: one
-that learns which tags come together, and one that knows which tag is a
-kind of which. Both give a photograph any number of tags.
+At the end of this page you have two models of the tags of photographs:
+one that learns which tags come together, and one that knows which tag is
+a kind of which. Both give a photograph any number of tags.
 
-A classifier for each tag ignores that a beach often comes with the sea and
-hardly ever with snow. :class:`~sstruct.MultilabelSSVM` learns a weight for
-pairs of tags and decides on the set as a whole.
+A classifier for each tag ignores that a beach often comes with the sea
+and hardly ever with snow. :class:`~sstruct.MultilabelSSVM` learns a
+weight for pairs of tags and decides on the set as a whole.
 """
 
 import matplotlib.pyplot as plt
@@ -62,19 +62,20 @@ for name, model in models.items():
     print("   decoder:", model.inference_)
 
 # %%
-# ``score`` is strict: a set counts if all of its twelve labels are right.
-# ``inference_`` says how the best set is found. Up to 20 labels all sets
-# are looked at, which is exact. For more labels all pairs are decided by a
-# relaxation, which is not; ``edges="tree"`` is exact for any number.
+# ``score`` is strict: a set counts if all of its twelve labels are
+# right. ``inference_`` says how the best set is found. Up to 20 labels
+# all sets are looked at, which is exact. For more labels all pairs are
+# decided by a relaxation, which is not; ``edges="tree"`` is exact for
+# any number.
 #
 # A hierarchy
 # -----------
 #
-# Sometimes it is known beforehand which label is a kind of which. A label
-# then comes with all labels above it. Names with dots can say so:
-# :func:`~sstruct.preprocessing.hierarchical_labels` adds the labels above
-# and returns the parent of each label (-1: none), which is what ``edges``
-# takes.
+# Sometimes it is known beforehand which label is a kind of which. A
+# label then comes with all labels above it. Names with dots can say so:
+# :func:`~sstruct.preprocessing.hierarchical_labels` adds the labels
+# above and returns the parent of each label (-1: none), which is what
+# ``edges`` takes.
 
 paths = [f"{where}.{name}" for where, name in zip(scene, names)]
 Y_tree, all_names, parents = hierarchical_labels(Y, paths)
@@ -87,8 +88,8 @@ broken = found[:, :K] > found[:, parents[:K]]
 print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 
 # %%
-# All predicted sets keep to the hierarchy. Your own parents work as well:
-# ``edges=[2, 2, -1]`` puts labels 0 and 1 under label 2.
+# All predicted sets keep to the hierarchy. Your own parents work as
+# well: ``edges=[2, 2, -1]`` puts labels 0 and 1 under label 2.
 #
 # What the pairs have learned
 # ---------------------------
@@ -97,9 +98,7 @@ print(f"{tree.inference_}; labels without their parent: {broken.sum()}")
 # are the interaction: positive attracts, negative repels.
 
 weights = np.zeros((K, K))
-for (u, v), weight in zip(
-    models["pairs"].edges_, models["pairs"].edge_coef_
-):
+for (u, v), weight in zip(models["pairs"].edges_, models["pairs"].edge_coef_):
     weights[u, v] = weights[v, u] = (
         weight[0, 0] + weight[1, 1] - weight[0, 1] - weight[1, 0]
     )
@@ -114,17 +113,12 @@ left.set_yticks(range(K), names)
 left.set_title("Learned interactions")
 fig.colorbar(image, ax=left, label="interaction")
 
-predictions = {
-    name: model.predict(X_test) for name, model in models.items()
-}
+predictions = {name: model.predict(X_test) for name, model in models.items()}
 predictions["hierarchy"] = found[:, :K]
 scores = [
-    100 * (Y_found == Y_test).all(axis=1).mean()
-    for Y_found in predictions.values()
+    100 * (Y_found == Y_test).all(axis=1).mean() for Y_found in predictions.values()
 ]
-bars = right.bar(
-    list(predictions), scores, color=["0.7", "tab:blue", "tab:orange"]
-)
+bars = right.bar(list(predictions), scores, color=["0.7", "tab:blue", "tab:orange"])
 right.bar_label(bars, fmt="%.0f %%")
 right.set_title("Sets right in all tags")
 right.set(ylabel="new photographs (%)", ylim=(0, 100))
@@ -134,9 +128,9 @@ plt.show()
 
 # %%
 # The three scenes show as three blocks of tags that attract each other;
-# car and bus, which exclude each other, repel. The hierarchy knows nothing
-# of that pair. What it adds is that its answers always fit together, for
-# thousands of labels too.
+# car and bus, which exclude each other, repel. The hierarchy knows
+# nothing of that pair. What it adds is that its answers always fit
+# together, for thousands of labels too.
 #
 # Where to go from here: :doc:`/how_to/class_imbalance` for rare labels,
 # :doc:`/how_to/read_weights` for names of weights.

@@ -28,26 +28,27 @@ print(len(arrays), "arrays, the first of shape", arrays[0].shape)
 # One array instead of many
 # -------------------------
 #
-# A list of arrays is fine for some thousand :term:`samples <sample>`. For
-# more, join them: :class:`~sstruct.Sequences` keeps all rows in one array,
-# and where each sequence begins. It is indexed and cut like a list.
-# Searches in several processes share it instead of copying thousands of
-# small arrays.
+# A list of arrays is fine for some thousand :term:`samples <sample>`.
+# For more, join them: :class:`~sstruct.Sequences` keeps all rows in one
+# array, and where each sequence begins. It is indexed and cut like a
+# list. Searches in several processes share it instead of copying
+# thousands of small arrays.
 
 X, y = Sequences.from_list(arrays), Sequences.from_list(labels)
 X_test, y_test = X[10000:], y[10000:]
 print(X)
 
 # %%
-# If your data are one long table already, ``Sequences.from_lengths(table,
-# lengths)`` cuts it.
+# If your data are one long table already,
+# ``Sequences.from_lengths(table, lengths)`` cuts it.
 #
 # A file instead of memory
 # ------------------------
 #
 # Features can stay in a file that ``numpy.save`` wrote.
 # :func:`~sstruct.mapped.open_mapped` maps it: parts are read where they
-# are used. float32 takes half the space of float64, and is read as it is.
+# are used. float32 takes half the space of float64, and is read as it
+# is.
 
 folder = tempfile.TemporaryDirectory()
 path = Path(folder.name) / "X.npy"
@@ -69,12 +70,11 @@ print(f"{model.score(X_test, y_test):.3f} of the new labels are right")
 # Threads
 # -------
 #
-# ``n_jobs`` is the number of threads. It changes the time, and not one bit
-# of the result. Threads share the data, so they cost hardly any memory.
+# ``n_jobs`` is the number of threads. It changes the time, and not one
+# bit of the result. Threads share the data, so they cost hardly any
+# memory.
 
-threaded = ChainSSVM(random_state=0, n_jobs=2).fit(
-    X_file[:10000], y[:10000]
-)
+threaded = ChainSSVM(random_state=0, n_jobs=2).fit(X_file[:10000], y[:10000])
 print("same weights:", np.array_equal(model.w_, threaded.w_))
 
 # %%
@@ -85,16 +85,16 @@ print("same weights:", np.array_equal(model.w_, threaded.w_))
 # A cluster
 # ---------
 #
-# Searches run on a Dask cluster as those of any scikit-learn estimator do.
-# A single fit does too, if it is one of a structure of your own with a
-# slow :term:`max-oracle`::
+# Searches run on a Dask cluster as those of any scikit-learn estimator
+# do. A single fit does too, if it is one of a structure of your own with
+# a slow :term:`max-oracle`::
 #
 #     import joblib
 #     from distributed import Client
 #
 #     client = Client("scheduler-address:8786")
 #     with joblib.parallel_config(backend="dask"):
-#         search = GridSearchCV(ChainSSVM(), {"lam": [0.1, 0.01]}).fit(X, y)
+#         search = GridSearchCV(ChainSSVM(), {"lam": [0.1, 1]}).fit(X, y)
 #         model = StructuredSVM(oracle).fit(samples, labelings)
 #
 # :doc:`/how_to/cluster` has a script that runs on your machine.
@@ -109,9 +109,7 @@ for n in sizes:
     seconds.append(time.process_time() - begin)
     errors.append(100 * (1 - model.score(X_test, y_test)))
 
-fig, (left, right) = plt.subplots(
-    ncols=2, figsize=(8, 3.5), layout="constrained"
-)
+fig, (left, right) = plt.subplots(ncols=2, figsize=(8, 3.5), layout="constrained")
 left.plot(sizes, errors, "o-")
 left.set(ylabel="wrong labels of new sequences (%)", xscale="log")
 left.set_xticks(sizes, sizes)

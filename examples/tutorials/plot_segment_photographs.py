@@ -7,8 +7,8 @@ photograph, and its answer for pictures that it has not seen, pixel by
 pixel.
 
 A photograph has many pixels, so it is first cut into small regions of
-similar colour, called superpixels. They are the :term:`nodes <node>` of a
-graph, and an :term:`edge` joins two that touch.
+similar colour, called superpixels. They are the :term:`nodes <node>` of
+a graph, and an :term:`edge` joins two that touch.
 :class:`~sstruct.GraphCRFSSVM` labels all nodes of a graph together.
 """
 
@@ -20,11 +20,7 @@ from sklearn.datasets import load_sample_image
 
 from sstruct import GraphCRFSSVM
 from sstruct.plotting import SegmentationDisplay
-from sstruct.preprocessing import (
-    pixel_labels,
-    superpixel_graph,
-    superpixel_labels,
-)
+from sstruct.preprocessing import pixel_labels, superpixel_graph, superpixel_labels
 
 photograph = load_sample_image("flower.jpg")[::3, ::3] / 255.0
 # The flowers are where the clean picture has more red than blue.
@@ -34,15 +30,8 @@ noisy = photograph + np.random.default_rng(0).normal(size=photograph.shape)
 
 # Eight tiles, column by column: four on the left to learn from, four on
 # the right to be labeled.
-tiles = [
-    np.s_[r : r + 71, c : c + 53]
-    for c in range(0, 212, 53)
-    for r in (0, 71)
-]
-images, masks = (
-    [noisy[tile] for tile in tiles],
-    [truth[tile] for tile in tiles],
-)
+tiles = [np.s_[r : r + 71, c : c + 53] for c in range(0, 212, 53) for r in (0, 71)]
+images, masks = ([noisy[tile] for tile in tiles], [truth[tile] for tile in tiles])
 print(len(images), "images of shape", images[0].shape)
 
 # %%
@@ -55,7 +44,7 @@ print(len(images), "images of shape", images[0].shape)
 
 
 def cut(image, n_segments=150):
-    """Number the superpixels of an image: near pixels of similar colour."""
+    """Number the superpixels: near pixels of similar colour."""
     height, width, _ = image.shape
     side = np.sqrt(height * width / n_segments)
     places = np.stack(np.mgrid[:height, :width], axis=-1) / side
@@ -63,14 +52,13 @@ def cut(image, n_segments=150):
     pixels = np.concatenate([places, colours], axis=-1)
     # Start from a regular grid of pixels.
     rows, columns = (
-        np.arange(side / 2, length, side).astype(int)
-        for length in (height, width)
+        np.arange(side / 2, length, side).astype(int) for length in (height, width)
     )
     start = pixels[np.ix_(rows, columns)].reshape(-1, pixels.shape[-1])
     clusters = KMeans(len(start), init=start, n_init=1, max_iter=5)
-    return clusters.fit_predict(
-        pixels.reshape(-1, pixels.shape[-1])
-    ).reshape(height, width)
+    return clusters.fit_predict(pixels.reshape(-1, pixels.shape[-1])).reshape(
+        height, width
+    )
 
 
 segments = [cut(image) for image in images]
@@ -80,11 +68,11 @@ segments = [cut(image) for image in images]
 # -------------------
 #
 # :func:`~sstruct.preprocessing.superpixel_graph` returns what the
-# estimator takes as a :term:`sample`: the mean colour of each superpixel,
-# which of them touch, features of these edges (length of the border, and
-# how alike the colours are), and how many pixels each superpixel has.
-# :func:`~sstruct.preprocessing.superpixel_labels` gives each superpixel
-# the label that most of its pixels have.
+# estimator takes as a :term:`sample`: the mean colour of each
+# superpixel, which of them touch, features of these edges (length of the
+# border, and how alike the colours are), and how many pixels each
+# superpixel has. :func:`~sstruct.preprocessing.superpixel_labels` gives
+# each superpixel the label that most of its pixels have.
 
 X = [superpixel_graph(image, cuts) for image, cuts in zip(images, segments)]
 y = [superpixel_labels(cuts, mask) for cuts, mask in zip(segments, masks)]
@@ -96,9 +84,9 @@ print("labels:", *y[4][:5])
 # Fit, with and without neighbours
 # --------------------------------
 #
-# ``pairwise="contrast"`` learns how much it costs when neighbours differ,
-# the more so where their colours are alike. ``pairwise=0.0`` leaves the
-# neighbours out.
+# ``pairwise="contrast"`` learns how much it costs when neighbours
+# differ, the more so where their colours are alike. ``pairwise=0.0``
+# leaves the neighbours out.
 
 models = {
     "each region alone": GraphCRFSSVM(pairwise=0.0, random_state=0),
@@ -109,10 +97,11 @@ for name, model in models.items():
     print(f"{name}: {model.inference_}, {model.status_}")
 
 # %%
-# ``inference_`` says how the best labels of a graph are found, and whether
-# that is exact: for two labels whose neighbours attract each other it is,
-# by a minimum cut. ``CONVERGED`` means that no other weights can be much
-# better on the training data, where "much" is the parameter ``tol``.
+# ``inference_`` says how the best labels of a graph are found, and
+# whether that is exact: for two labels whose neighbours attract each
+# other it is, by a minimum cut. ``CONVERGED`` means that no other
+# weights can be much better on the training data, where "much" is the
+# parameter ``tol``.
 #
 # Look at the other half
 # ----------------------
@@ -130,10 +119,7 @@ found = {}
 for name, model in models.items():
     labels = model.predict(X[4:])
     found[name] = join(
-        [
-            pixel_labels(cuts, part)
-            for cuts, part in zip(segments[4:], labels)
-        ]
+        [pixel_labels(cuts, part) for cuts, part in zip(segments[4:], labels)]
     )
     right = (found[name] == join(masks[4:])).mean()
     print(f"{name}: {100 * right:.1f} % of the pixels are right")
@@ -147,12 +133,12 @@ SegmentationDisplay.from_predictions(
 plt.show()
 
 # %%
-# Neighbours mend most of what a region alone gets wrong. What is left lies
-# mostly along the border of the flower, where the superpixels themselves
+# Yellow is flower. Neighbours mend most of what a region alone gets wrong. What is
+# left lies mostly along the border of the flower, where the superpixels themselves
 # are not exact.
 #
 # Where to go from here: :class:`~sstruct.GridCRFSSVM` labels each pixel
-# and needs no superpixels (:ref:`sphx_glr_gallery_plot_segmentation.py`);
-# with more than two labels the model is the same;
-# :doc:`/how_to/class_imbalance` if one label is rare,
-# :doc:`/how_to/memory` for many images.
+# and needs no superpixels
+# (:ref:`sphx_glr_gallery_plot_segmentation.py`); with more than two
+# labels the model is the same; :doc:`/how_to/class_imbalance` if one
+# label is rare, :doc:`/how_to/memory` for many images.

@@ -12,8 +12,8 @@ tell: "can" is a noun in "the can" and a verb in "she can paint". So
 :class:`~sstruct.ChainSSVM` tags a sentence as a whole.
 
 The sentences come from a small grammar, so that nothing has to be
-downloaded. For real ones, :func:`sstruct.datasets.fetch_conll2000` returns
-news texts in the same form.
+downloaded. For real ones, :func:`sstruct.datasets.fetch_conll2000`
+returns news texts in the same form.
 """
 
 import tempfile
@@ -32,10 +32,10 @@ from sstruct.plotting import TransitionDisplay
 from sstruct.preprocessing import SequenceVectorizer
 
 rng = np.random.default_rng(0)
-# Words in capitals stand for a choice; many nouns are verbs or adjectives
-# elsewhere.
+# Words in capitals stand for a choice; many nouns are verbs or
+# adjectives elsewhere.
 words = {
-    "NOUN": "can paint light watch plan water walk cook park boat".split(),
+    "NOUN": "can paint light watch plan water walk cook boat".split(),
     "VERB": "can paint light watch plan water walk cook see like".split(),
     "ADJECTIVE": "light old calm back clean cook".split(),
     "NAME": "Mary Tom Park Cook London".split(),
@@ -85,9 +85,9 @@ show(text[0], y[0])
 # Describe each word by a dict
 # ----------------------------
 #
-# A sentence is a :term:`sample`, a word is a :term:`node` of it. Features
-# are a dict for each word, as CRFsuite takes them: a string is a category,
-# a number or a bool is a value, and dicts nest.
+# A sentence is a :term:`sample`, a word is a :term:`node` of it.
+# Features are a dict for each word, as CRFsuite takes them: a string is
+# a category, a number or a bool is a value, and dicts nest.
 
 
 def features(sentence):
@@ -117,16 +117,15 @@ for row in X[0][:2]:
 # other, such as I-NP after O.
 
 tagger = make_pipeline(
-    SequenceVectorizer(),
-    ChainSSVM(transition_mask=bio_transitions, random_state=0),
+    SequenceVectorizer(), ChainSSVM(transition_mask=bio_transitions, random_state=0)
 )
 tagger.fit(X_train, y_train)
 f1 = chunk_f1_score(y_test, tagger.predict(X_test))
 print(f"F1 of phrases: {f1:.3f}")
 
 # %%
-# A phrase is right if its type and both of its ends are. The tags of a new
-# sentence:
+# A phrase is right if its type and both of its ends are. The tags of a
+# new sentence:
 
 new = "she can paint the old boat near London .".split()
 show(new, tagger.predict([features(new)])[0])
@@ -165,8 +164,8 @@ for name, model in {"each word alone": alone, "sequence": search}.items():
 # See what it has learned
 # -----------------------
 #
-# ``to_frame`` lists all weights with the names of their tags and features.
-# These features speak most for the beginning of a verb phrase:
+# ``to_frame`` lists all weights with the names of their tags and
+# features. These features speak most for the beginning of a verb phrase:
 
 chain = search.best_estimator_[-1]
 weights = chain.to_frame()
@@ -178,8 +177,8 @@ print(verbs[["label", "feature", "weight"]].to_string(index=False))
 # Keep the model
 # --------------
 #
-# A fitted pipeline is saved as any of scikit-learn's. It holds weights and
-# names, no training data.
+# A fitted pipeline is saved as any of scikit-learn's. It holds weights
+# and names, no training data.
 
 with tempfile.TemporaryDirectory() as folder:
     joblib.dump(search.best_estimator_, Path(folder) / "tagger.joblib")
@@ -187,8 +186,8 @@ with tempfile.TemporaryDirectory() as folder:
 show(new, loaded.predict([features(new)])[0])
 
 # %%
-# Loading such a file runs code from it, so load your own files alone. For
-# models that others are to read, write ``.skops`` files:
+# Loading such a file runs code from it, so load your own files alone.
+# For models that others are to read, write ``.skops`` files:
 # :doc:`/how_to/saving`.
 #
 # The weights of neighbouring tags
@@ -198,10 +197,10 @@ TransitionDisplay.from_estimator(chain)
 plt.show()
 
 # %%
-# Rows are tags, columns the tags that follow. Positive weights (red) make
-# a pair likely. Sentences begin with noun phrases (NP) or prepositions
-# (PP), and verb phrases (VP) follow noun phrases. Pairs that the mask
-# forbids have no weight.
+# Rows are tags, columns the tags that follow. Positive weights (red)
+# make a pair likely. Sentences begin with noun phrases (NP) or
+# prepositions (PP), and verb phrases (VP) follow noun phrases. Pairs
+# that the mask forbids have no weight.
 #
 # Where to go from here: :doc:`/how_to/class_imbalance` if some tags are
 # rare, :doc:`/how_to/unknown_labels` if only some words are tagged,
