@@ -23,7 +23,7 @@ FILES = [
 
 
 PRINT = "from sstruct._oracles.chain._viterbi import instructions; print(instructions())"
-TEST = f"{PRINT}; import pytest, sys; sys.exit(pytest.main(sys.argv[1:]))"
+TEST = f"{PRINT}; import pytest, sys; sys.stdout.flush(); sys.exit(pytest.main(sys.argv[1:]))"
 
 
 def run(highest, *arguments):
