@@ -44,5 +44,5 @@ SegmentationDisplay.from_predictions(truth[right], predictions, image=shown, cla
 plt.show()
 
 # %%
-# Yellow is flower. Neighbours mend most of what a pixel alone gets wrong. What they lose is small: a
-# bud at the lower edge is smoothed away.
+# Yellow is flower. Neighbours mend most of what a pixel alone gets wrong. What they lose is small:
+# a bud at the lower edge is smoothed away.
