@@ -6,3 +6,7 @@ import os
 os.environ.setdefault("MPLBACKEND", "Agg")
 # scikit-learn skips its array API check unless SciPy was imported with this.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# What Sphinx writes beside the manual's sources: examples that run as such, and pages that
+# docstrings test.
+collect_ignore_glob = ["doc/_build/*", "doc/gallery/*", "doc/generated/*", "doc/tutorials/*"]

@@ -6,9 +6,9 @@ At the end of this page you have two models of the tags of photographs:
 one that learns which tags come together, and one that knows which tag is
 a kind of which. Both give a photograph any number of tags.
 
-A classifier for each tag ignores that a beach often comes with the sea
-and hardly ever with snow. :class:`~sstruct.MultilabelSSVM` learns a
-weight for pairs of tags and decides on the set as a whole.
+A classifier for each tag ignores that a beach often comes with the sea, and that
+here a car never comes with a bus. :class:`~sstruct.MultilabelSSVM` learns a weight
+for pairs of tags and decides on the set as a whole.
 """
 
 import matplotlib.pyplot as plt

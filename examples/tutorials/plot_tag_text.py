@@ -2,9 +2,10 @@
 Tag the words of a text
 =======================
 
-At the end of this page you have a model that marks the phrases of a
-sentence, know how good it is and what it has learned, and have it in a
-file. You need scikit-learn's pipelines and searches, and nothing else.
+At the end of this page you have a model that marks the phrases of a sentence, know
+how good it is and what it has learned, and have it in a file. You need to know
+scikit-learn's pipelines and searches, and nothing else. Besides sstruct it takes
+matplotlib and, for a table of the weights, pandas.
 
 The task is chunking. Each word gets a tag that begins (B) a phrase,
 continues it (I) or is outside (O) of all phrases. A word alone does not

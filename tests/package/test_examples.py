@@ -14,13 +14,29 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
 
+# What the text of an example says of its figure, in the names of the script.
+SAYS = {
+    "plot_choose_lambda.py": "abs(there.score(X_test, y_test) - grid.score(X_test, y_test)) < 0.01",
+    "plot_graph_matching.py": "n_right == 10 and result.gap <= 1e-6",
+    "plot_label_sets.py": "scores[0] + 4 < scores[1] and broken.sum() == 0",
+    "plot_large_data.py": "errors == sorted(errors, reverse=True)",
+    "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",
+    "plot_read_dates.py": "2 * errors['chain'].sum() < errors['each image alone'].sum()",
+    "plot_segment_photographs.py": "(found['with neighbours'] == join(masks[4:])).mean() > 0.97",
+    "plot_solvers.py": "7 * fits[name].n_oracle_calls_ > 60000 > 6 * fits[name].n_oracle_calls_",
+    "plot_tag_text.py": "chunk_f1_score(y_test, alone.predict(X_test)) < 0.82 < f1",
+    "plot_tomography.py": "(results[6].labels == phantom).all() and results[2].energy < 394",
+}
+
+
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("plot_*.py")), ids=lambda path: path.name)
 def test_gallery_script_runs(path, monkeypatch):
     plt = pytest.importorskip("matplotlib.pyplot")
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.extend(plt.get_fignums()))
-    runpy.run_path(str(path))
+    names = runpy.run_path(str(path))
     assert shown, "the script shows no figure"
+    assert eval(SAYS.get(path.name, "True"), names)
     plt.close("all")
 
 
