@@ -1,5 +1,6 @@
 """GridCRFSSVM: max-margin labeling of the pixels of images."""
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -145,7 +146,8 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     def _check_parameters(self):
         super()._check_parameters()
-        if isinstance(self.connectivity, bool) or self.connectivity not in (4, 8):
+        is_number = isinstance(self.connectivity, numbers.Real)
+        if not is_number or self.connectivity not in (4, 8):
             raise ValueError(f"connectivity must be 4 or 8, found {self.connectivity!r}")
 
     def _pack(self, X, model, *, fitted):

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from sstruct._checks.arrays import is_sized
 from sstruct._checks.magnitudes import LARGEST
 
 NAMES = ("hamming", "hamming-count", "balanced")
@@ -208,7 +209,13 @@ def label_set_weights(
         return product
     if isinstance(class_weight, dict):
         raise ValueError(f"for sets of labels class_weight must be a list of {K} dicts, found one")
-    if not isinstance(class_weight, str) and len(class_weight) != K:
+    listed = isinstance(class_weight, list | tuple | np.ndarray) and is_sized(class_weight)
+    if not isinstance(class_weight, str) and not listed:
+        raise TypeError(
+            f'class_weight must be a list of {K} dicts, "balanced" or None, found '
+            f"{type(class_weight).__name__}"
+        )
+    if listed and len(class_weight) != K:
         raise ValueError(f"class_weight has {len(class_weight)} dicts for {K} labels")
     for k in range(K):
         of_label = class_weight if isinstance(class_weight, str) else class_weight[k]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sstruct._checks.arrays import array_of
 from sstruct._input.labels import plain
 from sstruct._input.partial import one_of
 
@@ -131,7 +132,7 @@ def allowed_transitions(mask, classes):
             [[bool(mask(None, a)) for a in labels], [bool(mask(a, None)) for a in labels]]
         )
         return edge, boundary
-    edge = np.asarray(mask)
+    edge = array_of(mask, "transition_mask", "a bool array or a callable")
     if edge.shape != (K, K) or edge.dtype != bool:
         raise ValueError(
             f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "

@@ -18,13 +18,14 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct._checks.arrays import array_of, real_array
+from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
+from sstruct._input.frames import items_of
 from sstruct._input.ragged import check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, ssvm_path
 from sstruct.sequences import Sequences
@@ -214,15 +215,11 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         self._check()
         self._check_scoring(y)
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
-        weights = None
-        if sample_weight is not None:
-            n_samples = X.shape[0] if hasattr(X, "shape") else len(X)
-            weights = sliceable_weights(sample_weight, n_samples)
+        n_samples = X.shape[0] if sparse.issparse(X) else len(X)
+        weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        splitter = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
-        splits = list(splitter.split(X, y, groups))
-        if not splits:
-            raise ValueError(f"cv makes no splits, expected at least one; found {self.cv!r}")
+        splits = _splits(self.cv, is_classifier(self.estimator), X, y, groups)
+        _check_splits(splits, n_samples, self.cv)
         folds = Parallel(n_jobs=self.n_jobs)(
             delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
         )
@@ -431,11 +428,42 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
 
 def _as_rows(values, name):
-    """Return sparse X or y, of which folds are cut before an estimator looks, checked, as CSR."""
+    """Return X or y, of which folds are cut before an estimator looks: CSR, checked, if sparse."""
+    values = items_of(values)
     if not sparse.issparse(values):
+        if not is_sized(values) and not (values is None and name == "y"):
+            raise TypeError(f"{name} must have an item a sample, found {type(values).__name__}")
         return values
     check_compressed(values, name)
     return values.tocsr()
+
+
+def _splits(cv, is_classifier, X, y, groups):
+    """Return the splits of a `cv` parameter, as scikit-learn makes them."""
+    try:
+        return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
+    except (TypeError, ValueError, NotImplementedError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"cv={cv!r} cannot split X and y: {error}") from error
+
+
+def _check_splits(splits, n_samples, cv):
+    """Raise unless there are splits, each of rows of training and of tests that are there."""
+    if not splits:
+        raise ValueError(f"cv makes no splits, expected at least one; found {cv!r}")
+    for i, split in enumerate(splits):
+        if not isinstance(split, list | tuple) or not is_sized(split) or len(split) != 2:
+            raise TypeError(f"split {i} of cv is no pair of rows for training and for tests")
+        for rows in split:
+            rows = array_of(rows, f"the rows of split {i} of cv")
+            if rows.ndim != 1 or rows.dtype.kind not in "iub":
+                raise TypeError(
+                    f"the rows of split {i} of cv have {rows.ndim} dimensions and dtype "
+                    f"{rows.dtype}, expected a list of integers"
+                )
+            beyond = rows[(rows < -n_samples) | (rows >= n_samples)] if rows.dtype != bool else ()
+            if len(beyond):
+                raise ValueError(f"split {i} of cv has row {beyond[0]} of {n_samples} samples")
 
 
 def _are_sequences(y):

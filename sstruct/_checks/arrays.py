@@ -76,12 +76,16 @@ def check_depth(values, name):
 
 
 def is_sized(value):
-    """Whether it has a length: arrays of no dimension and sparse matrices have a method alone."""
+    """Whether it has a length, and lists the one that they say.
+
+    Arrays of no dimension and sparse matrices have the method alone.
+    """
     try:
-        len(value)
+        length = len(value)
     except TypeError:
         return False
-    return True
+    kind = next((kind for kind in (list, tuple) if isinstance(value, kind)), None)
+    return kind is None or type(value) is kind or length == kind.__len__(value)
 
 
 def whole_number(value, name):

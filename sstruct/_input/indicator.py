@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import array_of, is_sized
 from sstruct._checks.compressed import check_compressed
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.labels import plain
@@ -39,7 +39,7 @@ def refuse_label_lists(y):
     for i, item in enumerate(y):
         if isinstance(item, AbstractSet):
             _refuse_labels(i, item)
-        if isinstance(item, list | tuple | np.ndarray):
+        if isinstance(item, list | tuple | np.ndarray) and is_sized(item):
             of_length.setdefault(len(item), (i, item))
     # All of one length may be a matrix, or a column of labels.
     if len(of_length) > 1:
@@ -100,7 +100,7 @@ def label_matrix(y, n_rows, n_labels=None):
             _refuse(row, Y.indices[at], Y.data[at])
         Y.eliminate_zeros()
     else:
-        array = np.asarray(y)
+        array = array_of(y, "y", f"an (n, K) matrix, {BINARIZER}")
         if array.dtype.kind not in "biufcUSO":
             raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
         if array.ndim != 2:

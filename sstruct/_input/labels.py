@@ -53,11 +53,17 @@ def is_one_label(item):
 
 def join_labels(items):
     """Return the labels of all items as one array: of their kind if they share one."""
+    items = [_without_view(item) for item in items]
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
         kinds = {item.dtype.kind for item in items}
         if len(kinds) == 1 and kinds <= set("iubUSf"):
             return as_labels(np.concatenate(list(items)))
     return as_labels(list(chain.from_iterable(items)))
+
+
+def _without_view(items):
+    """Return an array for a memoryview, since those of several dimensions have no items."""
+    return np.asarray(items) if isinstance(items, memoryview) else items
 
 
 def as_labels(labels):
@@ -99,7 +105,7 @@ def ordered(labels):
     labels = list(labels)
     try:
         distinct = list(dict.fromkeys(labels))
-    except TypeError:
+    except (TypeError, ValueError):  # the latter of memoryviews
         raise _unhashable(labels) from None
     try:
         return sorted(distinct)
@@ -124,9 +130,10 @@ def training_classes(classes, labels, used, sample_of):
     """
     if classes is None:
         return find_classes(labels[used])
-    if isinstance(classes, str) or not isinstance(classes, Iterable):
+    strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
+    if strange or not isinstance(classes, Iterable):
         raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
-    classes = list(islice(classes, MOST_CLASSES + 1))  # iterators may have no end
+    classes = list(islice(_without_view(classes), MOST_CLASSES + 1))  # iterators may have no end
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"classes has more than {MOST_CLASSES} labels")
     classes = as_labels(classes)
@@ -146,7 +153,7 @@ def _unhashable(labels):
     for label in labels:
         try:
             hash(label)
-        except TypeError:
+        except (TypeError, ValueError):
             return TypeError(f"{shortened(label)} is not hashable and cannot be a label")
     return TypeError("labels cannot be compared with each other")
 
@@ -162,7 +169,7 @@ def encode(labels, classes):
     try:
         index = {label: k for k, label in enumerate(classes.tolist())}
         return np.array([index.get(label, -1) for label in labels.tolist()], dtype=np.int32)
-    except TypeError:
+    except (TypeError, ValueError):
         raise _unhashable([*classes.tolist(), *labels.tolist()]) from None
 
 

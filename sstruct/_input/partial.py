@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
+from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, encode, object_array, plain, shortened
 from sstruct.sequences import Sequences
 
@@ -91,6 +92,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one a sample."""
+    y_partial = items_of(y_partial)
     strange = isinstance(y_partial, str | bytes | Mapping | set) or sparse.issparse(y_partial)
     if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
         raise TypeError(
@@ -219,7 +221,7 @@ def _marks(value, markers):
 
 def _labels_of(item, i, expected):
     """Return the labels of a sample as a 1-D array, or a list where they are of any type."""
-    n_axes = len(expected)
+    n_axes, item = len(expected), items_of(item)
     if isinstance(item, np.ma.MaskedArray):
         item = np.where(np.ma.getmaskarray(item), None, item.data.astype(object))
     if isinstance(item, str | bytes) or not is_sized(item):

@@ -166,7 +166,7 @@ def _refuse_unreadable(X, numeric):
         return
     lengths = {}
     for i, item in enumerate(X):
-        if not isinstance(item, list | tuple | np.ndarray | dict):
+        if not isinstance(item, list | tuple | np.ndarray | dict) or not is_sized(item):
             return
         first = item[0] if len(item) and not isinstance(item, dict) else item
         if isinstance(first, dict):
@@ -302,6 +302,10 @@ def pack_rows(estimator, X, fitted):
         )
     except OverflowError:
         raise ValueError("X has a number beyond the range of double precision") from None
+    except ValueError as error:
+        if not str(error).startswith("could not convert"):
+            raise
+        raise ValueError(f"X must be a table of numbers: {error}") from None  # a frame's own words
     nodes = Nodes(
         _numeric(flat, "X"),
         np.arange(flat.shape[0] + 1),
@@ -470,6 +474,8 @@ def is_of_nodes(sample_weight):
     """Tell weights of nodes, an array for each sample, from one number for each sample."""
     if isinstance(sample_weight, Sequences):
         return True
+    if isinstance(sample_weight, memoryview):
+        return sample_weight.ndim > 1
     if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
         return sample_weight.ndim > 1
     strange = isinstance(sample_weight, str | dict) or sparse.issparse(sample_weight)
@@ -484,6 +490,7 @@ def sliceable_weights(sample_weight, n_samples):
 
     Weights of nodes are looked at when a fit takes them.
     """
+    sample_weight = items_of(sample_weight)
     if not is_of_nodes(sample_weight):
         return check_weights(sample_weight, n_samples)
     if len(sample_weight) != n_samples:
@@ -497,17 +504,23 @@ def check_node_weights(sample_weight, nodes):
     Where nodes have weights, every sample has weight 1.
     """
     check_depth(sample_weight, "sample_weight")
+    sample_weight = items_of(sample_weight)
     if nodes.form == "rows" or not is_of_nodes(sample_weight):
         return check_weights(sample_weight, len(nodes)), None
     if len(sample_weight) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but sample_weight has {len(sample_weight)}")
-    if nodes.offsets[-1] > len(nodes) and all(np.shape(item) == (1,) for item in sample_weight):
+    if nodes.offsets[-1] > len(nodes) and all(map(_is_single, sample_weight)):
         check_weights(np.array(list(sample_weight)), len(nodes))  # raises: a column is neither
     parts = [_weights_of_nodes(item, i, nodes.shape_of(i)) for i, item in enumerate(sample_weight)]
     flat = np.concatenate(parts)
     if not flat.any():
         raise ValueError("sample_weight is zero for every node")
     return np.ones(len(nodes)), flat
+
+
+def _is_single(item):
+    item = items_of(item)
+    return is_sized(item) and len(item) == 1 and not is_sized(next(iter(item)))
 
 
 def _weights_of_nodes(item, i, shape):

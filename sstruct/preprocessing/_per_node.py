@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
+from sstruct._checks.arrays import array_of
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     FittedState,
@@ -287,13 +288,12 @@ class PerNode(
             )
         if transform:
             out = given.restored(out, None if edge_rows is None else edges.cut(edge_rows))
+        width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _width(rows)
         self.transformer_ = inner
         self.__dict__.pop("edge_transformer_", None)
         if edge_inner is not None:
             self.edge_transformer_ = edge_inner
-        self.n_features_in_ = (
-            inner.n_features_in_ if hasattr(inner, "n_features_in_") else np.shape(rows)[1]
-        )
+        self.n_features_in_ = width
         self.__dict__.pop("feature_names_in_", None)
         if hasattr(inner, "feature_names_in_"):
             self.feature_names_in_ = inner.feature_names_in_
@@ -388,6 +388,14 @@ def _rows(X, nodes):
     # A frame, since transformers may treat columns by name and kind.
     frame = joined(list(items_of(X)))
     return nodes.flat if frame is None else frame
+
+
+def _width(rows):
+    """Return the number of columns of rows that a transformer took without a look."""
+    shape = rows.shape if hasattr(rows, "shape") else array_of(rows, "X").shape
+    if len(shape) < 2:
+        raise ValueError(f"X has {len(shape)} dimensions, expected 2 (nodes, features) or more")
+    return shape[1]
 
 
 def _names_out(transformer, nodes):

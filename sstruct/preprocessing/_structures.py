@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, concatenated, is_sized
+from sstruct._checks.arrays import array_of, check_depth, concatenated, is_sized
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
@@ -200,7 +200,9 @@ def structures_of(X):
         return Images(X) if X.ndim == 4 else Plain(X)
     if not _is_list(X) or len(X) == 0:
         return Plain(X)
+    check_depth(X, "X")
     first = X[0]
+    check_depth(first, "X[0]")
     if isinstance(first, tuple) and len(first) and _depth(first[0]) == 2:
         return Graphs(X)
     # A list is one as well where it cannot be an image, given by lists of its rows.

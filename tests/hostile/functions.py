@@ -326,8 +326,8 @@ FUNCTIONS = [
     (_swept, _sweep),
     (_chosen, _search),
 ]
-# Arguments whose damaged values would only be long work.
-LONG = ("max_iter", "n_starts", "shape", "n_levels", "k")
+# Arguments whose damaged values would only be long work: passes, or graphs of so many nodes.
+LONG = ("max_iter", "n_starts", "shape", "n_levels", "k", "n")
 
 
 def attack(case):

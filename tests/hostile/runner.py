@@ -17,7 +17,7 @@ import tempfile
 import time
 import traceback
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 from tests.hostile.case import Case
@@ -166,7 +166,7 @@ class Worker:
             finding = FindingError(**message["finding"])
             self.report.add(self.plan, message["number"], finding, message["log"])
         if "counts" in message:
-            self.report.counts.update(message["counts"])
+            self.report.counts[self.plan.domain].update(message["counts"])
         self.done |= message.get("done", False)
 
 
@@ -200,9 +200,14 @@ def _narrowed(plan, first, number):
 
 @dataclass
 class Report:
-    """What all children have found: the first case of each finding, and how many there were."""
+    """What all children have found: the first case of each finding, and how many there were.
 
-    counts: Counter = field(default_factory=Counter)
+    ``counts`` and ``seconds`` are of each domain: how many cases, fits, certificates that were
+    recomputed, and so on, and how long they took.
+    """
+
+    counts: dict = field(default_factory=lambda: defaultdict(Counter))
+    seconds: Counter = field(default_factory=Counter)
     first: dict = field(default_factory=dict)
     times: Counter = field(default_factory=Counter)
 
@@ -218,7 +223,10 @@ class Report:
             self.first[key] = name, finding, log
 
     def __str__(self):
-        lines = [", ".join(f"{n} {name}" for name, n in sorted(self.counts.items()))]
+        lines = []
+        for domain, counts in self.counts.items():
+            what = ", ".join(f"{n} {name}" for name, n in sorted(counts.items()))
+            lines.append(f"{domain}, {self.seconds[domain]:.0f} s: {what}")
         for key, (name, finding, log) in sorted(self.first.items(), key=lambda i: i[0]):
             lines += ["", f"{name}  ({self.times[key]} times)  {finding}"]
             lines += [f"    {line}" for line in log[-8:]]
@@ -235,7 +243,8 @@ def run(domains, seed, *, cases=None, seconds=None, workers=1):
     """
     report = Report()
     for domain in domains:
-        end = time.monotonic() + seconds if seconds is not None else float("inf")
+        began = time.monotonic()
+        end = began + seconds if seconds is not None else float("inf")
         last = float("inf") if cases is None else cases
         alive = [
             Worker(Plan(domain, seed, first, workers, last, end), report)
@@ -244,6 +253,7 @@ def run(domains, seed, *, cases=None, seconds=None, workers=1):
         while alive:
             ready, _, _ = select.select([worker.pipe for worker in alive], [], [])
             alive = [w for w in alive if w.pipe not in ready or w.read()]
+        report.seconds[domain] = time.monotonic() - began
     return report
 
 

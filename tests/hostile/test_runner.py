@@ -54,7 +54,7 @@ def test_each_kind_is_found_and_repeated(monkeypatch):
     report = runner.run(["staged"], 0, cases=len(ACTS), workers=2)
     kinds = {name: finding.kind for name, finding, _ in report.first.values()}
     assert kinds == {"staged:0:1": "exception", "staged:0:2": "crash", "staged:0:3": "hang"}
-    assert report.counts["refused"] == 1
+    assert report.counts["staged"]["refused"] == 1
     for name in kinds:
         assert runner.Trial(name).key is not None
     assert runner.Trial("staged:0:0").key is None
@@ -74,7 +74,13 @@ def test_damage_can_be_left_out():
 
 @pytest.mark.parametrize(
     "error, kind",
-    [(KeyError("a"), "exception"), (ValueError("a"), "unclear"), (ValueError(), "exception")],
+    [
+        (KeyError("a"), "exception"),
+        (ValueError("a"), "unclear"),
+        (ValueError(), "exception"),
+        (MemoryError("no memory left"), "unclear"),
+        (MemoryError(), "exception"),
+    ],
 )
 def test_what_is_no_refusal(error, kind):
     try:
@@ -87,6 +93,9 @@ def test_what_is_no_refusal(error, kind):
 
 def test_what_is_a_refusal():
     assert Case("estimators", 0, 0).attempt("fit", refuse) is REFUSED
+    with pytest.raises(MemoryError) as raised:
+        np.empty(2**55)
+    judge(raised.value)
     judge(MischiefError("a user's own"))
 
 

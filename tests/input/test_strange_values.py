@@ -214,7 +214,7 @@ UNCLEAR = [
         ChainSSVM,
         [ROWS[:2], np.ones((9, 3))],
         [[0, 1], Longer([0])],
-        r"y\[1\] has another number of labels",
+        r"y\[1\] must be a sequence of labels, found Longer",
     ),
     (ChainSSVM, np.ones((2, 3, 0)), [[0] * 3] * 2, "X has 0 features"),
     (GraphCRFSSVM, pd.Series(["a", None]), CUT, "Expected 2D array for X, found a Series"),

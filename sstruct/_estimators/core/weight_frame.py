@@ -79,7 +79,8 @@ def _named(pd, codes, values):
     if any(value is None or value is pd.NaT or value is pd.NA for value in values):
         # Labels that categories cannot hold.
         return pd.Series(object_array([*values, None])[codes], dtype=object)
-    names = (
-        pd.Index(as_labels(values), tupleize_cols=False) if values else pd.Index([], dtype=object)
-    )
+    labels = as_labels(values) if values else object_array([])
+    if labels.dtype == np.longdouble and labels.dtype != np.float64:  # of which pandas has none
+        labels = labels.astype(object)
+    names = pd.Index(labels, tupleize_cols=False)
     return pd.Categorical.from_codes(codes, names)

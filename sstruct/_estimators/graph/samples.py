@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized
+from sstruct._checks.arrays import NUMBERS, array_of, is_sized
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.graph.training import Graphs
@@ -115,23 +115,25 @@ def _refuse_other_objects(item, i):
 
 def _is_graph(item):
     """Tell a graph, given as a tuple or a list of its parts, from a row or a table of numbers."""
-    if not isinstance(item, tuple | list) or len(item) == 0:
+    if not isinstance(item, tuple | list) or not is_sized(item) or len(item) == 0:
         return False
     first = item[0]
     if isinstance(first, tuple | list):
-        return len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
+        return (
+            is_sized(first) and len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
+        )
     return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
 
 
 def _refuse_one_graph(X):
     """Raise where the parts of a graph are given in place of a list of graphs."""
-    if not isinstance(X, list | tuple) or not 2 <= len(X) <= len(PARTS):
+    if not isinstance(X, list | tuple) or not is_sized(X) or not 2 <= len(X) <= len(PARTS):
         return
     edges = X[1]
-    if not hasattr(edges, "shape"):
+    if not hasattr(edges, "dtype"):
         try:
-            edges = np.asarray(edges)
-        except ValueError:  # ragged
+            edges = array_of(edges, "edges")
+        except (TypeError, ValueError):  # ragged
             return
     shapes = [getattr(part, "shape", ()) for part in (X[0], edges)]
     if len(shapes[0]) != 2 or len(shapes[1]) != 2:
@@ -302,7 +304,7 @@ def _node_sizes(items, nodes):
     for i, item in enumerate(items):
         if len(item) < 4 or item[3] is None:
             continue
-        own = np.asarray(item[3])
+        own = array_of(item[3], f"the node sizes of X[{i}]", NUMBERS)
         if own.shape != (nodes.lengths[i],) or own.dtype.kind not in "fiu":
             raise ValueError(
                 f"the node sizes of X[{i}] have shape {own.shape} and dtype {own.dtype}, expected "
@@ -409,7 +411,7 @@ def _label_image(item):
         return item
     if not isinstance(item, list | tuple):
         return np.asarray(item) if hasattr(item, "__array__") else object_array([item])
-    if not all(isinstance(row, list | tuple | np.ndarray) for row in item):
+    if not all(isinstance(row, list | tuple | np.ndarray) and is_sized(row) for row in item):
         return object_array(item)
     rows = [object_array(row) for row in item]
     if len({len(row) for row in rows}) != 1:

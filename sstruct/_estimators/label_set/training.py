@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._checks.arrays import real_array
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
@@ -73,7 +74,7 @@ class MultilabelTraining:
             return False
         if isinstance(bounds, str):
             return True
-        bounds = np.asarray(bounds)
+        bounds = real_array(bounds, "bounds")
         pair = bounds.ndim == 2 and len(bounds) == 2
         return pair and bool((bounds[0, bounds.shape[1] - E :] >= 0).all())
 

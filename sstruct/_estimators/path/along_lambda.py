@@ -20,6 +20,8 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.path.path_solver import PathSolver
 
 FORMAT = 1
+# Smaller gaps are lost among the sums that they are taken from, or not numbers that divide.
+LEAST_GAP = 1e-100
 # Of the history.
 COLUMNS = (
     *("lam", "seconds", "passes", "oracle_calls", "approximate_passes", "primal", "dual", "gap"),
@@ -295,5 +297,10 @@ def check_sweep(eps, kappa, lam_min):
     check_number("kappa", kappa, above=0)
     if not kappa <= 0.999:
         raise ValueError(f"kappa must be at most 0.999, found {kappa!r}")
+    if not float(eps) * float(kappa) >= LEAST_GAP:
+        raise ValueError(
+            f"kappa times eps, the gap that breakpoints are solved to, must be at least "
+            f"{LEAST_GAP:g}, found {kappa!r} times {eps!r}"
+        )
     if lam_min is not None:
         check_number("lam_min", lam_min, above=0)

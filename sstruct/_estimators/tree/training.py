@@ -201,7 +201,8 @@ def _features(i, value):
         types = maps.shape[1] if maps.ndim == 5 else 1
         size = types * maps.shape[-3] * maps.shape[-2]
         return list(maps.reshape(len(maps), size, -1)), maps.shape[-3:-1], types
-    if not isinstance(value, list | tuple | np.ndarray) or len(value) == 0:
+    listed = isinstance(value, list | tuple | np.ndarray) and is_sized(value)
+    if not listed or len(value) == 0:
         raise ValueError(
             f"'features' of X[{i}] must be P arrays (S_p, F), or one array (P, H, W, F) or "
             "(P, T, H, W, F)"
@@ -218,6 +219,7 @@ def _features(i, value):
 
 def _of_parts(i, key, given, n_parts):
     """Return what a sample has for each part as a list."""
+    given = items_of(given)
     strange = isinstance(given, str | bytes | Mapping | Set) or sparse.issparse(given)
     if strange or not isinstance(given, Iterable) or not is_sized(given):
         raise TypeError(

@@ -14,7 +14,7 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-import operator
+import numbers
 
 import numpy as np
 from scipy import sparse
@@ -169,13 +169,9 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         if np.isnan(scores).any() or np.isposinf(scores).any():
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     if beam is not None:
-        try:
-            whole = operator.index(beam)
-        except TypeError:
-            whole = 0
-        if isinstance(beam, bool) or whole < 1:
+        if not isinstance(beam, numbers.Integral) or isinstance(beam, bool) or beam < 1:
             raise ValueError(f"beam must be a positive integer or None, found {beam!r}")
-        kept = min(whole, K)
+        kept = min(int(beam), K)
     # A row more than there are values, so that there is an address to take.
     stored = np.append(edge.indices, 0).astype(np.int32)
     cdef const double[:, ::1] theta = node

@@ -199,7 +199,7 @@ def _first_weight(ascent, record, engine, bound):
         return formula_18(engine.problem.n_blocks)
     given = ascent.first_weight if ascent.weight is None else ascent.weight
     if given:
-        return given
+        return float(given)
     gap = record.energy - bound
     length = float(engine.y0 @ engine.y0)
     if not (0 < gap < np.inf and length > 0):

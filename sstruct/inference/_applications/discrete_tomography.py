@@ -175,7 +175,7 @@ def discrete_tomography(
                 random_state,
                 proximal_weight,
                 step,
-                first_weight=FIRST_WEIGHT * weight,
+                first_weight=FIRST_WEIGHT * float(weight),
                 move_every=MOVE_EVERY,
                 too_short=TOO_SHORT,
                 multi_plane=False,

@@ -1,0 +1,185 @@
+"""Every parameter and every argument of the estimators, given each of many odd objects."""
+
+import inspect
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    Sequences,
+    TreeSSVM,
+    inference,
+    preprocessing,
+    ssvm_path,
+)
+from tests.hostile.judge import FindingError, judge
+from tests.hostile.values import _WrongLength
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+RNG = np.random.default_rng(0)
+ROWS = [RNG.standard_normal((3, 2)) for _ in range(3)]
+LABELS = [np.array(labels) for labels in ([0, 1, 0], [1, 1, 0], [0, 0, 1])]
+GRAPHS = [(x, [[0, 1], [1, 2]]) for x in ROWS]
+IMAGES = [RNG.standard_normal((2, 2, 1)) for _ in range(3)]
+TREES = [{"features": [x, x, x], "positions": [x, x, x], "scale": 2.0} for x in ROWS]
+DATA = {
+    ChainSSVM: (ROWS, LABELS),
+    GraphCRFSSVM: (GRAPHS, LABELS),
+    GridCRFSSVM: (IMAGES, [np.array([[0, 1], [0, 0]])] * 3),
+    MulticlassSSVM: (ROWS[0], [0, 1, 1]),
+    MultilabelSSVM: (ROWS[0], np.array([[1, 0], [0, 1], [1, 1]])),
+    TreeSSVM: (TREES, LABELS),
+}
+NEEDED = {TreeSSVM: {"parents": [-1, 0, 0]}}
+LONG = {"max_iter", "checkpoint", "n_jobs"}
+ODD = [
+    lambda: _WrongLength(), lambda: _WrongLength([1]), lambda: [_WrongLength([1])] * 3,
+    lambda: _WrongLength(ROWS[:1]), lambda: memoryview(np.zeros((3, 2))),
+    lambda: [memoryview(np.zeros((1, 3), dtype=int))] * 3, lambda: memoryview(b"abcd"),
+    lambda: np.ma.masked, lambda: [np.ma.masked] * 3, lambda: [[np.ma.masked]] * 3,
+    lambda: np.ma.masked_array([1.0, 2.0], [1, 0]), lambda: np.array(1.0), lambda: [np.array(1.0)],
+    lambda: pd.NA, lambda: [pd.NA] * 3, lambda: pd.Series(["a", None]),
+    lambda: pd.DataFrame({"a": ["x", 1.0]}), lambda: Decimal("sNaN"), lambda: Fraction(1, 3),
+    lambda: np.longdouble("1e4000"), lambda: np.ones(3, dtype=np.longdouble), lambda: 10**400,
+    lambda: 5e-324, lambda: 1j, lambda: [[1, 2], [3]], lambda: [], lambda: {}, lambda: {1, 2},
+    lambda: {0: _WrongLength([1])}, lambda: iter([1]), lambda: range(3), lambda: slice(None),
+    lambda: (lambda *_: True), lambda: sparse.eye_array(3).tocoo(), lambda: "abc", lambda: None,
+    lambda: np.datetime64("NaT"), lambda: object(),
+]  # fmt: skip
+
+
+def findings(function, **given):
+    """Return in a list what calling a function shows that must not happen."""
+    try:
+        function(**given)
+    except Exception as error:
+        try:
+            judge(error)
+        except FindingError as found:
+            return [str(found)]
+    return []
+
+
+def attack(function, sound, names=None):
+    """Give each argument each odd object, whole, and in place of the first item of a list."""
+    found = []
+    for name in sound if names is None else names:
+        value = sound.get(name)
+        for make in ODD:
+            found += findings(function, **{**sound, name: make()})
+            if isinstance(value, list) and value:
+                found += findings(function, **{**sound, name: [make(), *value[1:]]})
+    assert not found, "\n".join(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_parameters(kind):
+    X, y = DATA[kind]
+    needed = {"max_iter": 1, "random_state": 0} | NEEDED.get(kind, {})
+    names = sorted(set(inspect.signature(kind).parameters) - LONG)
+    attack(lambda **given: kind(**given).fit(X, y), needed, names)
+
+
+@pytest.mark.parametrize("kind", DATA)
+def test_arguments(kind):
+    X, y = DATA[kind]
+    model = kind(max_iter=1, random_state=0, **NEEDED.get(kind, {})).fit(X, y)
+    ones = [1.0] * len(X)
+    attack(model.fit, {"X": X, "y": y, "sample_weight": ones})
+    model.fit(X, y)
+    attack(model.predict, {"X": X} | ({} if kind is MulticlassSSVM else {"y_partial": y}))
+    attack(model.score, {"X": X, "y": y, "sample_weight": ones})
+    attack(model.to_frame, {"feature_names": ["a", "b"]})
+    if hasattr(model, "decision_function"):
+        attack(model.decision_function, {"X": X})
+
+
+def test_parts_of_samples():
+    graph, tree = GraphCRFSSVM(max_iter=1, random_state=0), TreeSSVM(parents=[-1, 0, 0], max_iter=1)
+    graph_parts = {"x": ROWS[0], "edges": [[0, 1], [1, 2]], "features": None, "sizes": [1, 1, 1]}
+
+    def fit_graph(x, edges, features, sizes):
+        graph.fit([(x, edges, features, sizes)] * 3, LABELS)
+
+    def fit_tree(**sample):
+        tree.fit([sample] * 3, LABELS)
+
+    attack(fit_graph, graph_parts)
+    attack(fit_tree, TREES[0] | {"pair_scores": [None, *[np.zeros((3, 3))] * 2]})
+
+
+def test_functions():
+    scores = RNG.standard_normal((3, 4))
+    edges = sparse.random(4, 4, 0.5, format="csr", random_state=RNG)
+    attack(inference.viterbi, {"node_scores": scores, "edge_scores": edges, "beam": 2})
+    model = inference.MRF(scores[:, :2], [[0, 1], [1, 2], [2, 0]], RNG.standard_normal((3, 2, 2)))
+    options = {"tol": 1e-6, "proximal_weight": 1.0, "start": "trws", "random_state": 0}
+    attack(inference.map_mrf, {"mrf": model, "method": "fwmap", "max_iter": 5} | options)
+    attack(Sequences.from_list, {"items": [[[1.0, 2.0]], [[0.5, 1.0]]]})
+    attack(lambda X: preprocessing.PerNode(_Same()).fit_transform(X), {"X": GRAPHS})
+
+
+def test_paths():
+    estimator = ChainSSVM(max_iter=2, random_state=0)
+    sound = {"X": ROWS, "y": LABELS, "eps": 0.5, "kappa": 0.5, "lam_min": 0.5}
+    attack(lambda **given: ssvm_path(estimator, **given), sound)
+
+    def search(X, y, groups, **given):
+        PathCV(estimator, **given).fit(X, y, groups=groups)
+
+    attack(search, {"X": ROWS, "y": LABELS, "groups": [0, 1, 2], "cv": 2, "lams": [1.0]})
+
+
+@pytest.mark.parametrize(
+    "cv, error, message",
+    [
+        ([([0, 7], [1])], ValueError, "split 0 of cv has row 7 of 3 samples"),
+        ([([0], [1], [2])], ValueError, "cannot split X and y"),
+        ([([0.5], [1])], TypeError, "the rows of split 0 of cv have 1 dimensions and dtype float"),
+    ],
+)
+def test_splits_that_are_not_there(cv, error, message):
+    with pytest.raises(error, match=message):
+        PathCV(ChainSSVM(max_iter=2), lams=[1.0], cv=cv).fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("given", [{"kappa": 5e-324}, {"eps": 1e-320}])
+def test_gaps_of_paths_that_are_too_small(given):
+    with pytest.raises(ValueError, match="kappa times eps"):
+        ssvm_path(ChainSSVM(max_iter=2), ROWS, LABELS, **({"eps": 0.5} | given))
+
+
+def test_classes_in_long_double():
+    model = ChainSSVM(classes=np.array([0, 1], dtype=np.longdouble), max_iter=2, random_state=0)
+    assert len(model.fit(ROWS, LABELS).to_frame())
+
+
+def test_fractions_and_long_doubles_as_weights():
+    model = inference.MRF(np.eye(2), [[0, 1]], [np.eye(2)])
+    for weight in (Fraction(1, 2), np.longdouble(0.5)):
+        result = inference.map_mrf(model, method="fwmap", proximal_weight=weight)
+        assert result.energy == inference.map_mrf(model, method="exact").energy
+
+
+class _Same:
+    """A transformer that leaves everything as it is."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X
+
+    def get_params(self, deep=True):
+        return {}
