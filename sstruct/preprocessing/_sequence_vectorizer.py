@@ -18,7 +18,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.fitted_state import CheckedState, Field, FittedState, refuse
 from sstruct._input.frames import library_of, records
-from sstruct._input.labels import object_array
+from sstruct._input.labels import object_array, shortened
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -205,9 +205,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     def _fit(self, X):
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
-            raise ValueError(
-                f"min_count must be an integer of at least 1, found {self.min_count!r}"
-            )
+            found = shortened(self.min_count)
+            raise ValueError(f"min_count must be an integer of at least 1, found {found}")
         dtype = _checked_dtype(self.dtype)
         names = _Names()
         encoded = _Encoded(X, names)
