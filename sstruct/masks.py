@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sstruct._checks.arrays import array_of
-from sstruct._input.labels import plain
+from sstruct._input.labels import shortened
 from sstruct._input.partial import one_of
 
 __all__ = ["bio_transitions", "bioes_transitions"]
@@ -102,7 +102,7 @@ def _tag(label, scheme):
     bare = ", ".join(map(repr, letters))
     other = "BIOES" if scheme == "BIO" else "BIO"
     raise ValueError(
-        f"label {plain(label)!r} does not follow the {scheme} scheme: expected 'O', {typed} (or "
+        f"label {shortened(label)} does not follow the {scheme} scheme: expected 'O', {typed} (or "
         f"{bare} where chunks have no types); for {other} labels there is "
         f"sstruct.masks.{other.lower()}_transitions"
     )

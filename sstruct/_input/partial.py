@@ -199,7 +199,9 @@ def is_unknown(values, markers):
         for marker in markers:
             alike = (values.dtype.kind in "US") == isinstance(marker, str | bytes)
             if alike and np.ndim(marker) == 0:  # a tuple would be compared entry by entry
-                out |= values == marker
+                same = values == marker
+                if same.dtype == bool:  # pandas' NA answers with itself
+                    out |= same
         return out
     return np.array([_marks(value, markers) for value in values], dtype=bool)
 

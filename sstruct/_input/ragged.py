@@ -479,7 +479,7 @@ def is_of_nodes(sample_weight):
     if isinstance(sample_weight, np.ndarray) and sample_weight.dtype != object:
         return sample_weight.ndim > 1
     strange = isinstance(sample_weight, str | dict) or sparse.issparse(sample_weight)
-    if strange or not isinstance(sample_weight, Iterable):
+    if strange or not isinstance(sample_weight, Iterable) or not is_sized(sample_weight):
         return False
     first = next(iter(sample_weight), None)
     return not isinstance(first, str) and isinstance(first, Iterable)

@@ -5,7 +5,7 @@ from itertools import chain
 import numpy as np
 
 from sstruct._checks.arrays import array_of, is_sized
-from sstruct._input.labels import ordered
+from sstruct._input.labels import ordered, shortened
 from sstruct._input.ragged import check_weights
 
 
@@ -65,7 +65,7 @@ def _as_lists(y, name):
     lists = []
     for i, labels in enumerate(y):
         if isinstance(labels, str | bytes) or not is_sized(labels):
-            found = f"{type(labels).__name__} {labels!r}"
+            found = f"{type(labels).__name__} {shortened(labels)}"
             raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
         if isinstance(labels, np.ndarray | memoryview):
             labels = array_of(labels, f"{name}[{i}]").ravel().tolist()

@@ -373,10 +373,13 @@ def _fit_method(transformer, transform):
 def _fitted(transformer, rows, labels, params, transform):
     """Return a fitted clone and, with `transform`, the rows that it makes."""
     inner = clone(transformer)
-    if _fit_method(inner, transform) == "fit_transform":
-        return inner, inner.fit_transform(rows, labels, **params)
-    inner.fit(rows, labels, **params)
-    return inner, inner.transform(rows) if transform else None
+    try:
+        if _fit_method(inner, transform) == "fit_transform":
+            return inner, inner.fit_transform(rows, labels, **params)
+        inner.fit(rows, labels, **params)
+        return inner, inner.transform(rows) if transform else None
+    except OverflowError:
+        raise ValueError("X has a number beyond the range of double precision") from None
 
 
 def _rows(X, nodes):

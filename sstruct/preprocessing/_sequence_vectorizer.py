@@ -24,7 +24,7 @@ from sstruct._estimators.core.fitted_state import (
     refuse,
 )
 from sstruct._input.frames import library_of, records
-from sstruct._input.labels import object_array
+from sstruct._input.labels import object_array, shortened
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -215,9 +215,8 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     def _fit(self, X):
         check_parameters(self)
         if not isinstance(self.min_count, Integral) or self.min_count < 1:
-            raise ValueError(
-                f"min_count must be an integer of at least 1, found {self.min_count!r}"
-            )
+            found = shortened(self.min_count)
+            raise ValueError(f"min_count must be an integer of at least 1, found {found}")
         dtype = _checked_dtype(self.dtype)
         names = _Names()
         encoded = _Encoded(X, names)

@@ -322,6 +322,8 @@ def tree_blocks(model, X, y, weights):
 
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
+        if not isinstance(x, np.ndarray):
+            raise UnreadError
         yield x @ model.w_, model.oracle.losses(x, label), label, weight
 
 

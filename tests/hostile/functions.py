@@ -275,6 +275,8 @@ def _sweep(rng):
 
 
 def _chosen(X, y, sample_weight, **parameters):
+    if callable(parameters["scoring"]):
+        return ()  # what it raises is its own
     fitted = sstruct.PathCV(**parameters).fit(X, y, sample_weight)
     return fitted.predict(X) if fitted.refit else ()
 

@@ -2,12 +2,12 @@
 
 A call may return, or refuse what it was given: with a ValueError (NotFittedError is one),
 TypeError, OSError or MemoryError that somebody *raised on purpose*, with a message. On purpose
-means that the last frame of the traceback is at a ``raise`` statement of this package, or in
-scikit-learn, whose validation stands for ours. Where NumPy, SciPy or the interpreter raised one of
-these types because nothing was checked before, the finding is of the kind "unclear"; exceptions of
-other types are of the kind "exception". NumPy's own MemoryError passes, since it names size, shape
-and dtype of the array that did not fit; those of others are "unclear". What hostile objects
-(`MischiefError`) and oracles raise themselves passes through: it is the user's own.
+means that the last frame of the traceback is at a ``raise`` statement of this package, or in what
+scikit-learn was called for: its validation stands for ours. Where NumPy, SciPy or the interpreter
+raised one of these types because nothing was checked before, the finding is of the kind "unclear";
+exceptions of other types are of the kind "exception". NumPy's own MemoryError passes, since it
+names size, shape and dtype of the array that did not fit; those of others are "unclear". What
+hostile objects (`MischiefError`) and oracles raise themselves passes through: it is the user's own.
 """
 
 import linecache
@@ -69,7 +69,8 @@ def _on_purpose(frames):
     path, line = frames[-1]
     own = own_path(path)
     if own is None:
-        return any(folder in path for folder in TRUSTED)
+        last = max((k for k, (path, _) in enumerate(frames) if own_path(path)), default=-1)
+        return any(folder in path for path, _ in frames[last + 1 :] for folder in TRUSTED)
     return linecache.getline(str(ROOT / own), line).lstrip().startswith("raise")
 
 

@@ -53,7 +53,8 @@ ODD = [
     lambda: pd.DataFrame({"a": ["x", 1.0]}), lambda: Decimal("sNaN"), lambda: Fraction(1, 3),
     lambda: np.longdouble("1e4000"), lambda: np.ones(3, dtype=np.longdouble), lambda: 10**400,
     lambda: 5e-324, lambda: 1j, lambda: [[1, 2], [3]], lambda: [], lambda: {}, lambda: {1, 2},
-    lambda: {0: _WrongLength([1])}, lambda: iter([1]), lambda: range(3), lambda: slice(None),
+    lambda: {0: _WrongLength([1])}, lambda: iter([1]), lambda: iter([[1.0]]),
+    lambda: range(3), lambda: slice(None),
     lambda: (lambda *_: True), lambda: sparse.eye_array(3).tocoo(), lambda: "abc", lambda: None,
     lambda: np.datetime64("NaT"), lambda: object(),
 ]  # fmt: skip

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
     ChainSSVM,
@@ -16,7 +17,11 @@ from sstruct import (
     MultilabelSSVM,
     StructuredSVM,
     TreeSSVM,
+    masks,
+    metrics,
+    preprocessing,
 )
+from sstruct._input.partial import is_unknown
 from sstruct._problems.custom.oracle_calls import digest
 from tests.estimators.choices import Choice
 
@@ -272,3 +277,30 @@ def test_samples_of_an_oracle_may_hold_themselves():
     for _ in range(5000):
         deep = (deep,)
     assert digest(deep) == digest(deep)
+
+
+class NoRepr:
+    def __repr__(self):
+        raise RuntimeError("no repr")
+
+    def __len__(self):
+        raise TypeError("no length")
+
+
+def test_what_cannot_be_printed_is_named_all_the_same():
+    with pytest.raises(TypeError, match=r"y_pred\[0\] must be a sequence of labels, found NoRepr"):
+        metrics.chunk_f1_score([["O"]], [NoRepr()])
+    with pytest.raises(ValueError, match=r"label <NoRepr instance .* does not follow"):
+        masks.bio_transitions(NoRepr(), "O")
+    vectorizer = preprocessing.SequenceVectorizer(min_count=NoRepr())
+    with pytest.raises(ValueError, match="min_count must be an integer"):
+        vectorizer.fit([[{"a": 1}]])
+
+
+def test_markers_that_answer_with_themselves():
+    assert not is_unknown(np.array([1.0, 0.0]), [pd.NA]).any()
+
+
+def test_numbers_beyond_doubles_in_a_transformer():
+    with pytest.raises(ValueError, match="beyond the range of double precision"):
+        preprocessing.PerNode(StandardScaler()).fit_transform(10**400)
