@@ -5,8 +5,8 @@
 
 CPU milliseconds of one thread from numpy arrays (node costs, contrast weights) to labels, building
 the graph included, each package called as its users call it; medians of interleaved repeats.
-Problems: random costs, the same with strong neighbours, and foreground against background by colour
-on scikit-learn's two sample images with contrast-sensitive neighbours. PyMaxflow (a peer under the
+Problems: random costs, the same with strong neighbors, and foreground against background by colour
+on scikit-learn's two sample images with contrast-sensitive neighbors. PyMaxflow (a peer under the
 GPL, never a dependency) is left out where it is not installed. Energies must agree.
 """
 
@@ -28,7 +28,7 @@ except ImportError:
     pymaxflow = None
 
 
-def neighbours(height, width, connectivity):
+def neighbors(height, width, connectivity):
     """Slices of both ends of the edges, direction by direction: right, down, and the diagonals."""
     every, but_last, but_first = slice(None), slice(None, -1), slice(1, None)
     out = [((every, but_last), (every, but_first)), ((but_last, every), (but_first, every))]
@@ -40,7 +40,7 @@ def neighbours(height, width, connectivity):
 
 def grid_edges(height, width, connectivity):
     node = np.arange(height * width, dtype=np.int32).reshape(height, width)
-    pairs = [(node[u].ravel(), node[v].ravel()) for u, v in neighbours(height, width, connectivity)]
+    pairs = [(node[u].ravel(), node[v].ravel()) for u, v in neighbors(height, width, connectivity)]
     return np.concatenate([np.stack(pair, axis=1) for pair in pairs])
 
 
@@ -48,13 +48,13 @@ def random_problem(size, connectivity, strength):
     rng = np.random.default_rng(0)
     node = rng.normal(size=(size, size, 2))
     weights = [
-        strength * rng.random(node[u].shape[:2]) for u, _ in neighbours(size, size, connectivity)
+        strength * rng.random(node[u].shape[:2]) for u, _ in neighbors(size, size, connectivity)
     ]
     return node, weights
 
 
 def image_problem(name, size, connectivity):
-    """Distances of colours to those of the image's middle and rim; neighbours by contrast."""
+    """Distances of colours to those of the image's middle and rim; neighbors by contrast."""
     image = load_sample_image(name).astype(np.float64) / 255
     rows = np.linspace(0, image.shape[0] - 1, size).astype(int)
     columns = np.linspace(0, image.shape[1] - 1, size).astype(int)
@@ -68,14 +68,14 @@ def image_problem(name, size, connectivity):
         node[..., label] = 0.5 * np.einsum(
             "hwi,ij,hwj->hw", away, np.linalg.inv(covariance), away
         ) + 0.5 * np.log(np.linalg.det(covariance))
-    pairs = neighbours(size, size, connectivity)
+    pairs = neighbors(size, size, connectivity)
     contrast = [((image[u] - image[v]) ** 2).sum(axis=2) for u, v in pairs]
     mean = np.concatenate([squares.ravel() for squares in contrast]).mean()
     return node, [0.2 + 3 * np.exp(-squares / (2 * mean)) for squares in contrast]
 
 
 def energy(labels, node, weights, connectivity):
-    pairs = neighbours(*labels.shape, connectivity)
+    pairs = neighbors(*labels.shape, connectivity)
     total = np.take_along_axis(node, labels[..., None], axis=2).sum()
     return total + sum(w[labels[u] != labels[v]].sum() for w, (u, v) in zip(weights, pairs))
 
@@ -109,7 +109,7 @@ def peer_cut(node, weights, edges, connectivity):
     height, width = node.shape[:2]
     graph = pymaxflow.Graph[float](height * width, len(edges))
     nodes = graph.add_grid_nodes((height, width))
-    pairs = neighbours(height, width, connectivity)
+    pairs = neighbors(height, width, connectivity)
     for weight, structure, (u, _) in zip(weights, STRUCTURES, pairs):
         padded = np.zeros((height, width))
         padded[u] = weight

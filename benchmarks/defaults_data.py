@@ -115,7 +115,7 @@ def conll(n_sentences, **more):
 
 
 def word_features(words):
-    """Dicts of what a word looks like and of its neighbours."""
+    """Dicts of what a word looks like and of its neighbors."""
     out = []
     for i, word in enumerate(words):
         low = word.lower()

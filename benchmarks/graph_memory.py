@@ -26,9 +26,9 @@ from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct.datasets import make_grids
 
 JOBS = {
-    "one image, Potts, 4 neighbours": (1, {"pairwise": "potts"}, 2),
-    "one image, contrast, 8 neighbours": (1, {"pairwise": "contrast", "connectivity": 8}, 2),
-    "ten images, Potts, 4 neighbours": (10, {"pairwise": "potts"}, 2),
+    "one image, Potts, 4 neighbors": (1, {"pairwise": "potts"}, 2),
+    "one image, contrast, 8 neighbors": (1, {"pairwise": "contrast", "connectivity": 8}, 2),
+    "ten images, Potts, 4 neighbors": (10, {"pairwise": "potts"}, 2),
     "one image, five labels, Potts": (1, {"pairwise": "potts"}, 5),
     "10,000 small graphs, Potts": (10_000, {}, 3),
 }

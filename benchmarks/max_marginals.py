@@ -4,7 +4,7 @@
     python benchmarks/max_marginals.py [--sizes 64 128 256] [--strengths 0.3 1 3 10]
         [--repeats 3] [--json FILE]
 
-A square seen through noise as strong as the signal, two labels, 4 neighbours, edges of growing
+A square seen through noise as strong as the signal, two labels, 4 neighbors, edges of growing
 weight; CPU milliseconds of one thread, medians of --repeats. Sampled max-marginals must equal
 decodings with the label forced.
 """

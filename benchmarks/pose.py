@@ -37,7 +37,7 @@ MIRROR = [5, 4, 3, 2, 1, 0, 11, 10, 9, 8, 7, 6, 12, 13]
 
 
 def gradient_histograms(image):
-    """Histograms of gradient directions in cells, over the norm of the neighbourhood's."""
+    """Histograms of gradient directions in cells, over the norm of the neighborhood's."""
     down, right = np.gradient(np.sqrt(image.astype(np.float64)))
     height, width = (size // CELL for size in image.shape)
     bins = (np.arctan2(down, right) % np.pi * (ORIENTATIONS / np.pi)).astype(int) % ORIENTATIONS

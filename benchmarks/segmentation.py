@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Do neighbours help to label images? SSVMs with and without pairwise terms, on real data.
+"""Do neighbors help to label images? SSVMs with and without pairwise terms, on real data.
 
     python benchmarks/segmentation.py [--data horses-superpixels horses-pixels snakes]
 

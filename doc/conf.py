@@ -86,7 +86,3 @@ html_sidebars = {
     + ("architecture", "changelog")
 }
 html_show_sourcelink = False
-
-
-def setup(app):
-    app.add_css_file("columns.css")

@@ -41,7 +41,7 @@ def print_reading(name, predicted, truth):
 def print_certificate(chain, seconds):
     gap = chain.dual_gap_ / chain.objective_
     print(f"Fit: {chain.status_} after {chain.n_iter_} passes, {seconds:.2f} s ({chain.solver_})")
-    print(f"  primal objective {chain.objective_:.6f}   (what training minimises)")
+    print(f"  primal objective {chain.objective_:.6f}   (what training minimizes)")
     print(f"  dual objective   {chain.dual_objective_:.6f}   (no model can be below this)")
     print(f"  relative gap     {gap:.2e}   (so the fit is this close to the optimum)")
 

@@ -312,7 +312,7 @@ class GraphCRFSSVM(LabelingSSVM):
         if self.inference == "cut" and not self._is_attractive(pairwise):
             raise ValueError(
                 f'inference="cut" with pairwise="{pairwise}" needs bounds="submodular": free '
-                "weights may make neighbours repel each other"
+                "weights may make neighbors repel each other"
             )
 
     def _bounds(self, problem):
@@ -326,7 +326,7 @@ class GraphCRFSSVM(LabelingSSVM):
         if given:
             if (problem.weight_views(bounds[1])["edge"] > 0).any():
                 raise ValueError(
-                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbours would '
+                    f'bounds let a weight of pairwise="{pairwise}" be positive: neighbors would '
                     "repel each other; expected upper bounds of at most 0 for edge_coef_"
                 )
             return bounds

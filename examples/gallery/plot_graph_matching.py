@@ -49,12 +49,12 @@ shift = np.array([2.2, 0.0])
 middle = right - right.mean(axis=0) + points.mean(axis=0) + shift
 matched = np.flatnonzero(result.labels >= 0)
 correct = result.labels[matched] == truth[matched]
-for some, colour, name in (
+for some, color, name in (
     (matched[correct], "tab:green", "same point"),
     (matched[~correct], "tab:red", "another point: its own is lost"),
 ):
     ends = np.stack([left[some], middle[result.labels[some]]])
-    lines = ax.plot(ends[..., 0], ends[..., 1], color=colour, linewidth=0.8)
+    lines = ax.plot(ends[..., 0], ends[..., 1], color=color, linewidth=0.8)
     lines[0].set_label(name)
 ax.plot(*left.T, "o", color="black")
 ax.plot(*middle.T, "o", color="black")

@@ -1,6 +1,6 @@
 """
 ===================================================
-Do the neighbours help to read a handwritten digit?
+Do the neighbors help to read a handwritten digit?
 ===================================================
 
 Handwritten dates, YYYY-MM-DD, are read twice from the same pixels: by a linear classifier of

@@ -1,11 +1,11 @@
 """
 =================================================
-Do the neighbours help to cut a flower out?
+Do the neighbors help to cut a flower out?
 =================================================
 
 A photograph is buried in noise, and each pixel is to be told figure from ground: once from its own
-colour alone, and once by a model that also learns how much neighbours agree, the more so where the
-noisy colours agree (a graph cut decides, exactly). Both learn from the left half of the picture
+color alone, and once by a model that also learns how much neighbors agree, the more so where the
+noisy colors agree (a graph cut decides, exactly). Both learn from the left half of the picture
 and are shown the right one.
 """
 
@@ -22,17 +22,17 @@ clean = load_sample_image("flower.jpg")[::4, ::4] / 255.0
 truth = binary_fill_holes(gaussian_filter(clean[..., 0] - clean[..., 2], 1) > 0.15).astype(int)
 
 noisy = clean + np.random.default_rng(0).normal(scale=1.0, size=clean.shape)
-# Colour, and what it is in a small window.
+# Color, and what it is in a small window.
 features = np.concatenate([noisy, gaussian_filter(noisy, (1, 1, 0))], axis=-1)
 
 middle = clean.shape[1] // 2
 left, right = np.s_[:, :middle], np.s_[:, middle:]
 
 # %%
-# The same loss and the same optimiser, without and with neighbours.
+# The same loss and the same optimizer, without and with neighbors.
 
 predictions = {}
-for name, pairwise in {"alone": 0.0, "neighbours": "contrast"}.items():
+for name, pairwise in {"alone": 0.0, "neighbors": "contrast"}.items():
     model = GridCRFSSVM(pairwise=pairwise, lam=3, random_state=0)
     model.fit([features[left]], [truth[left]])
     predictions[name] = model.predict([features[right]])[0]
@@ -44,5 +44,5 @@ SegmentationDisplay.from_predictions(truth[right], predictions, image=shown, cla
 plt.show()
 
 # %%
-# Yellow is flower. Neighbours mend most of what a pixel alone gets wrong. What they lose is small:
+# Yellow is flower. Neighbors mend most of what a pixel alone gets wrong. What they lose is small:
 # a bud at the lower edge is smoothed away.

@@ -5,7 +5,7 @@ How many projections does it take to see a head?
 
 An image in three grey levels (a simple Shepp-Logan phantom) is known only by its sums along
 parallel rays. From two, four and six directions we search for an image that has those sums and in
-which neighbouring pixels differ little. The lower bound says how small that difference can be at
+which neighboring pixels differ little. The lower bound says how small that difference can be at
 best. If no image with all of the sums was found, the result is the nearest one that was.
 """
 

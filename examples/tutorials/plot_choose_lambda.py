@@ -43,7 +43,7 @@ print(f"{model.score(X_test, y_test):.3f} of the labels are right")
 # Read the certificate
 # --------------------
 #
-# Training minimises an objective. A fit stops before the very minimum,
+# Training minimizes an objective. A fit stops before the very minimum,
 # and tells how far before: ``objective_`` is what it reached, and no
 # weights at all can be below ``dual_objective_``. The difference is the
 # duality :term:`gap`.

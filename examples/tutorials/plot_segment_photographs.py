@@ -7,7 +7,7 @@ photograph, and its answer for pictures that it has not seen, pixel by
 pixel.
 
 A photograph has many pixels, so it is first cut into small regions of
-similar colour, called superpixels. They are the :term:`nodes <node>` of
+similar color, called superpixels. They are the :term:`nodes <node>` of
 a graph, and an :term:`edge` joins two that touch.
 :class:`~sstruct.GraphCRFSSVM` labels all nodes of a graph together.
 """
@@ -40,16 +40,16 @@ print(len(images), "images of shape", images[0].shape)
 #
 # Any array of integers, one number for each region, will do.
 # ``skimage.segmentation.slic`` of scikit-image makes them; where that is
-# not installed, k-means on places and colours does nearly the same.
+# not installed, k-means on places and colors does nearly the same.
 
 
 def cut(image, n_segments=150):
-    """Number the superpixels: near pixels of similar colour."""
+    """Number the superpixels: near pixels of similar color."""
     height, width, _ = image.shape
     side = np.sqrt(height * width / n_segments)
     places = np.stack(np.mgrid[:height, :width], axis=-1) / side
-    colours = 8 * gaussian_filter(image, (2, 2, 0))
-    pixels = np.concatenate([places, colours], axis=-1)
+    colors = 8 * gaussian_filter(image, (2, 2, 0))
+    pixels = np.concatenate([places, colors], axis=-1)
     # Start from a regular grid of pixels.
     rows, columns = (
         np.arange(side / 2, length, side).astype(int) for length in (height, width)
@@ -68,9 +68,9 @@ segments = [cut(image) for image in images]
 # -------------------
 #
 # :func:`~sstruct.preprocessing.superpixel_graph` returns what the
-# estimator takes as a :term:`sample`: the mean colour of each
+# estimator takes as a :term:`sample`: the mean color of each
 # superpixel, which of them touch, features of these edges (length of the
-# border, and how alike the colours are), and how many pixels each
+# border, and how alike the colors are), and how many pixels each
 # superpixel has. :func:`~sstruct.preprocessing.superpixel_labels` gives
 # each superpixel the label that most of its pixels have.
 
@@ -81,16 +81,16 @@ print(f"{len(node_features)} nodes, {len(edges)} edges")
 print("labels:", *y[4][:5])
 
 # %%
-# Fit, with and without neighbours
+# Fit, with and without neighbors
 # --------------------------------
 #
-# ``pairwise="contrast"`` learns how much it costs when neighbours
-# differ, the more so where their colours are alike. ``pairwise=0.0``
-# leaves the neighbours out.
+# ``pairwise="contrast"`` learns how much it costs when neighbors
+# differ, the more so where their colors are alike. ``pairwise=0.0``
+# leaves the neighbors out.
 
 models = {
     "each region alone": GraphCRFSSVM(pairwise=0.0, random_state=0),
-    "with neighbours": GraphCRFSSVM(pairwise="contrast", random_state=0),
+    "with neighbors": GraphCRFSSVM(pairwise="contrast", random_state=0),
 }
 for name, model in models.items():
     model.fit(X[:4], y[:4])
@@ -98,7 +98,7 @@ for name, model in models.items():
 
 # %%
 # ``inference_`` says how the best labels of a graph are found, and
-# whether that is exact: for two labels whose neighbours attract each
+# whether that is exact: for two labels whose neighbors attract each
 # other it is, by a minimum cut. ``CONVERGED`` means that no other
 # weights can be much better on the training data, where "much" is the
 # parameter ``tol``.
@@ -133,7 +133,7 @@ SegmentationDisplay.from_predictions(
 plt.show()
 
 # %%
-# Yellow is flower. Neighbours mend most of what a region alone gets wrong. What is
+# Yellow is flower. Neighbors mend most of what a region alone gets wrong. What is
 # left lies mostly along the border of the flower, where the superpixels themselves
 # are not exact.
 #

@@ -92,7 +92,7 @@ show(text[0], y[0])
 
 
 def features(sentence):
-    """Describe each word by itself and by its neighbours."""
+    """Describe each word by itself and by its neighbors."""
     rows = []
     for t, word in enumerate(sentence):
         row = {"word": word.lower(), "capital": word[0].isupper()}
@@ -151,7 +151,7 @@ print("best lam:", search.best_params_["chainssvm__lam"])
 print(f"auto: {tagger[-1].lam_:.3f}")
 
 # %%
-# Do the neighbouring tags help? The same model without their weights
+# Do the neighboring tags help? The same model without their weights
 # decides on each word by itself:
 
 alone = make_pipeline(
@@ -191,7 +191,7 @@ show(new, loaded.predict([features(new)])[0])
 # For models that others are to read, write ``.skops`` files:
 # :doc:`/how_to/saving`.
 #
-# The weights of neighbouring tags
+# The weights of neighboring tags
 # --------------------------------
 
 TransitionDisplay.from_estimator(chain)

@@ -22,7 +22,7 @@ def dates():
 
 
 class Reading:
-    """Dates read digit by digit; labels of neighbours play no part."""
+    """Dates read digit by digit; labels of neighbors play no part."""
 
     def joint_feature(self, x, y):
         out = np.zeros((11, x.shape[1]))

@@ -84,7 +84,7 @@ def test_certificates_are_of_the_true_problem(pairwise, rng):
 
 
 def test_an_open_relaxation_leaves_a_gap_that_holds(rng):
-    # Odd cycles whose neighbours repel each other, two of three labels good: fractions are better.
+    # Odd cycles whose neighbors repel each other, two of three labels good: fractions are better.
     edges = np.array([(0, 1), (1, 2), (2, 0)], dtype=np.int32)
     X = [(rng.normal(size=(3, 2)), edges) for _ in range(8)]
     y = [rng.integers(0, 2, 3) for _ in X]

@@ -21,7 +21,7 @@ def make(rng, shapes=SHAPES, F=2, K=2):
     return X, y
 
 
-def neighbours(height, width, connectivity):
+def neighbors(height, width, connectivity):
     """Edges and directions, pixel by pixel; for each direction row by row."""
     steps = [(0, 1), (1, 0), (1, 1), (1, -1)][: connectivity // 2]
     edges, directions = [], []
@@ -35,7 +35,7 @@ def neighbours(height, width, connectivity):
 
 
 def as_graph(x, pairwise, connectivity):
-    edges, directions = neighbours(*x.shape[:2], connectivity)
+    edges, directions = neighbors(*x.shape[:2], connectivity)
     rows = x.reshape(-1, x.shape[2])
     square = ((rows[edges[:, 0]] - rows[edges[:, 1]]) ** 2).sum(axis=1)
     features = np.eye(connectivity // 2)[directions]
@@ -48,7 +48,7 @@ def as_graph(x, pairwise, connectivity):
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("height, width", [(1, 1), (1, 4), (3, 1), (2, 2), (3, 5)])
 def test_edges_of_grids(height, width, connectivity):
-    edges, directions = neighbours(height, width, connectivity)
+    edges, directions = neighbors(height, width, connectivity)
     np.testing.assert_array_equal(grid_edges(height, width, connectivity), edges)
     np.testing.assert_array_equal(grid_directions(height, width, connectivity), directions)
 

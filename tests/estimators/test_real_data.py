@@ -37,7 +37,7 @@ def test_ocr_letters_have_the_optimum_that_another_program_found():
 
 
 def features(data):
-    """Feature dicts of sentences: each word, its tag and its neighbours' tags."""
+    """Feature dicts of sentences: each word, its tag and its neighbors' tags."""
     for sentence in data:
         words = [word for word, _ in sentence]
         tags = ["", *(tag for _, tag in sentence), ""]

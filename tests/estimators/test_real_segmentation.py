@@ -39,7 +39,7 @@ def scores(found, truth):
     return (found == truth).mean(), (found & truth).sum() / (found | truth).sum()
 
 
-def test_snakes_need_their_neighbours(features):
+def test_snakes_need_their_neighbors(features):
     train, test = fetch_snakes(), fetch_snakes(subset="test")
     X, y = [features.snake_graph(x) for x in train.data], [y.ravel() for y in train.target]
     held_out = [features.snake_graph(x) for x in test.data], [y.ravel() for y in test.target]

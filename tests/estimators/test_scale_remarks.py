@@ -149,14 +149,14 @@ def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chai
 
 
 @pytest.mark.parametrize("rescaling", ["margin", "slack"])
-def test_features_that_are_all_large_are_named_where_they_outweigh_neighbours(
+def test_features_that_are_all_large_are_named_where_they_outweigh_neighbors(
     chains, rng, rescaling
 ):
     X, y = chains
     large = [100 * x for x in X]
     text, category = warned(ChainSSVM(rescaling=rescaling), large, y)
     assert category is UserWarning
-    assert "the scale of what bias and neighbours add" in text
+    assert "the scale of what bias and neighbors add" in text
     assert warned(ChainSSVM(transitions=False, boundaries=False), large, y) is None
     assert warned(MulticlassSSVM(), np.vstack(large), np.concatenate(y)) is None
     images = rng.integers(0, 256, (4, 3, 3, 1), dtype=np.uint8)

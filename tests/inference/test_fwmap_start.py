@@ -155,7 +155,7 @@ def test_an_integer_program_keeps_its_time(rng):
 
 
 @pytest.mark.parametrize("method", ["trws", "bp", "fwmap"])
-def test_no_two_neighbours_can_be_bettered_at_the_end(method, new_rng):
+def test_no_two_neighbors_can_be_bettered_at_the_end(method, new_rng):
     for seed in range(20):
         plain = reference.random_model(new_rng(seed), 7, 0.9, "real", most_labels=3)
         labels = map_mrf(MRF(*plain.arguments()), method, max_iter=1, tol=0).labels

@@ -378,7 +378,7 @@ def test_orders_of_forests(n_nodes, density, seed, new_rng):
     assert order.dtype == np.int32
     place = np.argsort(order)
     later = place[model.edges].max(axis=1)
-    assert len(np.unique(later)) == len(edges)  # none follows two of its neighbours
+    assert len(np.unique(later)) == len(edges)  # none follows two of its neighbors
 
 
 class Slow:

@@ -1,4 +1,4 @@
-"""Exact moves of forests, where neighbours repel each other and fusion moves are weak."""
+"""Exact moves of forests, where neighbors repel each other and fusion moves are weak."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_costs_of_any_sign_are_never_made_worse(new_rng, shape, n_features, seed
     np.testing.assert_array_equal(again[0], labels)
 
 
-def test_trees_of_repelling_neighbours_are_decoded_exactly(rng):
+def test_trees_of_repelling_neighbors_are_decoded_exactly(rng):
     # One move frees all nodes of a tree.
     for n_nodes in (2, 5, 9):
         for _ in range(20):
@@ -46,8 +46,8 @@ def test_trees_of_repelling_neighbours_are_decoded_exactly(rng):
 
 
 def test_a_cycle_that_fusion_moves_cannot_mend(rng):
-    # Neighbours must follow each other 0, 1, 2, 0, ... round a cycle: no single label helps, and
-    # all labels of one node and its neighbours must change at once.
+    # Neighbors must follow each other 0, 1, 2, 0, ... round a cycle: no single label helps, and
+    # all labels of one node and its neighbors must change at once.
     n = 9
     edges = np.array([(v, (v + 1) % n) for v in range(n)], dtype=np.int32)
     table = 1.0 - np.roll(np.eye(3), 1, axis=1)

@@ -8,7 +8,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 
-def neighbours(shape):
+def neighbors(shape):
     """Chains of pixels: rows, then columns."""
     pixel = np.arange(shape[0] * shape[1]).reshape(shape)
     return [*pixel.tolist(), *pixel.T.tolist()]
@@ -16,7 +16,7 @@ def neighbours(shape):
 
 def energy(x, shape, weight, truncation):
     total = 0.0
-    for chain in neighbours(shape):
+    for chain in neighbors(shape):
         for i, j in pairwise(chain):
             total += weight * min(abs(int(x[i]) - int(x[j])), truncation)
     return total
@@ -44,7 +44,7 @@ def relaxation(sums, rays, shape, n_levels, weight, truncation):
     +inf where it has no solution.
     """
     columns, costs, blocks, n_blocks = [], [], [], 0
-    chains = [(chain, None) for chain in neighbours(shape) if len(chain) > 1]
+    chains = [(chain, None) for chain in neighbors(shape) if len(chain) > 1]
     for nodes, b in [*chains, *zip(rays, sums, strict=True)]:
         for y in product(range(n_levels), repeat=len(nodes)):
             if b is not None and sum(y) != b:

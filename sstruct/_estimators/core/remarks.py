@@ -21,7 +21,7 @@ FAR_APART = 100.0
 # than 1,000 if it is 30. Counts of words are no alarm.
 FAR_APART_UNCONVERGED = 30.0
 LARGE = 10.0
-# lam="auto" follows the scale of the nodes' features, and the weights of neighbours, whose features
+# lam="auto" follows the scale of the nodes' features, and the weights of neighbors, whose features
 # are ones, do not: at features of 255 (images as they are loaded) they all but vanish, and four
 # labels of made images are right in 0.72 of the pixels, not 0.98; dates of digits from 0 to 16 are
 # misread twice as often. Features that are all smaller than this are regularised too much at the
@@ -109,7 +109,7 @@ def scale_remark(estimator, training, limited):
     largest = scales.scale[scales.largest]
     automatic = isinstance(estimator.lam, str)
     small = automatic and largest < SMALL
-    large = scales.median >= LARGE and (limited or (automatic and _has_neighbours(training)))
+    large = scales.median >= LARGE and (limited or (automatic and _has_neighbors(training)))
     if not far and not small and not large:
         return None
     which = _feature(scales.largest, training)
@@ -126,13 +126,13 @@ def scale_remark(estimator, training, limited):
     else:
         numbers = (
             f"the median feature has values of about {scales.median:.3g}, the largest, {which}, of "
-            f"{largest:.3g}; expected about 1, the scale of what bias and neighbours add"
+            f"{largest:.3g}; expected about 1, the scale of what bias and neighbors add"
         )
     return f"scale the features: {numbers}. {_way(estimator, training.features)}"
 
 
-def _has_neighbours(training):
-    """Whether a model has weights of neighbouring labels, and the data have neighbours."""
+def _has_neighbors(training):
+    """Whether a model has weights of neighboring labels, and the data have neighbors."""
     problem = training.problem
     single = (
         training.features[0].shape[0] == problem.n_blocks and "edges_" not in training.attributes

@@ -1,6 +1,6 @@
 """Decoding around known labels: what is left of graphs without the nodes that have them.
 
-A known label turns its edges into scores of its neighbours' labels. What is left is a graph model
+A known label turns its edges into scores of its neighbors' labels. What is left is a graph model
 of the other nodes, which the decoders solve as any: no score has to be so large that it forbids.
 """
 

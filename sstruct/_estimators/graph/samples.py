@@ -273,7 +273,7 @@ def _edge_features(items, n_edges, pairwise, expected):
         if pairwise == "contrast" and (features < 0).any():
             raise ValueError(
                 f'the edge features of X[{i}] are negative, which pairwise="contrast" does not '
-                "read: neighbours would repel each other"
+                "read: neighbors would repel each other"
             )
         parts.append(features)
     if not needed:

@@ -74,7 +74,7 @@ def edge_shape(pairwise, n_labels, n_features):
 def attractive_edges(pairwise, shape):
     """Return lower and upper bounds of pairwise weights that leave no edge repulsive.
 
-    Scores of neighbours are then highest where they agree: for a (K, K) table, diagonal entries
+    Scores of neighbors are then highest where they agree: for a (K, K) table, diagonal entries
     are at least 0 and the others at most 0.
     """
     if pairwise in ("potts", "contrast"):

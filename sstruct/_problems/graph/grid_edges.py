@@ -15,7 +15,7 @@ def grid_edges(height, width, connectivity=4):
     Returns
     -------
     ndarray of int32 of shape (E, 2)
-        All edges to the right neighbour, then all down, then, for connectivity 8, all down-right,
+        All edges to the right neighbor, then all down, then, for connectivity 8, all down-right,
         then all down-left; within each, row by row by the first node.
 
     Examples
@@ -28,7 +28,7 @@ def grid_edges(height, width, connectivity=4):
     return np.concatenate(
         [
             np.stack([first.ravel(), second.ravel()], axis=1)
-            for first, second in _neighbours(node, connectivity)
+            for first, second in _neighbors(node, connectivity)
         ]
     )
 
@@ -41,7 +41,7 @@ def grid_directions(height, width, connectivity=4):
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
-def _neighbours(node, connectivity):
+def _neighbors(node, connectivity):
     """First and second nodes of the edges of each direction."""
     pairs = [(node[:, :-1], node[:, 1:]), (node[:-1], node[1:])]
     if connectivity == 8:
