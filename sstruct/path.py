@@ -107,6 +107,7 @@ class RegularizationPath(AlongLambda):
 
     def _at(self, lam):
         check_number("lam", lam, above=0)
+        lam = float(lam)
         if len(self.lams_) == 0:
             raise ValueError(f"this path ended before its first breakpoint ({self.status_})")
         if lam < self.lam_end_:

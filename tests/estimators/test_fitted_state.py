@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -250,6 +251,7 @@ def path():
         ("_template", lambda v: 3, "_template is 3, of type int, expected a BaseSSVM"),
         ("ws_", lambda v: [], "ws_ is .*expected a CompactRows"),
         ("eps", lambda v: None, "eps is missing"),
+        ("lam_end_", lambda v: Fraction(1, 3), r"lam_end_ is Fraction\(1, 3\)"),
     ],
 )
 def test_paths(path, name, change, message):

@@ -90,7 +90,8 @@ KINDS = {
         {
             # Without a best estimator it has no such method.
             "predict": lambda it: it.predict(X) if hasattr(it, "predict") else None,
-            "score": lambda it: it.score(X, Y),
+            # What another library's or a user's scorer does is its own affair.
+            "score": lambda it: it.score(X, Y) if _scored_by_sklearn(it) else None,
             "split_scores": lambda it: it.split_scores(0.1),
             "classes_": lambda it: it.classes_,
         },
@@ -124,6 +125,11 @@ KINDS = {
         },
     ),
 }
+
+
+def _scored_by_sklearn(search):
+    scorer = getattr(search, "scorer_", None)
+    return scorer is None or type(scorer).__module__.startswith("sklearn.")
 
 
 def _of_sklearn(per_node):

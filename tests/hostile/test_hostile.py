@@ -21,6 +21,7 @@ PIECES = [
     ("files", 1, 1500),
     ("checkpoints", 1, 1000), ("checkpoints", 2, 1000),
     ("models", 1, 1500), ("models", 2, 1500),
+    ("stored", 1, 1500),
 ]  # fmt: skip
 
 

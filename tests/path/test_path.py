@@ -1,6 +1,7 @@
 """The regularization path against enumeration and the independent QP."""
 
 import warnings
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -323,7 +324,7 @@ def test_below_the_end(rng):
     assert len(path.w(0.05)) == case.terms[0].phi.shape[1]
     for ask in (path.w, path.estimator, path.gap):
         with pytest.raises(ValueError, match=r"lam=0\.04 is below the end of the path, 0\.05"):
-            ask(0.04)
+            ask(Fraction(1, 25))
     for lam in (0, -1, np.nan, "auto"):
         with pytest.raises((ValueError, TypeError), match="lam must be"):
             path.w(lam)

@@ -1,7 +1,6 @@
 """What fitted estimators are made of, and the one check of it: a model may come from a file."""
 
 import math
-import numbers
 import reprlib
 import sys
 import weakref
@@ -86,12 +85,12 @@ class Number(Field):
         return kind + (" above 0" if self.positive else "" if self.any_float else bounds)
 
     def check(self, value, name, sizes):
-        kind = numbers.Integral if self.whole else numbers.Real
-        right = isinstance(value, kind) and not isinstance(value, bool | np.bool_)
+        # What fits make: a Fraction, say, can be compared, but not written into a message.
+        kinds = int | np.integer if self.whole else int | float | np.integer | np.floating
+        right = isinstance(value, kinds) and not isinstance(value, bool)
         if right and not self.any_float:
-            largest = (
-                math.inf if self.whole else sys.float_info.max
-            )  # as doubles, which 10**400 is not
+            # As doubles, which 10**400 is not.
+            largest = math.inf if self.whole else sys.float_info.max
             right = self.least <= value <= self.most and abs(value) <= largest
             right = right and (value > 0 or not self.positive)
         if not right:
