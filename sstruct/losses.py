@@ -271,7 +271,8 @@ def class_weights(
         unknown = [label for label in class_weight if label not in classes.tolist()]
         raise ValueError(
             f"class_weight names {unknown}, which y does not have, and the classes {missing} are "
-            f"not in class_weight: {class_weight}"
+            f"not in class_weight: {class_weight}. Where a fold of cross-validation may lack a "
+            "rare label, name all labels in `classes`"
         )
     try:
         out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
