@@ -287,7 +287,7 @@ def predict_chains(n_jobs=None, method="predict"):
 def predict_grids():
     case = Fit(sstruct.GridCRFSSVM, *grids(10, 5), max_iter=3)
     model = case.run()
-    X = np.random.default_rng(2).standard_normal((1, 350, 350, 3))
+    X = np.random.default_rng(2).standard_normal((1, 700, 700, 3))
     return Call(lambda: model.predict(X))
 
 
@@ -346,7 +346,7 @@ def graph_cut():
 
 
 def roof_duality():
-    model = ising(300, attractive=False)
+    model = ising(600, attractive=False)
     costs = model.node_costs.reshape(-1, 2)
     tables = 0.5 * rng().standard_normal((len(model.edges), 2, 2))
     return Call(lambda: inference.graph_cut(costs, model.edges, tables, roof_duality=True))
@@ -405,8 +405,8 @@ def graph_matching(n=30, density=0.05):
 
 
 def large_matching():
-    unary = rng().standard_normal((150, 150))
-    pairwise = sparse.random_array((22_500, 22_500), density=4e-5, format="csr", rng=0)
+    unary = rng().standard_normal((80, 80))
+    pairwise = sparse.random_array((6400, 6400), density=1e-4, format="csr", rng=0)
     return Call(lambda: inference.graph_matching(unary, pairwise, random_state=0, max_iter=10))
 
 
@@ -605,7 +605,7 @@ def grid_search(backend=None, n_jobs=None):
 
 
 def cluster():
-    return Clustered(sstruct.StructuredSVM, *choices(200), oracle=Labels(8), max_iter=8)
+    return Clustered(sstruct.StructuredSVM, *choices(60), oracle=Labels(8), max_iter=4)
 
 
 CASES = {}
@@ -687,8 +687,8 @@ CASES |= {
     "maxflow": maxflow,
     "alpha_expansion": expansion,
     "multilabel_map": multilabel_map,
-    "map trws": search_for(120, 6, False, "trws", max_iter=60),
-    "map bp": search_for(120, 6, False, "bp", max_iter=60),
+    "map trws": search_for(40, 6, False, "trws", max_iter=60),
+    "map bp": search_for(40, 6, False, "bp", max_iter=60),
     "map fwmap": search_for(60, 4, False, "fwmap", max_iter=20),
     "map icm": search_for(400, 10, False, "icm"),
     "map expansion": search_for(200, 8, True, "alpha-expansion"),

@@ -25,6 +25,7 @@ wait at most, in each case, and where: the handler runs when the call looks for 
 
 import argparse
 import csv
+import faulthandler
 import fnmatch
 import multiprocessing
 import os
@@ -87,10 +88,12 @@ def child(name, group, pipe):
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
+    faulthandler.dump_traceback_later(PATIENCE - 5)
     case = CASES[name]()
     pipe.send("ready")
     bits = None
     while (order := pipe.recv()) != "end":
+        faulthandler.dump_traceback_later(PATIENCE - 5)  # where is it?
         if order == "survey":
             pipe.send(survey(case))
             continue
@@ -195,11 +198,15 @@ def shares(names, moments, rng):
 def write_survey(names):
     """Print the longest gaps of each case."""
     for name in names:
-        one = Child(name)
         try:
-            seconds, gaps = one.order("survey")
-        finally:
-            one.close()
+            one = Child(name)
+            try:
+                seconds, gaps = one.order("survey")
+            finally:
+                one.close()
+        except (TimeoutError, EOFError, OSError) as error:
+            print(f"{name}: lost, {error!r}", flush=True)
+            continue
         print(f"{name}: {seconds:.2f} s", flush=True)
         for cpu, wall, where in gaps:
             print(f"    {cpu:.3f} CPU, {wall:.3f} wall: {where}", flush=True)
