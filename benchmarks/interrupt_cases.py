@@ -268,7 +268,7 @@ def tree(**parameters):
 
 
 def choice(**parameters):
-    return Fit(sstruct.StructuredSVM, *choices(), oracle=Labels(8), **parameters)
+    return Fit(sstruct.StructuredSVM, *choices(200), oracle=Labels(8), **parameters)
 
 
 def predict(make_fit, X):
@@ -310,18 +310,18 @@ def viterbi_tables():
 
 
 def sparse_viterbi():
-    node = rng().standard_normal((3000, 8000))
+    node = rng().standard_normal((9000, 8000))
     edge = sparse.random_array((8000, 8000), density=0.002, format="csr", rng=0)
     return Call(lambda: inference.viterbi(node, edge))
 
 
 def max_marginals():
-    node, edge = rng().standard_normal((250_000, 30)), rng().standard_normal((30, 30))
+    node, edge = rng().standard_normal((800_000, 30)), rng().standard_normal((30, 30))
     return Call(lambda: inference.max_marginals(node, edge))
 
 
 def top_k():
-    node, edge = rng().standard_normal((60_000, 30)), rng().standard_normal((30, 30))
+    node, edge = rng().standard_normal((250_000, 30)), rng().standard_normal((30, 30))
     return Call(lambda: inference.top_k(node, edge, 10))
 
 
@@ -398,7 +398,7 @@ def long_chain_map():
     return Map(model, "exact")
 
 
-def graph_matching(n=30, density=0.05):
+def graph_matching(n=40, density=0.3):
     unary = rng().standard_normal((n, n))
     pairwise = sparse.random_array((n * n, n * n), density=density / 20, format="csr", rng=0)
     return Call(lambda: inference.graph_matching(unary, pairwise, random_state=0, max_iter=20))
@@ -416,13 +416,13 @@ def tomography():
     sums = np.array([image.ravel()[ray].sum() for ray in rays])
     return Call(
         lambda: inference.discrete_tomography(
-            sums, rays, image.shape, 4, max_iter=15, random_state=0
+            sums, rays, image.shape, 4, max_iter=60, random_state=0
         )
     )
 
 
 def projection_rays():
-    return Call(lambda: inference.projection_rays((700, 700), np.linspace(0, 170, 12)))
+    return Call(lambda: inference.projection_rays((1500, 1500), np.linspace(0, 170, 12)))
 
 
 class Read(Call):
@@ -459,7 +459,7 @@ def large_table(n_labels=2000):
     return Read(inference.read_uai, text)
 
 
-def dd(n=400, n_pairs=1_000_000):
+def dd(n=300, n_pairs=400_000):
     lines = [f"p {n} {n} {n * n} {n_pairs}"]
     lines += [f"a {k} {k // n} {k % n} {k / n:.3f}" for k in range(n * n)]
     first = rng().integers(0, n * n, (2 * n_pairs, 2))
@@ -471,7 +471,7 @@ def dd(n=400, n_pairs=1_000_000):
 
 
 def write_uai():
-    model, folder = ising(300, 6, False), tempfile.TemporaryDirectory()
+    model, folder = ising(150, 6, False), tempfile.TemporaryDirectory()
     path = Path(folder.name) / "model"
     case = Call(lambda: [inference.write_uai(model, path), path.read_bytes()][1:])
     case.folder = folder
@@ -586,7 +586,7 @@ def path(estimator, data, **keywords):
 
 
 def path_cv(backend=None, n_jobs=None):
-    X, y = chains(60, 10, 4)
+    X, y = chains(200, 15, 6)
 
     def make():
         return sstruct.PathCV(sstruct.ChainSSVM(random_state=0), eps=0.1, cv=3, n_jobs=n_jobs)
@@ -625,7 +625,7 @@ CASES |= {
     "fit chain gdmm n_jobs=2": fit(_chain, chains, solver="gdmm", n_jobs=2, max_iter=8),
     "fit long chains": fit(_chain, long_chains, max_iter=8),
     "fit long chains fw": fit(_chain, long_chains, solver="fw", max_iter=12),
-    "fit long chains gdmm": fit(_chain, long_chains, solver="gdmm", max_iter=2),
+    "fit long chains gdmm": fit(_chain, long_chains, solver="gdmm", max_iter=1),
     "fit packing of objects": packing_of_objects,
     "fit packing of arrays": packing_of_arrays,
     "fit grid cut": fit(sstruct.GridCRFSSVM, grids, max_iter=15),
@@ -667,8 +667,8 @@ CASES |= {
         lam=1e-3, bounds=np.stack([np.full(1220, -0.02), np.full(1220, 0.02)]),
     ),
     "fit oracle": lambda: choice(max_iter=30),
-    "fit oracle processes": lambda: choice(max_iter=30, n_jobs=2),
-    "fit oracle processes (group)": lambda: choice(max_iter=30, n_jobs=2),
+    "fit oracle processes": lambda: choice(max_iter=10, n_jobs=2),
+    "fit oracle processes (group)": lambda: choice(max_iter=10, n_jobs=2),
     "fit oracle cluster": cluster,
     "predict long chains": predict_chains,
     "predict long chains n_jobs=2": lambda: predict_chains(2),
@@ -687,13 +687,13 @@ CASES |= {
     "maxflow": maxflow,
     "alpha_expansion": expansion,
     "multilabel_map": multilabel_map,
-    "map trws": search_for(40, 6, False, "trws", max_iter=60),
-    "map bp": search_for(40, 6, False, "bp", max_iter=60),
-    "map fwmap": search_for(60, 4, False, "fwmap", max_iter=20),
+    "map trws": search_for(25, 6, False, "trws", max_iter=60),
+    "map bp": search_for(25, 6, False, "bp", max_iter=60),
+    "map fwmap": search_for(30, 4, False, "fwmap", max_iter=20),
     "map icm": search_for(400, 10, False, "icm"),
     "map expansion": search_for(200, 8, True, "alpha-expansion"),
     "map graph-cut": search_for(400, 2, True, "graph-cut"),
-    "map auto": search_for(50, 3, False, "auto", max_iter=40),
+    "map auto": search_for(100, 3, False, "auto", max_iter=40),
     "map exact": dense_map(20, 5, "exact", max_time=3),
     "map exact large": search_for(40, 4, False, "exact", max_time=3),
     "map exact forest": long_chain_map,
@@ -714,8 +714,8 @@ CASES |= {
     "PerNode": structures_per_node,
     "superpixel_graph": superpixels,
     "chunk and flat scores": scores,
-    "path chain": path(_chain, lambda: chains(60, 12, 5), eps=0.05),
-    "path rows": path(sstruct.MulticlassSSVM, lambda: rows(1000, 8, 20), eps=0.1),
+    "path chain": path(_chain, lambda: chains(300, 20, 8), eps=0.01),
+    "path rows": path(sstruct.MulticlassSSVM, lambda: rows(3000, 8, 20), eps=0.02),
     "PathCV": path_cv,
     "PathCV threads": lambda: path_cv("threading", 2),
     "PathCV processes": lambda: path_cv("loky", 2),

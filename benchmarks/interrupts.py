@@ -108,6 +108,8 @@ def child(name, group, pipe):
         else:
             pipe.send((end, at, complaint_of(case.check, end, result)))
     case.close()
+    for process in multiprocessing.active_children():  # joblib's, which would be waited for
+        process.terminate()
     pipe.send("closed")
 
 
