@@ -10,8 +10,9 @@ a run. A line for each moment: the case, the moment as a share of the run, the s
 signal until the call has returned (CPU seconds of the process, and wall clock), how it ended, and
 whether what it left is sound:
 
-* a fit that had begun leaves a model of status INTERRUPTED, whose objective is what a new full pass
-  finds at its weights, not below the dual, and which predicts; an earlier one leaves no attribute;
+* a fit that had begun leaves a model of status INTERRUPTED, or one that is finished, which predicts
+  and whose objective is not below the dual; it is what a new full pass finds at its weights, and
+  for chains and rows what plain NumPy does; an earlier one leaves no attribute;
 * a result (of `map_mrf`) has the energy of its labels, and a bound not above it;
 * after its last moment a case runs undisturbed again, and must give the same bits as at first.
 
