@@ -10,8 +10,9 @@ a run. A line for each moment: the case, the moment as a share of the run, the s
 signal until the call has returned (CPU seconds of the process, and wall clock), how it ended, and
 whether what it left is sound:
 
-* a fit that had begun leaves a model of status INTERRUPTED, whose objective is what a new full pass
-  finds at its weights, not below the dual, and which predicts; an earlier one leaves no attribute;
+* a fit that had begun leaves a model of status INTERRUPTED, or one that is finished, which predicts
+  and whose objective is not below the dual; it is what a new full pass finds at its weights, and
+  for chains and rows what plain NumPy does; an earlier one leaves no attribute;
 * a result (of `map_mrf`) has the energy of its labels, and a bound not above it;
 * after its last moment a case runs undisturbed again, and must give the same bits as at first.
 
@@ -25,6 +26,7 @@ wait at most, in each case, and where: the handler runs when the call looks for 
 
 import argparse
 import csv
+import faulthandler
 import fnmatch
 import multiprocessing
 import os
@@ -87,10 +89,12 @@ def child(name, group, pipe):
         os.setsid()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
+    faulthandler.dump_traceback_later(PATIENCE - 5)
     case = CASES[name]()
     pipe.send("ready")
     bits = None
     while (order := pipe.recv()) != "end":
+        faulthandler.dump_traceback_later(PATIENCE - 5)  # where is it?
         if order == "survey":
             pipe.send(survey(case))
             continue
@@ -105,6 +109,8 @@ def child(name, group, pipe):
         else:
             pipe.send((end, at, complaint_of(case.check, end, result)))
     case.close()
+    for process in multiprocessing.active_children():  # joblib's, which would be waited for
+        process.terminate()
     pipe.send("closed")
 
 
@@ -195,11 +201,15 @@ def shares(names, moments, rng):
 def write_survey(names):
     """Print the longest gaps of each case."""
     for name in names:
-        one = Child(name)
         try:
-            seconds, gaps = one.order("survey")
-        finally:
-            one.close()
+            one = Child(name)
+            try:
+                seconds, gaps = one.order("survey")
+            finally:
+                one.close()
+        except (TimeoutError, EOFError, OSError) as error:
+            print(f"{name}: lost, {error!r}", flush=True)
+            continue
         print(f"{name}: {seconds:.2f} s", flush=True)
         for cpu, wall, where in gaps:
             print(f"    {cpu:.3f} CPU, {wall:.3f} wall: {where}", flush=True)

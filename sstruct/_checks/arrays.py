@@ -6,6 +6,8 @@ import numpy as np
 from scipy import sparse
 
 NUMBERS = "an array of numbers"
+# Entries that are copied in one go.
+AT_ONCE = 2**20
 # Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
 MOST_DEEP = 8
 
@@ -47,9 +49,22 @@ def real_array(values, name):
 
 
 def concatenated(arrays, name):
-    """Put dense arrays of one width one below the other; `name` is what an error calls them."""
+    """Put dense arrays of one width one below the other; `name` is what an error calls them.
+
+    Some at a time, between which Python hears of signals.
+    """
+    kinds = {array.dtype: array[:0] for array in arrays}
     try:
-        return np.concatenate(arrays)
+        dtype = np.concatenate(list(kinds.values())).dtype
+        ends = np.cumsum([len(array) for array in arrays]).tolist()
+        out = np.empty((ends[-1], *arrays[0].shape[1:]), dtype=dtype)
+        step = max(1, AT_ONCE * len(arrays) // max(out.size, 1))
+        end = 0
+        for first in range(0, len(arrays), step):
+            part = arrays[first : first + step]
+            begin, end = end, ends[first + len(part) - 1]
+            np.concatenate(part, out=out[begin:end])
+        return out
     except TypeError:
         dtypes = ", ".join(sorted({str(array.dtype) for array in arrays}))
         raise TypeError(f"{name} must be of dtypes that go together, found {dtypes}") from None

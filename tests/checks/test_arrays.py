@@ -6,6 +6,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from sstruct import MulticlassSSVM, PathCV, Sequences
+from sstruct._checks import arrays
 from sstruct.inference import (
     MRF,
     alpha_expansion,
@@ -127,3 +128,27 @@ def test_arguments_are_named(call, kind, message):
 def test_tables_may_be_lists():
     labels, value = tree_max_sum([[0.0, 1.0], [2.0]], [-1, 0], [None, [[0.0], [3.0]]])
     assert (labels.tolist(), value) == ([1, 0], 6.0)
+
+
+@pytest.mark.parametrize("at_once", [1, 20, 10**6])
+def test_arrays_are_joined_some_at_a_time(rng, monkeypatch, at_once):
+    # One array after another is slow, all at once deaf to signals.
+    items = [rng.standard_normal((n, 3)) for n in (4, 1, 7, 2, 2)]
+    mixed = [items[0].astype(np.float32), items[1], items[2].round().astype(int)]
+    copies = []
+
+    def counted(parts, **keywords):
+        copies.append(len(parts))
+        return joined(parts, **keywords)
+
+    joined = np.concatenate
+    monkeypatch.setattr(arrays, "AT_ONCE", at_once)
+    words = [np.array(["a", "bcd"])] * 12
+    for given in (items, mixed, [item[:, 0] for item in items], words):
+        expected = joined(given)
+        monkeypatch.setattr(np, "concatenate", counted)
+        found = arrays.concatenated(given, "X")
+        monkeypatch.setattr(np, "concatenate", joined)
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
+    assert (max(copies) < len(words)) == (at_once < 24)

@@ -7,6 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from sstruct._kernels import _interruption
+from sstruct._oracles.tree._max_sum import depth_by_depth
 from sstruct.inference import tree_max_sum, viterbi
 
 
@@ -144,3 +146,11 @@ def test_bad_arguments_are_refused(change, message):
     tree_max_sum(**arguments)
     with pytest.raises(ValueError, match=message):
         tree_max_sum(**{**arguments, **change})
+
+
+def test_nodes_are_put_in_order_with_looks_at_signals(monkeypatch):
+    parents = np.arange(-1, 99_999)
+    monkeypatch.setattr(_interruption, "LAST_SECONDS", -1)
+    with pytest.raises(KeyboardInterrupt), _interruption.LastMoment():
+        depth_by_depth(parents)
+    assert depth_by_depth(parents[:5]) == [0, 1, 2, 3, 4]

@@ -4,6 +4,7 @@ import numpy as np
 from sklearn.utils.extmath import safe_sparse_dot
 from sklearn.utils.multiclass import check_classification_targets
 
+from sstruct._checks.arrays import concatenated
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.core.training import Inference, Training
@@ -85,7 +86,7 @@ def class_scores(estimator, X):
     if len(rows) > step:
         parts = [rows.flat[a : a + step] for a in range(0, len(rows), step)]
     scores = [safe_sparse_dot(part, estimator.coef_.T) + estimator.intercept_ for part in parts]
-    return rows, scores[0] if len(scores) == 1 else np.concatenate(scores)
+    return rows, scores[0] if len(scores) == 1 else concatenated(scores, "scores")
 
 
 def one_label_decisions(estimator, X):

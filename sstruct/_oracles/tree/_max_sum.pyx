@@ -13,7 +13,7 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array
 
 
 cdef Py_ssize_t best_sum(
@@ -89,12 +89,16 @@ def depth_by_depth(parents):
 
     parents : (n_nodes,), -1 at a root, in range
     """
-    children = [[] for _ in range(len(parents))]
-    order = []
+    children, order = [], []
+    for _ in range(len(parents)):
+        children.append([])
+        look_after(100)
     for v, p in enumerate(parents.tolist()):
         (children[p] if p >= 0 else order).append(v)
+        look_after(100)
     for v in order:
         order += children[v]
+        look_after(100)
     return order
 
 
@@ -153,7 +157,7 @@ def _node_scores(node_scores):
         raise ValueError("node_scores is empty, expected at least one node")
     start = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([len(item) for item in items], out=start[1:])
-    return np.concatenate(items), start
+    return concatenated(items, "node_scores"), start
 
 
 def _edge_scores(edge_scores, parents, sizes):
@@ -181,7 +185,7 @@ def _edge_scores(edge_scores, parents, sizes):
                 f"edge_scores of node {v} must have shape {expected}, labels of the parent and of "
                 f"the node; found {np.shape(given[v])}")
         at[v] = begins[id(given[v])]
-    return np.concatenate(tables) if tables else np.zeros(1), at
+    return concatenated(tables, "edge_scores") if tables else np.zeros(1), at
 
 
 def tree_max_sum(node_scores, parents, edge_scores):

@@ -114,15 +114,15 @@ cdef class Plane:
         cdef double[::1] margin = np.empty(most), bound = np.empty(most), spent = np.empty(most)
         cdef unsigned char[::1] exact = np.empty(most, dtype=np.uint8)
         cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
-        cdef double[::1] psi = self.psi
-        if w.shape[0] != problem.n_weights or psi.shape[0] != problem.n_weights:
+        cdef double[::1] psi
+        if w.shape[0] != problem.n_weights or len(self.psi) != problem.n_weights:
             raise ValueError("w or the plane does not fit the problem")
         if block_weight.shape[0] != n:
             raise ValueError("block_weight does not fit the problem")
         inquiry.weights, inquiry.codes, inquiry.margin = &w[0], &codes[0], &margin[0]
         inquiry.bound = &bound[0]
         inquiry.work, inquiry.exact = &spent[0], &exact[0]
-        psi[:] = 0
+        psi = self.psi = np.zeros(problem.n_weights)   # memory comes as planes are added
         self.loss = self.hinge = self.bound = 0
         self.exact = True
         self.n_calls = 0

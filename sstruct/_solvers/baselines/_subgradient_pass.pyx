@@ -19,6 +19,8 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 
 import numpy as np
 
+from sstruct._kernels.slices import by_slices
+
 
 cdef class SubgradientState:
     """Last and averaged iterate of a stochastic subgradient method.
@@ -118,7 +120,7 @@ cdef class SubgradientState:
         """The iterate after the last visit, a copy."""
         if self.bounded:
             return np.array(self.iterate)
-        return np.asarray(self.total) / max(self.n_steps, 1)
+        return by_slices(lambda total: total / max(self.n_steps, 1), np.asarray(self.total))
 
     @property
     def average(self):
@@ -128,5 +130,9 @@ cdef class SubgradientState:
             return self.last
         if self.bounded:
             # Rounding may not lead a mean out of the box.
-            return np.clip(np.asarray(self.moment) * (2 / (t * (t + 1))), *np.asarray(self.bounds))
-        return ((t + 1) * np.asarray(self.total) - np.asarray(self.moment)) * (2 / (t * (t + 1)))
+            return by_slices(
+                lambda moment, low, high: np.clip(moment * (2 / (t * (t + 1))), low, high),
+                np.asarray(self.moment), *np.asarray(self.bounds))
+        return by_slices(
+            lambda total, moment: ((t + 1) * total - moment) * (2 / (t * (t + 1))),
+            np.asarray(self.total), np.asarray(self.moment))

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._kernels._clock import seconds
+from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines._batch_pass import Plane
 from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.solver import EXHAUSTED, Solver
@@ -75,7 +76,7 @@ class BatchFrankWolfe(BatchSolver):
         self._set(np.zeros(self.problem.n_weights), 0.0)
 
     def _set(self, v, loss):
-        w = v if self.bounds is None else np.clip(v, *self.bounds)
+        w = v if self.bounds is None else by_slices(np.clip, v, *self.bounds)
         dual = loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
         # At once, so that an interruption leaves the certificate of one point.
         self.v, self.loss, self.w, self.dual, self.primal = v, loss, w, dual, np.inf
@@ -96,8 +97,9 @@ class BatchFrankWolfe(BatchSolver):
         least = ROUNDING if plane.bound == plane.hinge else EXHAUSTED * self.options.tol
         if gap <= max(least, ROUNDING) * self.primal:
             return False
-        direction = plane.psi / self.lam - self.v
+        direction = by_slices(lambda psi, v: psi / self.lam - v, plane.psi, self.v)
         curvature = self._checked(self.lam * squared_norm(direction))
         gamma = min(gap / curvature, 1.0) if curvature > 0 else 1.0
-        self.ahead = self.v + gamma * direction, self.loss + gamma * (plane.loss - self.loss)
+        v = by_slices(lambda v, change: v + gamma * change, self.v, direction)
+        self.ahead = v, self.loss + gamma * (plane.loss - self.loss)
         return True

@@ -1,7 +1,10 @@
 """One-slack cutting plane, a baseline: a model of the mean hinge loss by averaged planes."""
 
+from operator import mul
+
 import numpy as np
 
+from sstruct._kernels.slices import by_slices
 from sstruct._solvers.baselines.batch_frank_wolfe import ROUNDING, BatchSolver
 from sstruct._solvers.baselines.plane_qp import boxed_qp, qp_solver, simplex_qp
 from sstruct._solvers.core._state import squared_norm
@@ -55,8 +58,10 @@ class CuttingPlane(BatchSolver):
 
     def _bound(self, beta):
         """Return w of a convex combination of the planes, and its lower bound."""
-        v = sum(weight * psi for weight, psi in zip(beta, self.psi) if weight > 0) / self.lam
-        w = v if self.bounds is None else np.clip(v, *self.bounds)
+        weights = [weight for weight in beta if weight > 0]
+        planes = [psi for weight, psi in zip(beta, self.psi) if weight > 0]
+        v = by_slices(lambda *psi: sum(map(mul, weights, psi)) / self.lam, *planes)
+        w = v if self.bounds is None else by_slices(np.clip, v, *self.bounds)
         loss = float(beta @ self.losses)
         return w, loss - self.lam * float(w @ v) + 0.5 * self.lam * squared_norm(w)
 

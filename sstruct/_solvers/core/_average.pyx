@@ -11,6 +11,7 @@
 
 import numpy as np
 
+from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
 # Weights of the iterates after pass k grow like k^7 at first; in the long run ten passes count. Of
@@ -53,7 +54,8 @@ cdef class RunningAverage:
 
     def weights(self, v):
         """Return the average, where v is the present iterate."""
-        return np.asarray(v) + self.scale * np.asarray(self.offset)
+        return by_slices(
+            lambda v, offset: v + self.scale * offset, np.asarray(v), np.asarray(self.offset))
 
     def snapshot(self):
         """Return the state as arrays."""

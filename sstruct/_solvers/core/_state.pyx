@@ -28,6 +28,7 @@ from sstruct._solvers.core._working_set cimport (
 
 import numpy as np
 
+from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._solvers.core.warm_start import kept_dual_weights
 
@@ -326,12 +327,13 @@ cdef class DualState:
         v = self.v()
         a = self.exact_average.weights(v)
         if self.approximate_average.count > 0:
-            step = self.approximate_average.weights(v) - a
+            step = by_slices(np.subtract, self.approximate_average.weights(v), a)
             slope = (self.approximate_average.linear - self.exact_average.linear
                      - self.lam * (step @ self.clip(a.copy())))
             curvature = self.lam * (step @ step)
             if slope > 0:
-                a += (min(slope / curvature, 1) if curvature > 0 else 1) * step
+                rate = min(slope / curvature, 1) if curvature > 0 else 1
+                a = by_slices(lambda of_exact, change: of_exact + rate * change, a, step)
         return self.clip(a)
 
     def clip(self, v):

@@ -26,6 +26,7 @@ import math
 
 import numpy as np
 
+from sstruct._kernels.slices import by_slices
 from sstruct._solvers.core._state import squared_norm
 
 UNIT = np.finfo(np.float64).eps / 2
@@ -94,6 +95,6 @@ class Rounding:
 def _norm(vector):
     """|w|, also where its square is no float64."""
     largest = max(vector.max(initial=0.0), -vector.min(initial=0.0))
-    return (
-        largest * math.sqrt(squared_norm(vector / largest)) if 0 < largest < math.inf else largest
-    )
+    if not 0 < largest < math.inf:
+        return largest
+    return largest * math.sqrt(squared_norm(by_slices(lambda part: part / largest, vector)))

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 
 # Labels of all nodes, and entries of a factor's table, are fewer.
@@ -63,7 +63,7 @@ def pack_node_costs(node_costs):
                 raise ValueError(
                     f"node_costs[{v}] must be 1-D with a label at least; found shape {row.shape}"
                 )
-        flat = np.concatenate(rows)
+        flat = concatenated(rows, "node_costs")
         start = np.zeros(n + 1, dtype=np.int64)
         np.cumsum([len(row) for row in rows], out=start[1:])
 
@@ -99,7 +99,8 @@ def _pack_tables(given, expected, name):
         of_item[i] = t
     start = np.zeros(len(tables) + 1, dtype=np.int64)
     np.cumsum([table.size for table in tables], out=start[1:])
-    flat = np.concatenate([table.ravel() for table in tables]) if tables else np.empty(0)
+    tables = [table.ravel() for table in tables]
+    flat = concatenated(tables, "tables") if tables else np.empty(0)
 
     def name_of(at):
         t = int(np.searchsorted(start, at, side="right")) - 1
