@@ -18,8 +18,7 @@ from sstruct.datasets import load_digit_dates
 train, test = load_digit_dates(subset="train"), load_digit_dates(subset="test")
 
 chain = ChainSSVM(tol=1e-3, random_state=0).fit(train.data, train.target)
-single = LinearSVC(C=0.1, random_state=0)
-single.fit(np.vstack(train.data), np.concatenate(train.target))
+single = LinearSVC(C=0.1, random_state=0).fit(np.vstack(train.data), np.concatenate(train.target))
 
 # %%
 # The dates have ten marks each, so errors can be counted by position.
@@ -42,7 +41,7 @@ ax.legend()
 plt.show()
 
 # %%
-# They do, wherever the calendar leaves little choice: the chain makes about half the errors. All
-# dates are of 1998 and 1999, and the chain gains most in the last digit of the year, which can only
-# be 8 or 9. What it still misreads are mostly the last digits of month and day, where almost
-# anything is possible.
+# They do: the chain makes about half the errors. All dates are of 1998 and 1999, and it gains most
+# in the last digit of the year, which can only be 8 or 9. What it still misreads are mostly the
+# last digits of month and day, where almost anything is possible. It knows pairs of marks and not
+# their places, so the second digit, always 9 here, is read no better.

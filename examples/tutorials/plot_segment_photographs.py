@@ -134,8 +134,8 @@ plt.show()
 
 # %%
 # Yellow is flower. Neighbors mend most of what a region alone gets wrong. What is
-# left lies mostly along the border of the flower, where the superpixels themselves
-# are not exact.
+# left lies mostly along borders, where the superpixels themselves are not exact,
+# and in the small flower at the lower right, which its neighbors outvote.
 #
 # Where to go from here: :class:`~sstruct.GridCRFSSVM` labels each pixel
 # and needs no superpixels

@@ -5,7 +5,7 @@ Tag the words of a text
 At the end of this page you have a model that marks the phrases of a sentence, know
 how good it is and what it has learned, and have it in a file. You need to know
 scikit-learn's pipelines and searches, and nothing else. Besides sstruct it takes
-matplotlib and, for a table of the weights, pandas.
+two packages: ``pip install matplotlib pandas``.
 
 The task is chunking. Each word gets a tag that begins (B) a phrase,
 continues it (I) or is outside (O) of all phrases. A word alone does not
@@ -151,14 +151,14 @@ print("best lam:", search.best_params_["chainssvm__lam"])
 print(f"auto: {tagger[-1].lam_:.3f}")
 
 # %%
-# Do the neighboring tags help? The same model without their weights
-# decides on each word by itself:
+# Do the neighboring tags help? Without weights for pairs of tags the model
+# decides on each tag separately, though it still sees the neighboring words:
 
 alone = make_pipeline(
     SequenceVectorizer(),
     ChainSSVM(transitions=False, boundaries=False, random_state=0),
 ).fit(X_train, y_train)
-for name, model in {"each word alone": alone, "sequence": search}.items():
+for name, model in {"tags one by one": alone, "sequence": search}.items():
     print(f"{name}: F1 {chunk_f1_score(y_test, model.predict(X_test)):.3f}")
 
 # %%
@@ -198,10 +198,11 @@ TransitionDisplay.from_estimator(chain)
 plt.show()
 
 # %%
-# Rows are tags, columns the tags that follow. Positive weights (red)
-# make a pair likely. Sentences begin with noun phrases (NP) or
-# prepositions (PP), and verb phrases (VP) follow noun phrases. Pairs
-# that the mask forbids have no weight.
+# Rows are tags, columns the tags that follow; the row "start" and the
+# column "end" are the ends of a sentence. Positive weights (red) make a
+# pair likely. Sentences begin with noun phrases (NP) or prepositions
+# (PP), and verb phrases (VP) follow noun phrases. Pairs that the mask
+# forbids have weight 0, and look like pairs that mean nothing.
 #
 # Where to go from here: :doc:`/how_to/class_imbalance` if some tags are
 # rare, :doc:`/how_to/unknown_labels` if only some words are tagged,
