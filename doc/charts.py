@@ -203,9 +203,9 @@ def map_inference():
     all_axes[0].tick_params(axis="y", length=0)
     all_axes[1].tick_params(axis="y", length=0)
     all_axes[0].set_title("Bound after six seconds")
-    all_axes[0].set_xlabel("% below the best energy known")
+    all_axes[0].set_xlabel("% below the best energy known\n(linear up to 0.1, then logarithmic)")
     all_axes[1].set_title("Energy after six seconds")
-    all_axes[1].set_xlabel("% above the best energy known")
+    all_axes[1].set_xlabel("% above the best energy known\n(linear up to 0.1, then logarithmic)")
     figure.legend(
         *all_axes[1].get_legend_handles_labels(), loc="outside lower center", ncols=3,
         handletextpad=0.2,
@@ -234,13 +234,14 @@ def growth():
             if row["seconds_to_50"] is None:
                 middle.plot(row["labels"], row["stopped_after"], "^", color=color)
                 middle.annotate(
-                    "not there", (row["labels"], row["stopped_after"]), xytext=(-6, 0),
+                    f"not reached\nin {row['stopped_after']:g} s",
+                    (row["labels"], row["stopped_after"]), xytext=(-6, 0),
                     textcoords="offset points", va="center", ha="right", color="#666666",
                 )  # fmt: skip
     plain(middle.xaxis, [45, 300, 3000])
     plain(middle.yaxis, [0.1, 1, 10, 100])
-    middle.set(xlabel="labels", ylim=(0.03, 200))
-    middle.set_title("Half of the bound")
+    middle.set(xlabel="labels", ylabel="CPU seconds", ylim=(0.03, 200))
+    middle.set_title("Half of the best bound")
     middle.legend(loc="lower right")
     rows = read("threads")
     names = [f"{row['problem']}\n{row['job']}" for row in rows]

@@ -86,3 +86,15 @@ html_sidebars = {
     + ("architecture", "changelog")
 }
 html_show_sourcelink = False
+
+
+def without_compiled(app):
+    """Leave modules without Python source out of the index of sources: they have no page there."""
+    modules = getattr(app.env, "_viewcode_modules", {})
+    for name in [name for name, entry in modules.items() if not entry]:
+        del modules[name]
+    return []
+
+
+def setup(app):
+    app.connect("html-collect-pages", without_compiled, priority=400)  # before viewcode
