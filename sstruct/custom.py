@@ -262,9 +262,11 @@ class StructuredSVM(BaseSSVM):
         suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
             inference = replace(inference, quality=Quality.APPROXIMATE)
+            times = "once" if suboptimal == 1 else f"{suboptimal} times"
             remarks.append(
-                f"{suboptimal} answers of the oracle were not the best: a cached labeling was. "
-                "Objective and gap are what is known, and may be too small."
+                f"the oracle returned a labeling worse than one seen before, {times}; objective_ "
+                "and dual_gap_ may be too small. Check argmax against enumeration; does it add "
+                "loss_weight * loss(y_true, y) to the scores?"
             )
         if getattr(problem, "n_wrong", None) == 0:
             remarks.append(

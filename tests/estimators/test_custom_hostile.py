@@ -13,6 +13,9 @@ from tests.reference import brute_force
 
 LAM = 0.05
 VICTIM = 5
+WORSE = (
+    r"returned a labeling worse than one seen before, (once|\d+ times); objective_ and dual_gap_"
+)
 
 
 @pytest.fixture
@@ -233,7 +236,7 @@ def test_suboptimal_answers_are_counted_and_replaced(choices):
             better = np.flatnonzero(scores >= scores[y_true])
             return int(better[np.argmin(scores[better])])
 
-    with pytest.warns(ConvergenceWarning, match="answers of the oracle were not the best"):
+    with pytest.warns(ConvergenceWarning, match=WORSE):
         model = fit(Lazy(), choices, max_iter=20, cache=False)
     suboptimal = model.history_["suboptimal"]
     assert suboptimal[0] == 0
@@ -272,7 +275,7 @@ def test_random_answers_are_an_error_or_flagged(choices, new_rng):
                 return int(self._rng.choice(good))
             return int(np.argmax(scores))
 
-    with pytest.warns(ConvergenceWarning, match="answers of the oracle were not the best"):
+    with pytest.warns(ConvergenceWarning, match=WORSE):
         model = fit(Random(), choices, max_iter=15)
     assert "approximate" in model.inference_
     assert model.dual_objective_ <= brute_force.primal(model.w_, LAM, terms(*choices))
@@ -392,6 +395,6 @@ def test_constrained_answers_are_checked(choices, way):
         with pytest.raises(ValueError, match=r"X\[\d+\]: constrained_argmax returned"):
             fit(Wrong(), choices, rescaling="slack")
         return
-    with pytest.warns(ConvergenceWarning, match="answers of the oracle were not the best"):
+    with pytest.warns(ConvergenceWarning, match=WORSE):
         model = fit(Wrong(), choices, rescaling="slack", max_iter=15)
     assert model.inference_ == "oracle, angular search (approximate)"
