@@ -3,7 +3,7 @@
 
     python benchmarks/multiclass.py [--data digits usps] [--lam 0.001 0] [--seeds 5]
 
-Both minimise Crammer and Singer's objective without intercept, on scikit-learn's digits (pixels
+Both minimize Crammer and Singer's objective without intercept, on scikit-learn's digits (pixels
 divided by 16) and on USPS (SSTRUCT_DATA; 7291 rows). Each runs down a ladder of tolerances, loose
 to tight; what counts is the wall clock of its first fit, input validation included, whose
 objective, computed here from its weights, is at most (1 + --excess) times the optimum. The optimum

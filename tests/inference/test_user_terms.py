@@ -14,7 +14,7 @@ from tests.reference import mrf as reference
 
 
 class Table:
-    """A term by its table of costs, minimised by trying all labels."""
+    """A term by its table of costs, minimized by trying all labels."""
 
     def __init__(self, nodes, table):
         self.nodes, self.table = nodes, table
@@ -31,7 +31,7 @@ class Table:
 
 
 class RaySum:
-    """The labels have a given sum; minimised node by node."""
+    """The labels have a given sum; minimized node by node."""
 
     def __init__(self, nodes, total):
         self.nodes, self.total = nodes, total

@@ -1,7 +1,7 @@
 """Pairwise scores of label sets by their definition: all sets, and the linear program over the
 local polytope (HiGHS). Slow and obviously right; shares no code with the package.
 
-f(y) = sum_k node[k] y_k + sum_e tables[e, y_u, y_v] over edges e = (u, v), maximised.
+f(y) = sum_k node[k] y_k + sum_e tables[e, y_u, y_v] over edges e = (u, v), maximized.
 """
 
 import numpy as np
@@ -48,7 +48,7 @@ class LocalPolytope:
                 self.sums.append(total)
 
     def maximum(self, objective, rows=None, ends=None):
-        """Maximise a linear function, subject to rows @ point <= ends: (value, point) or None."""
+        """Maximize a linear function, subject to rows @ point <= ends: (value, point) or None."""
         answer = linprog(
             -np.asarray(objective),
             A_eq=np.array(self.rows) if self.rows else None,

@@ -11,7 +11,7 @@ from sstruct._solvers.core.solver import relative
 from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe.block_coordinate import MOST_ROUNDS
 
-# A feature so many times the median one is regularised so much less that the others hardly count:
+# A feature so many times the median one is regularized so much less that the others hardly count:
 # of wine's 13 raw features one is 313 times the median, and cross-validated accuracy is 0.54 at a
 # lam under which fits converge, 0.98 when scaled. Of 20 other data sets none has a ratio above 7.
 FAR_APART = 100.0
@@ -24,7 +24,7 @@ LARGE = 10.0
 # lam="auto" follows the scale of the nodes' features, and the weights of neighbors, whose features
 # are ones, do not: at features of 255 (images as they are loaded) they all but vanish, and four
 # labels of made images are right in 0.72 of the pixels, not 0.98; dates of digits from 0 to 16 are
-# misread twice as often. Features that are all smaller than this are regularised too much at the
+# misread twice as often. Features that are all smaller than this are regularized too much at the
 # least lam="auto".
 SMALL = 0.01
 

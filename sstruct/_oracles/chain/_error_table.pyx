@@ -1,5 +1,5 @@
 # Design:
-# (a) The best score of a chain's labelings for every number of errors: what maximises any
+# (a) The best score of a chain's labelings for every number of errors: what maximizes any
 #     function of score and errors that grows with the score. Potentials and whole-numbered errors
 #     in, scores and labels out.
 # (b) M_l(k, d), the best score of positions 0 ... l that ends in label k with d errors:

@@ -108,7 +108,7 @@ cdef double sparse_viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t KP, const SparseTransitions* edge,
         Py_ssize_t beam, int32_t* labels, double* best, int32_t* origin,
         SparseScratch* scratch) except? -1 nogil:
-    """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
+    """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     beam : predecessors taken of a position, at least 1; K and more: all, exact.

@@ -71,7 +71,7 @@ cdef int viterbi_forward(
 cdef double viterbi_labels(
         const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, int32_t* labels, double* best, int32_t* origin) except? -1 nogil:
-    """Maximise sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
+    """Maximize sum_l theta[l, y_l] + sum_l edge[y_{l-1}, y_l].
 
     theta : L x KP    IN    best, origin : L x KP    OUT (scratch)    labels : L    OUT
     edge : K x KP tables, `edge_step` doubles from one position's to the next's (0: one table
@@ -179,7 +179,7 @@ def _potentials(node_scores, edge_scores):
 def viterbi(node_scores, edge_scores, *, beam=None):
     """Find the highest-scoring labeling of a chain.
 
-    Maximises ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
+    Maximizes ``sum_l node_scores[l, y_l] + sum_{l>0} edge_scores[y_{l-1}, y_l]``.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@ from libc.stdint cimport int32_t
 
 
 cdef struct GraphCosts:
-    # Minimised: sum_v node_costs[v, y_v] + sum_e cost_e(y_u, y_v), e = (u, v).
+    # Minimized: sum_v node_costs[v, y_v] + sum_e cost_e(y_u, y_v), e = (u, v).
     Py_ssize_t n_nodes, n_labels, n_edges
     Py_ssize_t stride               # of node_costs' rows, >= n_labels (rows are padded)
     const double* node_costs        # (n_nodes, stride)

@@ -5,7 +5,7 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
 cdef class BinaryEnergy(Storage):
-    # minimised: sum_v node[v, x_v] + sum_e edge[e, 2 x_u + x_v]
+    # minimized: sum_v node[v, x_v] + sum_e edge[e, 2 x_u + x_v]
     cdef double* node             # (n_nodes, 2)
     cdef double* edge             # (n_edges, 4) costs 00, 01, 10, 11
     cdef Py_ssize_t n_nodes, n_edges

@@ -51,7 +51,7 @@ cdef inline bint normal_form(
 
 
 cdef class BinaryEnergy:
-    """Minimises one energy of binary labels after another; each thread needs its own."""
+    """Minimizes one energy of binary labels after another; each thread needs its own."""
 
     def __cinit__(self):
         self.cut = MaxFlow()
@@ -96,7 +96,7 @@ cdef class BinaryEnergy:
                     raise ValueError(
                         f"edge {e} = ({u}, {w}) is repulsive: its costs 00 + 11 = "
                         f"{cost[0] + cost[3]:g} exceed 01 + 10 = {cost[1] + cost[2]:g}, so that a cut does "
-                        "not minimise the energy; roof_duality=True decides a part of the labels")
+                        "not minimize the energy; roof_duality=True decides a part of the labels")
             terminal[u] += term.along_u
             terminal[w] += term.along_v
             capacity[2 * e] = term.forth
@@ -170,7 +170,7 @@ cdef class BinaryEnergy:
 
 
 def potts_cut(node_costs, edges, weights):
-    """Minimise (V, 2) costs and (E, 1) weights of different labels: (labels, value).
+    """Minimize (V, 2) costs and (E, 1) weights of different labels: (labels, value).
 
     What `BinaryEnergy` does, without its copies: here the weights are the capacities.
     """
@@ -210,9 +210,9 @@ def checked_node_costs(node_costs, n_labels=None):
 
 
 def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
-    """Minimise an energy of binary labels by a minimum cut.
+    """Minimize an energy of binary labels by a minimum cut.
 
-    Minimises ``sum_v node_costs[v, y_v] + sum_e edge_costs[e, y_u, y_v]`` over labels 0 and 1, where
+    Minimizes ``sum_v node_costs[v, y_v] + sum_e edge_costs[e, y_u, y_v]`` over labels 0 and 1, where
     edge e joins the nodes ``(u, v) = edges[e]``.
 
     Parameters

@@ -167,7 +167,7 @@ cdef class AlphaExpansion:
                 raise ValueError(
                     f"edge {e} = ({costs.edges[2 * e]}, {costs.edges[2 * e + 1]}) is repulsive: its costs "
                     f"00 + 11 = {table[0] + table[3]:g} exceed 01 + 10 = {table[1] + table[2]:g}, so that a "
-                    "cut does not minimise the cost")
+                    "cut does not minimize the cost")
         for v in range(costs.n_nodes):
             labels[v] = self.move[v]
         answer.cost = labeling_cost(costs, labels)

@@ -27,7 +27,7 @@ def alpha_expansion(
 ) -> tuple[NDArray[np.int32], float]:
     """Lower an energy of many labels by expansion moves.
 
-    Minimises, approximately,
+    Minimizes, approximately,
     ``sum_v node_costs[v, y_v] + sum_e edge_costs[e] label_distance[y_u, y_v]``, where edge e joins
     the nodes ``(u, v) = edges[e]``. A move of one label lets every node keep its label or take that
     one; the moves of all labels are tried until none lowers the energy.

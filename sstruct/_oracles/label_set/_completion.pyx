@@ -218,7 +218,7 @@ cdef class LabelCompletion:
         return total
 
     def decode_arrays(self, RelaxedLabels relaxed, node_scores, edges, edge_scores):
-        """Maximise and complete, scores (K,) and (E,) or (E, 4): (labels, value, bound, exact, work).
+        """Maximize and complete, scores (K,) and (E,) or (E, 4): (labels, value, bound, exact, work).
         For the doors, tests and benchmarks."""
         cdef double value = 0, bound = 0, work = 0
         cdef bint exact = True

@@ -3,7 +3,7 @@
 #     `_roof_duality`: h(q) = margin + f(q) - f(truth) > 0 at the truth, and g(q) = sum_k c_k |q_k -
 #     truth_k|. The points (h, g) fill a convex polygon, of which the oracle of a direction (one cut)
 #     gives a corner, and whose corners are half-integral.
-# (b) `between`, the constrained lambda-oracle: maximise h + lambda g in the angle lower h <= g <=
+# (b) `between`, the constrained lambda-oracle: maximize h + lambda g in the angle lower h <= g <=
 #     upper h, h > 0. The corner of direction (1, lambda) is the answer if it lies there. If not, the
 #     answer is where the ray that it is beyond leaves the polygon. There r = g - slope h is 0 and h is
 #     largest: with corners on either side of the ray, the direction in which both count the same is
@@ -92,7 +92,7 @@ cdef class RelaxedPolygon:
 
     cdef int support(
             self, double h_weight, double g_weight, Corner* corner, double* work) except -1 nogil:
-        """Find a corner that maximises h_weight h + g_weight g, any signs. At most one cut."""
+        """Find a corner that maximizes h_weight h + g_weight g, any signs. At most one cut."""
         cdef Py_ssize_t k, e
         cdef double score = 0, loss = 0
         if h_weight == 0:
@@ -174,7 +174,7 @@ cdef class RelaxedPolygon:
     cdef int between(
             self, double loss_weight, double lower, double upper, double precision, int32_t* code,
             MixtureAnswer* answer) except -1 nogil:
-        """Write the mixture that maximises h + loss_weight g where lower h <= g <= upper h, h > 0.
+        """Write the mixture that maximizes h + loss_weight g where lower h <= g <= upper h, h > 0.
 
         loss_weight : >= 0    0 <= lower <= upper    code : `mixture_code_size` entries
         precision : >= 0; may end where the bound is within this part of the value (0: exact)

@@ -1,5 +1,5 @@
 # Design:
-# (a) Labels that repel each other, in cycles: sets are maximised over the local polytope by one cut,
+# (a) Labels that repel each other, in cycles: sets are maximized over the local polytope by one cut,
 #     which is what training compares with. Answers are half-integral, and exact as such.
 # (b) Predictions are sets, so the same decoder completes its answers when asked to: labels that are
 #     not one half stay, and the others are enumerated or searched (`_completion`).

@@ -5,7 +5,7 @@ from sstruct._oracles.cut._maxflow cimport MaxFlow
 
 
 cdef class RelaxedLabels(Storage):
-    # maximised: constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1)
+    # maximized: constant + sum_k node[k] q_k + sum_e interaction[e] q_e(1, 1)
     cdef double* node             # (n_labels,)   IN
     cdef double* interaction      # (n_edges,)    IN
     cdef double constant          # IN

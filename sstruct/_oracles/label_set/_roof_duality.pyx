@@ -36,7 +36,7 @@ cdef enum: OPEN = -1            # in a code: not fixed yet
 
 
 cdef class RelaxedLabels:
-    """Maximises one score of label sets after another; each thread needs its own.
+    """Maximizes one score of label sets after another; each thread needs its own.
 
     The graph first, then the scores (`load`, or written into `node`, `interaction` and
     `constant`), then `maximize`. Nothing is allocated as long as graphs do not grow.

@@ -22,7 +22,7 @@ def multilabel_map(
 ) -> tuple[Any, ...]:
     """Find a set of labels of high score, exactly where that is possible by one cut.
 
-    Maximises ``sum_k node_scores[k] y_k + sum_e edge_scores[e, y_u, y_v]`` over labels that are off
+    Maximizes ``sum_k node_scores[k] y_k + sum_e edge_scores[e, y_u, y_v]`` over labels that are off
     (0) or on (1), where edge e joins the labels ``(u, v) = edges[e]``.
 
     Parameters

@@ -59,7 +59,7 @@ cdef double tree_max_sum_labels(
         Py_ssize_t n_nodes, const int32_t* order, const int32_t* parents, const int64_t* start,
         const double* tables, const int64_t* table_at, double* belief, int32_t* origin,
         const int64_t* origin_at, int32_t* labels) except? -1 nogil:
-    """Maximise sum_v belief[v, y_v] + sum_v table_v[y_parent, y_v]; return the maximum.
+    """Maximize sum_v belief[v, y_v] + sum_v table_v[y_parent, y_v]; return the maximum.
 
     order : n_nodes, parents first    parents : n_nodes, -1 at a root
     tables + table_at[v] : labels of the parent x labels of v    IN
@@ -191,7 +191,7 @@ def _edge_scores(edge_scores, parents, sizes):
 def tree_max_sum(node_scores, parents, edge_scores):
     """Find the highest-scoring labeling of a tree or forest.
 
-    Maximises ``sum_v node_scores[v][y_v] + sum_v edge_scores[v][y_parent, y_v]``, the second sum
+    Maximizes ``sum_v node_scores[v][y_v] + sum_v edge_scores[v][y_parent, y_v]``, the second sum
     over nodes with a parent.
 
     Parameters

@@ -5,7 +5,7 @@
 #         contrast  <w, f> [a != b]                   w (G,)
 #         full      (w[a, b] + w[b, a]) / 2           w (K, K)
 #         directed  sum_g f_g w[g, a, b]              w (G, K, K)
-# (b) The same thrice: as a number (`score`), as costs for a decoder, which minimises (`price`), and
+# (b) The same thrice: as a number (`score`), as costs for a decoder, which minimizes (`price`), and
 #     its adjoint (`add`). Edges are rows of `features`; where their ends are is the caller's.
 # (c) Weights are a pointer to the pairwise part of the caller's vector.
 """Pairwise models of graphs."""

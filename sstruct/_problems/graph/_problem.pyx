@@ -4,7 +4,7 @@
 #     label, and a pairwise model (_pairwise.pyx). A code is the V labels.
 # (b) Weights are laid out for the kernels, labels padded to KP: node F x KP, then bias (KP), then
 #     the pairwise part, not padded. `weight_views` names the parts.
-# (c) Scores are maximised here, costs minimised by the decoder: it is given minus the potentials.
+# (c) Scores are maximized here, costs minimized by the decoder: it is given minus the potentials.
 #     Whatever it answers, what is returned is never worse than the truth, and its value is computed
 #     here, by the same sums as the truth's: a hinge is never negative.
 # (d) A fixed cost f of neighbours that differ is no weight. It stands in every score, and so

@@ -4,7 +4,7 @@
 #     of the nodes that several trees have; those of a label's copies sum to zero. With E_t y the
 #     indicator of a labeling among them, P less the mean over copies, and a centre mu,
 #         phi_t(y) = -P E_t y,    L_t(y) = f_t(y0) + <mu, E_t y0> - f_t(y) - <mu, E_t y>,
-#     so that sum_t H_t(w) = sum_t f_t(y0) + <mu + w, E_t y0> - h(mu + w): the engine minimises
+#     so that sum_t H_t(w) = sum_t f_t(y0) + <mu + w, E_t y0> - h(mu + w): the engine minimizes
 #     |w|^2 / (2c) - h(mu + w) + <w, sum_t E_t y0> with lam = 1 / c. The last term is what a centre
 #     moved by -c P sum_t E_t y0 has: see sstruct/_solvers/proximal/ascent.py.
 # (b) A code is the label of each place of the tree, then the eight bytes of its free term f_t(y), so

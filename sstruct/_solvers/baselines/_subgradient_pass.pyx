@@ -6,8 +6,8 @@
 # (b) The average weighs w_t by t: 2 / (T (T + 1)) sum_t t w_t, and t w_t = z_t. A plane that came
 #     at visit k is in z_k ... z_T, so with `moment` the sum of k times the k-th plane,
 #     sum_t z_t = (T + 1) z_T - moment: a second scatter, and no vector operation a visit.
-# (c) With bounds the iterate is w_t = clip(z_t / t): the minimiser over the box of the t linearised
-#     objectives so far (dual averaging with the objective's own regulariser; Xiao 2010). It and the
+# (c) With bounds the iterate is w_t = clip(z_t / t): the minimizer over the box of the t linearised
+#     objectives so far (dual averaging with the objective's own regularizer; Xiao 2010). It and the
 #     average are kept entry by entry, in O(n_weights) a visit.
 # (d) Policy is in subgradient.py.
 """Stochastic subgradient: its iterates, and one pass."""

@@ -16,7 +16,7 @@ NO_WEIGHT = 1e-8
 
 
 class CuttingPlane(BatchSolver):
-    """Minimise lam/2 |w|^2 plus the greatest of the planes met; add the plane found there.
+    """Minimize lam/2 |w|^2 plus the greatest of the planes met; add the plane found there.
 
     The value of the master problem is a lower bound, ``dual`` the best so far; ``w`` is the best
     of the points tried. Each plane takes 8 n_weights bytes.

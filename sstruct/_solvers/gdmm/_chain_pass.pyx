@@ -5,7 +5,7 @@
 #     at an edge's ends hold the residuals (M beta)(k) - alpha(k) and the scaled multipliers mu.
 # (b) A visit to a chain takes each node, then each edge, then moves the multipliers.
 #     The best pair that is not active joins an edge first, the best few labels a node in passes
-#     with a search. Nodes are minimised exactly: their block's Hessian is Q I. Edges take steps by
+#     with a search. Nodes are minimized exactly: their block's Hessian is Q I. Edges take steps by
 #     the same program with a safe majoriser: the largest number of active pairs in a row, and in a
 #     column, for rho (M'M).
 # (c) A label may join if its gradient is above that of one whose mass could go to it; that is the
@@ -227,7 +227,7 @@ cdef class ChainFactors:
 
     cdef int visit_node(
             self, Py_ssize_t b, Py_ssize_t l, Py_ssize_t parts, bint search) except -1 nogil:
-        """Minimise the augmented Lagrangian over one unigram factor, a new label included."""
+        """Minimize the augmented Lagrangian over one unigram factor, a new label included."""
         cdef Py_ssize_t r = self.problem.start[b] + l, k, n
         cdef double C = self.mass[b], least = INFINITY, begin
         cdef Entries* active = &self.active_labels[r]

@@ -1,7 +1,7 @@
 # Design:
 # (a) Lower bound: the labels' alpha alone. Edges' masses on (1, 1) that go with marginals q_u, q_v are
 #     those of [max(0, q_u + q_v - 1), min(q_u, q_v)]; their other masses follow, and no loss depends on
-#     them. So of all consistent beta the best minimise sum_e v_e^2, edge by edge: v_e is the number
+#     them. So of all consistent beta the best minimize sum_e v_e^2, edge by edge: v_e is the number
 #     nearest to 0 between the sums over samples of the least and the greatest it may be. That is the
 #     maximum of the dual given alpha, whatever the residuals of the running beta; it tends to the
 #     optimum as alpha does. The best multiple of the point, from 0 (the truth) to 1, is taken.

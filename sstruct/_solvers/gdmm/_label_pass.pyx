@@ -3,8 +3,8 @@
 #     a factor for each label and each edge of a sample, in the augmented Lagrangian of the
 #     constraints that an edge's masses have its labels' marginals (_gdmm_label_block has the
 #     variables). In the units of the paper: 1/2 |w|^2 plus linear terms, C_i = q_i / lam.
-# (b) A visit to a sample: let one label in; a few times minimise over all admitted labels (they meet
-#     in no term, so each is a clip), minimise over each edge between them (4 outcomes, majorised by
+# (b) A visit to a sample: let one label in; a few times minimize over all admitted labels (they meet
+#     in no term, so each is a clip), minimize over each edge between them (4 outcomes, majorised by
 #     1 + 2 rho on the diagonal) and move the multipliers; look for an edge that would let labels in.
 # (c) Labels are searched by their scores, whole or one part of them drawn a visit. A label not
 #     admitted has no messages, so it enters when its score and cost are positive. Parts are ranges:
@@ -257,7 +257,7 @@ cdef class LabelFactors:
             self.problem.KP)
 
     cdef void _update_labels(self, Py_ssize_t i, LabelBlock* block) noexcept nogil:
-        """Minimise over the admitted labels' alpha."""
+        """Minimize over the admitted labels' alpha."""
         cdef Py_ssize_t at, p, k, room = self.room
         cdef double low, high, gradient, curvature, alpha, C = self.factor[i]
         cdef double norm = self.problem.squared_norm[i]

@@ -5,7 +5,7 @@
 # (b) Bounds are lazy: a score that rises lifts them, one that falls leaves them, and a search that
 #     comes by sets them right. So a change touches a few places of memory, where heaps of K^2 keys
 #     would be sifted: that, and not the search, was most of the time of a pass.
-# (c) The factorwise oracle maximises v[j, k] + left[j] + right[k], where messages are nonzero for few
+# (c) The factorwise oracle maximizes v[j, k] + left[j] + right[k], where messages are nonzero for few
 #     labels. By the signs of the messages (ALGORITHMS 1.4): both positive, pairs of raised labels,
 #     by falling message; one positive, branch and bound over that label's row or column, where no
 #     other message adds anything; none, over all rows. What is found in one case bounds the next.

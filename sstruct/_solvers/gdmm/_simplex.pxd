@@ -3,7 +3,7 @@
 
 cdef inline double simplex_minimum(
         const double* c, double Q, double C, Py_ssize_t m, double* a) noexcept nogil:
-    """Minimise sum_k c_k a_k + Q/2 a_k^2 subject to sum_k a_k = 0, a_0 <= C, a_k <= 0 for k > 0.
+    """Minimize sum_k c_k a_k + Q/2 a_k^2 subject to sum_k a_k = 0, a_0 <= C, a_k <= 0 for k > 0.
 
     c : m    IN    a : m    OUT    Q >= 0, C > 0. Entry 0 is the truth.
     Returns the multiplier b of the sum: c_k + Q a_k = b wherever a_k is below its bound, and is not
@@ -11,7 +11,7 @@ cdef inline double simplex_minimum(
 
     With D = c + Q u, u the bounds, the masses C q = u - a are (D - b)_+ / Q, and they sum to C. b is
     found by Michelot's method: the entries at or below b are left out, until there is none; in
-    O(m) each time, and few times. q is normalised by its own sum, so that rounding in b does not
+    O(m) each time, and few times. q is normalized by its own sum, so that rounding in b does not
     take it off the simplex.
     """
     cdef Py_ssize_t k, n_free = m + 2, n_before = m + 3

@@ -1,7 +1,7 @@
 /* Steps over the masses of many edges of one sample: GDMM's hot loop on label sets.
  *
  * Design: (a) An edge's four masses are those of its outcomes (0, 0), (0, 1), (1, 0), (1, 1), not
- * negative and of sum C. A step minimises sum_o Q/2 (M_o - m_o)^2 - g_o M_o over them, with
+ * negative and of sum C. A step minimizes sum_o Q/2 (M_o - m_o)^2 - g_o M_o over them, with
  * Q = 1 + 2 rho: M_o = (D_o - b)_+ / Q where D = g + Q m. b is the greatest over r of
  * (sum of the r largest D - Q C) / r, so that nothing branches.
  * (b) Arrays by kind, padded to LANES edges, so that the loop over lanes is one vector operation
@@ -65,7 +65,7 @@ SSTRUCT_INLINE void sstruct_outcome_steps_here(
             d1 = d1 > b ? d1 - b : 0;
             d2 = d2 > b ? d2 - b : 0;
             d3 = d3 > b ? d3 - b : 0;
-            /* Normalised, so that rounding in b does not leave the simplex. */
+            /* Normalized, so that rounding in b does not leave the simplex. */
             const double total = d0 + d1 + d2 + d3;
             d0 = C * (d0 / total);
             d1 = C * (d1 / total);

@@ -35,7 +35,7 @@ is convex in s (h is), with G(0) = h(0) - l. So for all 0 <= t <= 1
 
 one point (w, alpha) with a gap of at most eps at lam and with l >= h(0) - eps serves every lambda
 above lam, with w in proportion to 1/lambda. Paper 001 takes alpha with l = h(0), all of it on
-labelings y~_i that maximise L_i, at lam = 1 / (kappa eps) (|z|^2 + sum_i q_i max_y -<z,
+labelings y~_i that maximize L_i, at lam = 1 / (kappa eps) (|z|^2 + sum_i q_i max_y -<z,
 psi_i(y)>), a bound on their gap (for slack rescaling with L_i(y) as a factor inside the max). Here
 that is where the search begins, with the gap itself in place of the bound: the chord of G between
 0 and a point above the gap asked for lies above G. From there lambda falls by large factors, alpha

@@ -1,7 +1,7 @@
 """FWMAP: the engine's passes over the trees of a model, under a proximal loop.
 
-With h(lambda) the sum of the trees' minima, a proximal step maximises h(lambda) -
-|lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The engine minimises
+With h(lambda) the sum of the trees' minima, a proximal step maximizes h(lambda) -
+|lambda - mu|^2 / (2 c) over multipliers whose copies sum to zero. The engine minimizes
 lam / 2 |w|^2 + sum_t H_t(w); its losses are those of another centre, because its truths' planes
 y0 stand at zero:
 
@@ -134,7 +134,7 @@ class Proximal(FrankWolfe):
 
 
 def ascend(problem, record, offer_labels, ascent, first=None):
-    """Maximise the bound of a problem's blocks; return the status.
+    """Maximize the bound of a problem's blocks; return the status.
 
     Parameters
     ----------

@@ -43,7 +43,7 @@ def solve_here(costs, program, options):
 
 
 def solve(costs, program, options):
-    """Minimise a sum of costs over an integer program; return what `solve_here` does.
+    """Minimize a sum of costs over an integer program; return what `solve_here` does.
 
     Parameters
     ----------
