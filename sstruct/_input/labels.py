@@ -42,7 +42,9 @@ def is_hashable(value):
 def check_label(value, name):
     """Raise unless a value, of which `name` is what an error calls it, can be a label."""
     if not is_hashable(value):
-        raise TypeError(f"{name} is {shortened(value)}, which is not hashable: expected a label")
+        raise TypeError(
+            f"{name} is {shortened(value)}, which is not hashable and cannot be a label"
+        )
     if _is_missing(value):
         raise ValueError(f"{name} is {shortened(value)}, which is no label")
 
@@ -175,7 +177,8 @@ def _unhashable(labels):
     """The error that names the first label which cannot be one."""
     for label in labels:
         if not is_hashable(label):
-            return TypeError(f"{shortened(label)} is not hashable and cannot be a label")
+            hint = "; SequenceVectorizer reads dicts" if isinstance(label, dict) else ""
+            return TypeError(f"{shortened(label)} is not hashable and cannot be a label{hint}")
     return TypeError("labels cannot be compared with each other")
 
 
