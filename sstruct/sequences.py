@@ -179,7 +179,7 @@ class Sequences:
                     f"items[{i}] is {_kind(item)} but items[0] is {kind}, expected one kind"
                 )
         if kind == "labels":
-            return cls(_joined_labels(arrays), _offsets_of([len(item) for item in arrays]))
+            return cls(join_labels(arrays), _offsets_of([len(item) for item in arrays]))
         width = arrays[0].shape[1]
         for i, item in enumerate(arrays):
             if item.shape[1] != width:
@@ -399,7 +399,7 @@ def _as_flat(flat):
         return flat.tocsr()
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
-        flat = flat if isinstance(flat, np.ndarray) else _joined_labels([flat])
+        flat = flat if isinstance(flat, np.ndarray) else join_labels([flat])
     flat = array_of(flat, "flat")
     if flat.ndim not in (1, 2):
         raise ValueError(f"flat must be 1-D (labels) or 2-D (features), found {flat.ndim}-D")
@@ -448,13 +448,3 @@ def _kind(item):
     if sparse.issparse(item):
         return "sparse"
     return "dense" if isinstance(item, np.ndarray) and item.ndim == 2 else "labels"
-
-
-def _joined_labels(items):
-    """One array of numbers, of strings, or, for any other hashable types, of objects."""
-    labels = join_labels(items)
-    for kind in set(map(type, labels)) if labels.dtype == object else ():
-        if kind.__hash__ is None:
-            hint = "; SequenceVectorizer reads dicts" if kind is dict else ""
-            raise TypeError(f"labels must be hashable, found {kind.__name__}{hint}")
-    return labels

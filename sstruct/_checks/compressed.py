@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
-__all__ = ["check_compressed", "check_rows", "stacked"]
+__all__ = ["check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code numbers columns by 32 bits, and rows without entries cost memory too.
 MOST = 2**31 - 1
@@ -43,6 +43,20 @@ def check_compressed(matrix, name, ndims=(2,)):
     TypeError
         If an array is missing or of another kind.
     """
+    check_attributes(matrix, name, ndims)
+    CHECKS[matrix.format](matrix, name)
+    if matrix.format in UNSTORED and matrix.shape[0] > matrix.nnz + MOST_EMPTY:
+        raise ValueError(
+            f"{name} has {matrix.shape[0]} rows and {matrix.nnz} entries, expected at most "
+            f"{MOST_EMPTY} rows without any"
+        )
+
+
+def check_attributes(matrix, name, ndims=(2,)):
+    """Raise unless a sparse matrix is of a format and shape that there are: `check_compressed`'s.
+
+    O(1). What needs no more than a shape asks for this before it reads one.
+    """
     known = [format for format, types in FORMATS.items() if isinstance(matrix, types)]
     if matrix.format not in known:
         raise TypeError(f"{name} is a {type(matrix).__name__}, which is no sparse format of scipy")
@@ -54,12 +68,6 @@ def check_compressed(matrix, name, ndims=(2,)):
         raise ValueError(f"{name} is a sparse {len(shape)}-D array, expected {expected}")
     if not all(0 <= n <= MOST for n in shape):
         raise ValueError(f"{name} is sparse and of shape {shape}, expected at most {MOST} each")
-    CHECKS[matrix.format](matrix, name)
-    if matrix.format in UNSTORED and shape[0] > matrix.nnz + MOST_EMPTY:
-        raise ValueError(
-            f"{name} has {shape[0]} rows and {matrix.nnz} entries, expected at most {MOST_EMPTY} "
-            "rows without any"
-        )
 
 
 def check_rows(matrix, rows, name):

@@ -30,8 +30,29 @@ def plain(label):
     return label.item() if isinstance(label, np.generic) else label
 
 
+def is_hashable(value):
+    """Whether a value can be a label: arrays and sparse matrices cannot, nor what holds them."""
+    try:
+        hash(value)
+    except (TypeError, ValueError):  # the latter of memoryviews
+        return False
+    return True
+
+
+def check_label(value, name):
+    """Raise unless a value, of which `name` is what an error calls it, can be a label."""
+    if not is_hashable(value):
+        raise TypeError(
+            f"{name} is {shortened(value)}, which is not hashable and cannot be a label"
+        )
+    if _is_missing(value):
+        raise ValueError(f"{name} is {shortened(value)}, which is no label")
+
+
 def _is_missing(label):
     """Whether a label is not equal to itself: NaN, pandas' NA, or what cannot even be compared."""
+    if type(label) in EQUAL_TO_THEMSELVES:
+        return False
     try:
         same = label == label
         return same is label or not bool(same)  # NA answers with itself
@@ -77,6 +98,8 @@ def as_labels(labels):
                 "and ignore_label=-1"
             )
         labels = labels.data
+    if isinstance(labels, np.ndarray):
+        labels = np.asarray(labels)  # a subclass would go into classes_
     if isinstance(labels, np.ndarray) and labels.dtype != object:
         if labels.dtype.kind == "f":
             assert_all_finite(labels, input_name="y")
@@ -92,12 +115,14 @@ def as_labels(labels):
             return as_labels(array)
     if not all(t in EQUAL_TO_THEMSELVES for t in types):
         for label in labels:
-            if type(label) not in EQUAL_TO_THEMSELVES and _is_missing(label):
+            if type(label) in EQUAL_TO_THEMSELVES:
+                continue
+            if not is_hashable(label):  # even comparing a sparse matrix would read it
+                raise _unhashable([label])
+            if _is_missing(label):
                 name = "NaN" if isinstance(label, NUMERIC) else shortened(label)
                 raise ValueError(f"y contains {name}, which is no label")
-    out = np.empty(len(labels), dtype=object)
-    out[:] = labels
-    return out
+    return object_array(labels)
 
 
 def ordered(labels):
@@ -151,10 +176,9 @@ def training_classes(classes, labels, used, sample_of):
 def _unhashable(labels):
     """The error that names the first label which cannot be one."""
     for label in labels:
-        try:
-            hash(label)
-        except (TypeError, ValueError):
-            return TypeError(f"{shortened(label)} is not hashable and cannot be a label")
+        if not is_hashable(label):
+            hint = "; SequenceVectorizer reads dicts" if isinstance(label, dict) else ""
+            return TypeError(f"{shortened(label)} is not hashable and cannot be a label{hint}")
     return TypeError("labels cannot be compared with each other")
 
 
@@ -181,7 +205,8 @@ def _comparable(a, b):
 
 
 def is_label(labels, wanted):
-    """Boolean array: where a label equals `wanted` (None: nowhere)."""
+    """Boolean array: where a label equals `wanted`, an ``ignore_label`` (None: nowhere)."""
     if wanted is None:
         return np.zeros(len(labels), dtype=bool)
+    check_label(wanted, "ignore_label")
     return encode(labels, as_labels([wanted])) == 0

@@ -13,11 +13,16 @@ from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
 from sstruct._input.frames import items_of
-from sstruct._input.labels import as_labels, encode, object_array, plain, shortened
+from sstruct._input.labels import (
+    as_labels,
+    check_label,
+    encode,
+    is_hashable,
+    plain,
+    shortened,
+)
 from sstruct.sequences import Sequences
 
-# Not hashable, and so refused; an array would be compared entry by entry.
-NO_LABELS = (list, dict, set, np.ndarray)
 # Errors list at most so many labels.
 MOST_LISTED = 12
 
@@ -51,7 +56,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     if not labels:
         return out
     for row, label in zip(where.tolist(), labels):
-        if isinstance(label, NO_LABELS):
+        if not is_hashable(label):
             place = place_of(row, nodes, shapes)
             raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
     out[where] = codes = encode(as_labels(labels), classes)
@@ -162,10 +167,10 @@ def unknown_markers(classes, ignore_label):
 
 
 def _with_ignored(markers, ignore_label):
-    if sparse.issparse(ignore_label):  # which even comparing would read
-        raise TypeError(f"ignore_label is a {type(ignore_label).__name__}, expected a label")
-    encode(as_labels([]), object_array([ignore_label]))  # raises where it cannot be hashed
-    return markers if ignore_label is None else [*markers, ignore_label]
+    if ignore_label is None:
+        return markers
+    check_label(ignore_label, "ignore_label")
+    return [*markers, ignore_label]
 
 
 def marker_names(markers):
@@ -209,7 +214,7 @@ def is_unknown(values, markers):
 def _marks(value, markers):
     if value is None:
         return True
-    if isinstance(value, NO_LABELS):
+    if not is_hashable(value):  # refused later; an array would be compared entry by entry
         return False
     if isinstance(value, bool):
         return False
@@ -233,7 +238,8 @@ def _labels_of(item, i, expected):
         )
     if n_axes > 1 and not isinstance(item, np.ndarray):
         item = np.asarray(item, dtype=object)
-    shape = item.shape if isinstance(item, np.ndarray) else (len(item),)
+    # A frame's items are its columns' names.
+    shape = tuple(item.shape) if hasattr(item, "shape") else (len(item),)
     if shape != expected and len(shape) == n_axes == 1:
         raise ValueError(
             f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, and None where one is "

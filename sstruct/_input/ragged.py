@@ -21,7 +21,7 @@ from sstruct._checks.arrays import (
     is_sized,
     real_array,
 )
-from sstruct._checks.compressed import check_compressed, stacked
+from sstruct._checks.compressed import check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._compat import validate_data
 from sstruct._input.frames import check_names, column_names, items_of
@@ -90,6 +90,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     """
     check_depth(X, "X")
     X = items_of(X)
+    if sparse.issparse(X):
+        check_attributes(X, "X")
     convert = _numeric if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
@@ -101,7 +103,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         _check_width(0, nodes.flat.shape[1], expected)
     elif _is_ragged(X):
         nodes = _concatenated(X, expected, numeric)
-    elif getattr(X, "ndim", 0) == 3 and not sparse.issparse(X):
+    elif not sparse.issparse(X) and getattr(X, "ndim", 0) == 3:
         X = np.asarray(X)
         if numeric and X.dtype == object:
             X = real_array(X, "X")
@@ -207,6 +209,7 @@ def _concatenated(X, expected, numeric):
     n_sparse = 0
     for i, item in enumerate(X):
         if sparse.issparse(item):
+            check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D ones are refused below
             n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)

@@ -76,18 +76,18 @@ def encoded(labels, classes):
     return np.array([known.get(label, -1) for label in labels], dtype=int)
 
 
-def codes_of(model, y, shape=lambda labels: np.ravel(labels)):
+def codes_of(model, y):
     """Codes of all samples' labels; -1 for `ignore_label`."""
     classes, out = model.classes_.tolist(), []
+    ignored = getattr(model, "ignore_label", None)
     for labels in y:
-        labels = np.asarray(labels)
-        if labels.dtype.kind not in "iuUb":
+        # As objects: NumPy would make strings of the numbers among strings.
+        labels = np.asarray(labels, dtype=object).ravel().tolist()
+        if not all(isinstance(label, str | int | np.integer | np.bool_) for label in labels):
             raise UnreadError
-        codes = encoded(labels.ravel().tolist(), classes)
-        ignored = getattr(model, "ignore_label", None)
-        if ignored is not None:
-            codes[[label == ignored for label in labels.ravel().tolist()]] = -1
-        elif (codes < 0).any():
+        unlabeled = np.array([ignored is not None and label == ignored for label in labels], bool)
+        codes = np.where(unlabeled, -1, encoded(labels, classes))
+        if (codes[~unlabeled] < 0).any():
             raise UnreadError
         out.append(codes)
     return out
@@ -271,7 +271,7 @@ def tree_blocks(model, X, y, weights):
         states = np.asarray(states)
         if states.dtype.kind not in "iu":
             raise UnreadError
-        kept = states >= 0 if model.ignore_label in (-1, None) else states != model.ignore_label
+        kept = np.array([state != model.ignore_label for state in states.tolist()], dtype=bool)
         theta, places, types = [], [], []
         for p, features in enumerate(sample["features"]):
             f = dense(features)
@@ -375,7 +375,8 @@ def total_weight(name, model, y, weights):
     ignored = getattr(model, "ignore_label", None)
     if ignored is None:
         return weights.sum()
-    return sum(w for w, labels in zip(weights, y) if np.any(np.asarray(labels) != ignored))
+    y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in y]
+    return sum(w for w, labels in zip(weights, y) if any(label != ignored for label in labels))
 
 
 def check_certificate(name, model, X, y, sample_weight=None):
@@ -390,7 +391,11 @@ def check_certificate(name, model, X, y, sample_weight=None):
         raise FindingError("certificate", f"converged_, but {model.status_}", where)
     if dual > found + RELATIVE * (abs(found) + abs(dual)):
         raise FindingError("certificate", f"dual_objective_ {dual} > objective_ {found}", where)
-    if not np.isfinite(model.w_).all():
+    try:
+        w = model.w_
+    except ValueError as error:  # a fit was accepted, but what it left is not
+        raise FindingError("state", str(error), where) from error
+    if not np.isfinite(w).all():
         raise FindingError("certificate", "w_ is not finite", where)
     try:
         expected, at_zero, size = objective(name, model, X, y, sample_weight)

@@ -4,11 +4,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+import pandas as pd
 from scipy import sparse
 
 import sstruct
 from sstruct import Sequences, masks
 from tests.estimators.choices import ChoiceByScores, ConstrainedChoice, make_choices
+from tests.hostile.values import MischiefError
 from tests.reference import graphs
 
 N_FEATURES, MOST_NODES = 2, 4
@@ -47,6 +49,47 @@ OF_LABELS = LOSSES | {
 SLACK = {"rescaling": ("margin", "margin", "slack"), "search": ("auto", "bisecting", "binary")}
 GDMM = {"solver": (*ANY_SOLVER, "gdmm", "gdmm"), "gdmm_rho": ("auto", 0.1), "gdmm_parts": (1, 2)}
 SETS = np.array([[0, 1, 1], [1, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1]])
+
+
+class _Careful:
+    """Raises at sparse matrices, which may be damaged: SciPy would follow what they store.
+
+    Samples of oracles are the user's own, and not looked at by the package.
+    """
+
+    def joint_feature(self, x, y):
+        return super().joint_feature(*_not_sparse(x, y))
+
+    def loss(self, y_true, y):
+        return super().loss(*_not_sparse(y_true, y))
+
+    def losses(self, x, y_true):
+        return super().losses(*_not_sparse(x, y_true))
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        return super().argmax(*_not_sparse(x, w, y_true), loss_weight)
+
+    def constrained_argmax(self, x, w, y_true, **keywords):
+        return super().constrained_argmax(*_not_sparse(x, w, y_true), **keywords)
+
+
+class CarefulChoice(_Careful, ConstrainedChoice):
+    pass
+
+
+class CarefulChoiceByScores(_Careful, ChoiceByScores):
+    def potentials(self, x, w):
+        return super().potentials(*_not_sparse(x, w))
+
+
+def _not_sparse(*values):
+    for value in values:
+        items = value if isinstance(value, list | tuple | pd.Series) else [value]
+        if isinstance(value, np.ndarray) and value.dtype == object:
+            items = value.ravel().tolist()
+        if any(sparse.issparse(item) for item in items):
+            raise MischiefError("an oracle of dense samples was given a sparse matrix")
+    return values
 
 
 @dataclass
@@ -237,9 +280,10 @@ for _name, _make in {"pairs": pair_candidates, "maps": score_maps}.items():
     STRUCTURES[_name] = Structure(_trees.estimator, _make, _trees.parameters)
 for _name in ("candidates", "pairs", "maps"):
     STRUCTURES[_name].needed = {"parents": [-1, 0, 0]}
-for _oracle in (ConstrainedChoice, ChoiceByScores):
-    STRUCTURES[_oracle.__name__] = Structure(
-        sstruct.StructuredSVM, choices, STRUCTURES["choices"].parameters
-    )
-    STRUCTURES[_oracle.__name__].needed = {"oracle": _oracle()}
-STRUCTURES["choices"].needed = {"oracle": ConstrainedChoice(as_sparse=True)}
+for _name, _oracle in (
+    ("ConstrainedChoice", CarefulChoice),
+    ("ChoiceByScores", CarefulChoiceByScores),
+):
+    STRUCTURES[_name] = Structure(sstruct.StructuredSVM, choices, STRUCTURES["choices"].parameters)
+    STRUCTURES[_name].needed = {"oracle": _oracle()}
+STRUCTURES["choices"].needed = {"oracle": CarefulChoice(as_sparse=True)}

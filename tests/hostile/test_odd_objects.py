@@ -17,11 +17,13 @@ from sstruct import (
     MultilabelSSVM,
     PathCV,
     Sequences,
+    StructuredSVM,
     TreeSSVM,
     inference,
     preprocessing,
     ssvm_path,
 )
+from tests.estimators.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge
 from tests.hostile.values import _WrongLength
 
@@ -173,6 +175,97 @@ def test_fractions_and_long_doubles_as_weights():
         assert result.energy == inference.map_mrf(model, method="exact").energy
 
 
+@pytest.mark.parametrize(
+    "label", [np.array([1.0]), [1], sparse.eye_array(1), pd.Series([1]), (1, [2])]
+)
+@pytest.mark.parametrize("kind", [ChainSSVM, GraphCRFSSVM, TreeSSVM])
+def test_ignore_label_that_is_no_label(kind, label):
+    (X, y), needed = DATA[kind], NEEDED.get(kind, {})
+    with pytest.raises((TypeError, ValueError), match="ignore_label is "):
+        kind(ignore_label=label, max_iter=1, **needed).fit(X, y)
+
+
+@pytest.mark.parametrize("label", [np.nan, pd.NA])
+def test_ignore_label_that_is_missing(label):
+    with pytest.raises(ValueError, match=r"ignore_label is .*, which is no label"):
+        ChainSSVM(ignore_label=label, max_iter=1).fit(ROWS, LABELS)
+
+
+@pytest.mark.parametrize("kind", [ChainSSVM, TreeSSVM])
+@pytest.mark.parametrize("label", [True, np.True_, np.int8(1), 1.0, Fraction(1)])
+def test_ignore_label_that_is_equal_to_an_integer(kind, label):
+    (X, y), needed = DATA[kind], {"max_iter": 2, "random_state": 0} | NEEDED.get(kind, {})
+    expected = kind(ignore_label=1, **needed).fit(X, y)
+    assert kind(ignore_label=label, **needed).fit(X, y).objective_ == expected.objective_
+
+
+class _Array(np.ndarray):
+    """An array of a type of its own."""
+
+
+def test_labels_in_a_subclass_of_arrays():
+    y = [labels.view(_Array) for labels in LABELS]
+    model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, y)
+    assert type(model.classes_) is np.ndarray
+    assert len(model.predict(ROWS)) == 3
+    y = np.array(LABELS).view(_Array)
+    model.fit(np.array(ROWS), y)
+    assert model.score(np.array(ROWS), y) <= 1
+
+
+def test_tuples_as_labels():
+    y = [[("a", 1)], [("b", 2)]]
+    model = ChainSSVM(max_iter=1, random_state=0).fit([np.eye(2)[:1], np.eye(2)[1:]], y)
+    assert model.classes_.tolist() == [("a", 1), ("b", 2)]
+    model.set_params(ignore_label=("a", 1)).fit([np.eye(2)[:1], np.eye(2)[1:]], y)
+    assert model.classes_.tolist() == [("b", 2)]
+
+
+def test_sparse_matrices_are_not_compared_as_labels():
+    damaged = sparse.csr_matrix(np.eye(2))
+    damaged.indptr = damaged.indptr[:0]
+    for odd in (damaged, sparse.eye_array(3).tocoo()):
+        with pytest.raises(TypeError, match="is not hashable and cannot be a label"):
+            ChainSSVM(max_iter=1).fit([np.eye(2)], [[odd, "a"]])
+        model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, LABELS)
+        with pytest.raises(TypeError, match=r"y_partial\[0\] at node 0 is <"):
+            model.predict(ROWS[:1], [[odd, 0, 1]])
+
+
+@pytest.mark.parametrize("n_columns", [1, 2])
+def test_frame_as_known_labels(n_columns):
+    model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, LABELS)
+    frame = pd.DataFrame([range(n_columns)])
+    with pytest.raises(ValueError, match=r"y_partial\[0\] has shape .*, expected that of X\[0\]"):
+        model.predict([ROWS[0][:1]], [frame])
+
+
+def test_sparse_matrix_without_a_shape():
+    odd = sparse.eye_array(2, format="coo")
+    odd._shape = None
+    for kind in (ChainSSVM, GraphCRFSSVM):
+        model = kind(max_iter=1, random_state=0).fit(*DATA[kind])
+        for X in (odd, [odd], [odd, odd], [(odd, [[0, 1]])]):
+            found = findings(model.predict, X=X) + findings(kind().fit, X=X, y=LABELS[:1])
+            assert not found
+    with pytest.raises(TypeError, match=r"X\[0\] has a shape that is a NoneType"):
+        ChainSSVM().fit([odd], LABELS[:1])
+
+
+def test_array_of_one_graph():
+    X = np.empty((1, 1), dtype=object)
+    X[0, 0] = (ROWS[0], [[0, 1], [1, 2], [2, 0], [0, 2]])
+    model = GraphCRFSSVM(max_iter=1, random_state=0).fit(GRAPHS, LABELS)
+    with pytest.raises(ValueError, match="X is 2-D"):
+        model.predict(X)
+
+
+def test_names_that_numpy_cannot_compare():
+    model = MulticlassSSVM(max_iter=1, random_state=0).fit(*DATA[MulticlassSSVM])
+    names = [np.True_, 10**400]
+    assert set(model.to_frame(feature_names=names)["feature"].dropna()) == set(names)
+
+
 class _Same:
     """A transformer that leaves everything as it is."""
 
@@ -184,3 +277,16 @@ class _Same:
 
     def get_params(self, deep=True):
         return {}
+
+
+def test_loss_of_an_oracle_that_is_no_number_in_score():
+    X, y = make_choices(np.random.default_rng(0), 3)
+    model = StructuredSVM(Choice(), max_iter=1, random_state=0).fit(X, y)
+    model.oracle = _NoLoss()
+    with pytest.raises(TypeError, match=r"X\[0\]: loss returned csr_matrix, expected a real numb"):
+        model.score(X, y)
+
+
+class _NoLoss(Choice):
+    def loss(self, y_true, y):
+        return sparse.csr_matrix((1, 1))

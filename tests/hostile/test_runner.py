@@ -8,6 +8,7 @@ import time
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 
@@ -16,10 +17,10 @@ pytest.importorskip("resource")
 from sstruct import GridCRFSSVM, MulticlassSSVM, StructuredSVM
 from tests.estimators.choices import ConstrainedChoice, make_choices
 from tests.hostile import runner, values
-from tests.hostile.case import REFUSED, Case
+from tests.hostile.case import REFUSED, Case, shown
 from tests.hostile.certificates import check_certificate
 from tests.hostile.judge import FindingError, judge
-from tests.hostile.values import MischiefError
+from tests.hostile.values import MischiefError, _NoRepr
 
 X, Y = [[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], [0, 1, 1]
 
@@ -156,3 +157,10 @@ def test_damage_does_not_reach_scipy():
     for damage in (values._matrix_dtype, values._scaled_matrix, values._other_format, values._cut):
         with pytest.raises(ValueError, match="indptr"):
             damage(random.Random(0), wrong)
+
+
+def test_hostile_objects_are_shown():
+    damaged = sparse.csr_matrix(np.eye(2))
+    damaged.indptr = damaged.indptr[:0]
+    assert shown(pd.Series([(damaged, 1)])).startswith("Series Series([(<")
+    assert shown(ValueError(_NoRepr())).startswith("ValueError ")

@@ -170,7 +170,7 @@ def test_offsets_are_checked(offsets, error, message):
         ),
         ([np.zeros((2, 3, 4))], ValueError, r"items\[0\] must be 1-D .* found 3-D"),
         ([[[1, 2], [3]]], ValueError, r"items\[0\] is not a numeric 2-D array"),
-        ([[{"w": "a"}]], TypeError, "labels must be hashable, found dict; SequenceVectorizer"),
+        ([[{"w": "a"}]], TypeError, "is not hashable and cannot be a label; SequenceVectorizer"),
     ],
 )
 def test_items_are_checked(items, error, message):

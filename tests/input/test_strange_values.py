@@ -153,9 +153,11 @@ def test_an_ignored_label_is_one():
             model.predict(SEQUENCES, CUT)
 
 
-def test_parts_are_ignored_by_number_alone():
+def test_an_ignored_label_of_parts_is_one():
     model = TreeSSVM(parents=[-1, 0], ignore_label=Decimal("sNaN"), **ONCE)
-    model.fit(TREES, [[0, 1]] * 2)
+    with pytest.raises(TypeError, match=r"ignore_label is .* cannot be a label"):
+        model.fit(TREES, [[0, 1]] * 2)
+    model.set_params(ignore_label="no number").fit(TREES, [[0, 1]] * 2)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from sstruct._problems.custom.oracle_calls import (
     digest,
     encoded,
     public,
+    real_loss,
 )
 
 # What a call of an oracle counts for, where it does not say: a millisecond, in multiply-adds.
@@ -121,7 +122,8 @@ class PythonOracleAdapter(OracleAdapter):
 
     def losses(self, samples, truths, found):
         truths = [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
-        return [float(self.oracle.loss(a, b)) for a, b in zip(truths, found)]
+        pairs = enumerate(zip(truths, found))
+        return [real_loss(self.oracle.loss(a, b), f"X[{i}]: loss") for i, (a, b) in pairs]
 
 
 class CompiledOracleAdapter(OracleAdapter):

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import NUMBERS, array_of, is_sized
-from sstruct._checks.compressed import check_compressed
+from sstruct._checks.compressed import check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
@@ -81,7 +81,7 @@ def _graph_items(X):
     """Return the graphs as tuples; None: X is something else."""
     X = items_of(X)
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.size:
-        if np.ndim(X[0, 0]) == 2:  # what NumPy makes of a list of tuples
+        if _is_table(X[0, 0]):  # what NumPy makes of a list of tuples
             X = [tuple(item) for item in X]
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 1:
         X = list(X)
@@ -101,11 +101,17 @@ def _graph_items(X):
     return X
 
 
+def _is_table(part):
+    return not isinstance(part, tuple) and (
+        sparse.issparse(part) or array_of(part, "X[0][0]").ndim == 2
+    )
+
+
 def _refuse_other_objects(item, i):
     """Say how a graph is given where it is a dict, or an object of another package."""
     keys = f" of {', '.join(map(repr, item))}" if isinstance(item, Mapping) else ""
     known = isinstance(item, Sequence | numbers.Number)
-    known |= hasattr(item, "ndim") or hasattr(item, "__array__")
+    known |= sparse.issparse(item) or hasattr(item, "ndim") or hasattr(item, "__array__")
     if keys or not known:
         raise TypeError(
             f"X[{i}] is a {type(item).__name__}{keys}, expected a tuple {GRAPH}: arrays (V, F), "
@@ -118,6 +124,8 @@ def _is_graph(item):
     if not isinstance(item, tuple | list) or not is_sized(item) or len(item) == 0:
         return False
     first = item[0]
+    if sparse.issparse(first):  # its shape is looked at later
+        return True
     if isinstance(first, tuple | list):
         return (
             is_sized(first) and len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
@@ -135,6 +143,9 @@ def _refuse_one_graph(X):
             edges = array_of(edges, "edges")
         except (TypeError, ValueError):  # ragged
             return
+    for part in (X[0], edges):
+        if sparse.issparse(part):
+            check_attributes(part, "a sparse part of X", ndims=(1, 2))
     shapes = [getattr(part, "shape", ()) for part in (X[0], edges)]
     if len(shapes[0]) != 2 or len(shapes[1]) != 2:
         return

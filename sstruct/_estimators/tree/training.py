@@ -1,6 +1,5 @@
 """Samples of TreeSSVM to flat arrays; what is wrong, and where."""
 
-import numbers
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from sstruct._checks.arrays import NUMBERS, array_of, check_depth, is_sized
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
+from sstruct._input.labels import is_label
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
@@ -316,9 +316,7 @@ def pack_states(y, trees, ignore_label):
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
-        ignored = np.zeros(len(states), dtype=bool)
-        if isinstance(ignore_label, numbers.Real):  # nothing else is an integer's equal
-            ignored = states == ignore_label
+        ignored = is_label(states, ignore_label)
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
         if len(wrong):
             p = wrong[0]

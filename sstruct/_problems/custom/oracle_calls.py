@@ -72,6 +72,15 @@ def decoded(oracle, x, labeling):
     return oracle.decode(x, labeling) if hasattr(oracle, "decode") else labeling
 
 
+def real_loss(found, what):
+    """Return as a float what a method, called `what` in an error, returned as a loss."""
+    if isinstance(found, np.ndarray) and found.ndim == 0:
+        found = found[()]
+    if not isinstance(found, numbers.Real | np.bool_):
+        raise TypeError(f"{what} returned {type(found).__name__}, expected a real number")
+    return float(found)
+
+
 def best_labelings(oracle, samples, w):
     """Return the oracle's labelings of largest score, as it returns them."""
     if not hasattr(oracle, "potentials"):
@@ -241,14 +250,7 @@ class OracleCalls:
         return self._loss_between(i, self.y[i], labeling)
 
     def _loss_between(self, i, truth, labeling):
-        found = self._call(i, "loss", truth, labeling)
-        if isinstance(found, np.ndarray) and found.ndim == 0:
-            found = found[()]
-        if not isinstance(found, numbers.Real | np.bool_):
-            raise TypeError(
-                f"{self._at(i, 'loss')} returned {type(found).__name__}, expected a real number"
-            )
-        found = float(found)
+        found = real_loss(self._call(i, "loss", truth, labeling), self._at(i, "loss"))
         if not 0 <= found <= LARGEST:
             raise ValueError(
                 f"{self._at(i, 'loss')} returned {found}, expected a finite number of at least 0 "
