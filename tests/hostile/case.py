@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from tests.hostile.judge import judge
 from tests.hostile.values import damaged
 
@@ -76,7 +77,7 @@ class Case:
 def shown(value, most=160):
     """Return a short text of anything, hostile objects too."""
     try:
-        text = " ".join(f"{type(value).__name__} {value!r}".split())
+        text = " ".join(f"{type(value).__name__} {shortened(value)}".split())
     except Exception:
         text = f"{type(value).__name__} without repr"
     return text if len(text) <= most else f"{text[:most]}..."
