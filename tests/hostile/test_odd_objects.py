@@ -254,3 +254,10 @@ def test_fill_with_a_value_of_several_channels():
     painted = _painted([[0, 1], [2, 3]], [8, 9])
     assert painted.tolist() == [[[0, 1], [0, 1], [8, 9]], [[2, 3]] * 3]
     assert _painted(["a", "b"], -1).tolist() == [["a", "a", -1], ["b"] * 3]
+
+
+def test_lists_of_a_state_that_say_a_wrong_length():
+    model = MultilabelSSVM(max_iter=1, random_state=0).fit(*DATA[MultilabelSSVM])
+    model._edge_shape = _WrongLength([0])
+    with pytest.raises(ValueError, match="_edge_shape"):
+        model.to_frame()
