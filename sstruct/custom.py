@@ -6,6 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.shown import shortened
 from sstruct._cluster.parts import is_partitioned
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
@@ -210,7 +211,9 @@ class StructuredSVM(BaseSSVM):
         if not isinstance(self.batch_size, str):
             check_number("batch_size", self.batch_size, least=1, whole=True)
         elif self.batch_size != "auto":
-            raise ValueError(f'batch_size must be a number or "auto", found {self.batch_size!r}')
+            raise ValueError(
+                f'batch_size must be a number or "auto", found {shortened(self.batch_size)}'
+            )
         if self.overlap and self.solver not in ("auto", "mp-bcfw"):
             raise ValueError(f"overlap=True does not go with solver={self.solver!r}")
         oracle = adapter_of(self.oracle)

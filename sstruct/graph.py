@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
@@ -190,8 +191,8 @@ class GraphCRFSSVM(LabelingSSVM):
             check_number("pairwise", self.pairwise, least=0)
             if self.pairwise > LARGEST:
                 raise ValueError(
-                    f"pairwise must be at most {LARGEST:g}, found {self.pairwise!r}: divide loss "
-                    "and pairwise by one number"
+                    f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}: "
+                    "divide loss and pairwise by one number"
                 )
         else:
             check_choice("pairwise", self.pairwise, MODELS)

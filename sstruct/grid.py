@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs
@@ -148,7 +149,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         super()._check_parameters()
         is_number = isinstance(self.connectivity, numbers.Real)
         if not is_number or self.connectivity not in (4, 8):
-            raise ValueError(f"connectivity must be 4 or 8, found {self.connectivity!r}")
+            raise ValueError(f"connectivity must be 4 or 8, found {shortened(self.connectivity)}")
 
     def _pack(self, X, model, *, fitted):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)

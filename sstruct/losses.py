@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
 
@@ -21,7 +22,7 @@ def check_loss(loss: Any) -> None:
 
 
 def _unknown(loss: Any) -> ValueError:
-    return ValueError(f"loss must be one of {NAMES} or an array, found {loss!r}")
+    return ValueError(f"loss must be one of {NAMES} or an array, found {shortened(loss)}")
 
 
 def _name_or_array(
@@ -140,7 +141,9 @@ def class_weighted_costs(
     else:
         factor = class_weights(class_weight, classes, codes, weights)
     if not factor[codes].any():
-        raise ValueError(f"class_weight gives every labeled node weight 0: {class_weight!r}")
+        raise ValueError(
+            f"class_weight gives every labeled node weight 0: {shortened(class_weight)}"
+        )
     return factor[:, np.newaxis] * cost
 
 
@@ -263,7 +266,9 @@ def class_weights(
         present = count > 0
         return np.divide(count.sum(), present.sum() * count, out=np.ones(K), where=present)
     if not isinstance(class_weight, dict):
-        raise ValueError(f'class_weight must be a dict, "balanced" or None, found {class_weight!r}')
+        raise ValueError(
+            f'class_weight must be a dict, "balanced" or None, found {shortened(class_weight)}'
+        )
     given = [class_weight.get(label) for label in classes.tolist()]
     named = sum(weight is not None for weight in given)
     if named < min(K, len(class_weight)):

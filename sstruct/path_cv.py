@@ -20,6 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
+from sstruct._checks.shown import shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
@@ -251,11 +252,15 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         check_choice("rule", self.rule, ("best", "one-se"))
         check_choice("refit", self.refit, (True, False))
         if isinstance(self.cv, bytes | bytearray):  # which split, too, but no data
-            raise TypeError(f"cv must be a number of folds or a splitter, found {self.cv!r}")
+            raise TypeError(
+                f"cv must be a number of folds or a splitter, found {shortened(self.cv)}"
+            )
         if self.lams is not None:
             lams = array_of(self.lams, "lams")
             if lams.ndim != 1 or len(lams) == 0 or lams.dtype.kind not in "iuf":
-                raise ValueError(f"lams must be a list of positive numbers, found {self.lams!r}")
+                raise ValueError(
+                    f"lams must be a list of positive numbers, found {shortened(self.lams)}"
+                )
             for lam in lams.tolist():
                 check_number("lams", lam, above=0)
 
@@ -270,8 +275,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             near = get_close_matches(self.scoring, get_scorer_names(), n=1)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             raise ValueError(
-                f"scoring={self.scoring!r} is no scorer of scikit-learn; expected {SCORERS}, or a "
-                f"name of sklearn.metrics.get_scorer_names(){hint}"
+                f"scoring={shortened(self.scoring)} is no scorer of scikit-learn; expected "
+                f"{SCORERS}, or a name of sklearn.metrics.get_scorer_names(){hint}"
             )
         if not is_classifier(self.estimator) and _are_sequences(y):
             raise ValueError(
@@ -444,13 +449,13 @@ def _splits(cv, is_classifier, X, y, groups):
         return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"cv={cv!r} cannot split X and y: {error}") from error
+        raise kind(f"cv={shortened(cv)} cannot split X and y: {error}") from error
 
 
 def _check_splits(splits, n_samples, cv):
     """Raise unless there are splits, each of rows of training and of tests that are there."""
     if not splits:
-        raise ValueError(f"cv makes no splits, expected at least one; found {cv!r}")
+        raise ValueError(f"cv makes no splits, expected at least one; found {shortened(cv)}")
     for i, split in enumerate(splits):
         if not isinstance(split, list | tuple) or not is_sized(split) or len(split) != 2:
             raise TypeError(f"split {i} of cv is no pair of rows for training and for tests")

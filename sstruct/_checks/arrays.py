@@ -1,11 +1,16 @@
 """Arguments of functions as arrays and numbers: what is none is named, not left to NumPy."""
 
 import operator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.shown import shortened
+
 NUMBERS = "an array of numbers"
+# What NumPy raises of items that make no array.
+NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
 # Entries that are copied in one go.
 AT_ONCE = 2**20
 # Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
@@ -24,7 +29,7 @@ def array_of(values, name, kind="an array"):
         raise TypeError(f"{name} must be {kind}, found a sparse matrix ({values.format})")
     try:
         return np.asarray(values)
-    except (TypeError, ValueError, ArithmeticError, NotImplementedError) as error:
+    except NO_ARRAY as error:
         raise _not(kind, name, error) from None
 
 
@@ -44,7 +49,7 @@ def real_array(values, name):
         return np.asarray(array, dtype=np.float64)
     except OverflowError:
         raise ValueError(f"{name} has a number beyond the range of double precision") from None
-    except (TypeError, ValueError, ArithmeticError) as error:
+    except NO_ARRAY as error:
         raise _not(NUMBERS, name, error) from None
 
 
@@ -90,11 +95,19 @@ def check_depth(values, name):
             raise ValueError(f"{name} has lists nested more than {MOST_DEEP} deep")
 
 
+def without_view(items):
+    """Return an array for a memoryview, which lists no items of several dimensions or objects."""
+    return np.asarray(items) if isinstance(items, memoryview) else items
+
+
 def is_sized(value):
     """Whether it has a length, and lists the one that they say.
 
-    Arrays of no dimension and sparse matrices have the method alone.
+    Arrays of no dimension and sparse matrices have the method alone. Some of the latter answer, but
+    what is in them is read by compiled code, which trusts what they store.
     """
+    if sparse.issparse(value):
+        return False
     try:
         length = len(value)
     except TypeError:
@@ -103,18 +116,26 @@ def is_sized(value):
     return kind is None or type(value) is kind or length == kind.__len__(value)
 
 
+def listed(values, name, kind):
+    """Return what an iterable holds as a list; `kind` says what an error expects."""
+    values = without_view(values)
+    if not isinstance(values, Iterable) or not (is_sized(values) or isinstance(values, Iterator)):
+        raise TypeError(f"{name} must be {kind}, found {shortened(values)}")
+    return list(values)
+
+
 def whole_number(value, name):
     """Return an integer."""
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"{name} must be an integer, found {value!r}") from None
+        raise TypeError(f"{name} must be an integer, found {shortened(value)}") from None
 
 
 def flag(value, name):
     """Return a bool."""
     if not isinstance(value, bool | np.bool_):
-        raise TypeError(f"{name} must be True or False, found {value!r}")
+        raise TypeError(f"{name} must be True or False, found {shortened(value)}")
     return bool(value)
 
 

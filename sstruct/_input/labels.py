@@ -1,15 +1,15 @@
 """Labels of any hashable type: joined, ordered, turned into integers."""
 
 import numbers
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from itertools import chain, islice
-from reprlib import Repr
 
 import numpy as np
 from sklearn.utils import assert_all_finite
 
-SHORT = Repr()
-SHORT.maxstring = SHORT.maxother = 200
+from sstruct._checks.arrays import without_view
+from sstruct._checks.shown import plain, shortened
+
 NUMERIC = (float, np.floating)
 EQUAL_TO_THEMSELVES = {str, bytes, int, bool, type(None), np.str_, np.bool_}
 # More have no weights that fit into memory.
@@ -23,11 +23,6 @@ def object_array(items):
     for i, item in enumerate(items):
         out[i] = item
     return out
-
-
-def plain(label):
-    """Return a label as Python would print it: NumPy's scalars have wordy ones of their own."""
-    return label.item() if isinstance(label, np.generic) else label
 
 
 def is_hashable(value):
@@ -54,15 +49,14 @@ def _is_missing(label):
     if type(label) in EQUAL_TO_THEMSELVES:
         return False
     try:
+        # Tables and sparse matrices compare their entries, the latter by compiled code, which goes
+        # where a damaged one leads.
+        if hasattr(label, "shape") and not isinstance(label, np.ndarray | Hashable):
+            return True
         same = label == label
         return same is label or not bool(same)  # NA answers with itself
     except Exception:
         return True
-
-
-def shortened(value):
-    """Return the repr of anything for an error: nested lists may be longer than memory in full."""
-    return SHORT.repr(plain(value))
 
 
 def is_one_label(item):
@@ -74,17 +68,12 @@ def is_one_label(item):
 
 def join_labels(items):
     """Return the labels of all items as one array: of their kind if they share one."""
-    items = [_without_view(item) for item in items]
+    items = [without_view(item) for item in items]
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
         kinds = {item.dtype.kind for item in items}
         if len(kinds) == 1 and kinds <= set("iubUSf"):
             return as_labels(np.concatenate(list(items)))
     return as_labels(list(chain.from_iterable(items)))
-
-
-def _without_view(items):
-    """Return an array for a memoryview, since those of several dimensions have no items."""
-    return np.asarray(items) if isinstance(items, memoryview) else items
 
 
 def as_labels(labels):
@@ -158,7 +147,7 @@ def training_classes(classes, labels, used, sample_of):
     strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
     if strange or not isinstance(classes, Iterable):
         raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
-    classes = list(islice(_without_view(classes), MOST_CLASSES + 1))  # iterators may have no end
+    classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may have no end
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"classes has more than {MOST_CLASSES} labels")
     classes = as_labels(classes)

@@ -23,6 +23,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.shown import shortened
 from sstruct._compat import validate_data
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
@@ -32,7 +33,6 @@ from sstruct._input.labels import (
     is_one_label,
     join_labels,
     object_array,
-    shortened,
     training_classes,
 )
 from sstruct._input.per_sample import PerSample
@@ -612,7 +612,7 @@ def check_choice(name, value, choices):
         if isinstance(value, kind):
             if any(isinstance(choice, kind) and choice == value for choice in choices):
                 return
-    raise ValueError(f"{name} must be one of {choices}, found {value!r}")
+    raise ValueError(f"{name} must be one of {choices}, found {shortened(value)}")
 
 
 def check_number(name, value, *, above=None, least=None, whole=False):
@@ -620,7 +620,7 @@ def check_number(name, value, *, above=None, least=None, whole=False):
     kind = numbers.Integral if whole else numbers.Real
     if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
         expected = "an integer" if whole else "a number"
-        raise TypeError(f"{name} must be {expected}, found {value!r}")
+        raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
     try:
         finite = math.isfinite(value)
     except OverflowError:  # an integer beyond the floats
@@ -629,6 +629,6 @@ def check_number(name, value, *, above=None, least=None, whole=False):
         value = float(value)  # a fraction may be nothing but zero
     if not finite or (above is not None and value <= above):
         bound = "" if above is None else f" and above {above}"
-        raise ValueError(f"{name} must be finite{bound}, found {value!r}")
+        raise ValueError(f"{name} must be finite{bound}, found {shortened(value)}")
     if least is not None and value < least:
-        raise ValueError(f"{name} must be at least {least}, found {value!r}")
+        raise ValueError(f"{name} must be at least {least}, found {shortened(value)}")

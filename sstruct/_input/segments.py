@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of
+from sstruct._checks.arrays import array_of, concatenated
 
 FEW = 4  # labels a pixel, up to the largest
 
@@ -65,5 +65,11 @@ def painted(nodes, n_nodes, values, fill):
         return values[nodes]
     if values.dtype.kind in "US" and not isinstance(fill, str | bytes):
         values = values.astype(object)  # else -1 would become "-1"
+    filled, shape = array_of(fill, "fill"), values.shape[1:]
+    try:
+        last = np.broadcast_to(filled, shape)[None]
+    except ValueError:
+        expected = f"a value of shape {shape}, as each segment has" if shape else "a single value"
+        raise ValueError(f"fill has shape {filled.shape}, expected {expected}") from None
     # Nodes of -1 find it at the end.
-    return np.concatenate([values, np.full((1, *values.shape[1:]), fill)])[nodes]
+    return concatenated([values, last], "node_labels and fill")[nodes]

@@ -23,6 +23,7 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 from sklearn.utils import Bunch
 
+from sstruct._checks.shown import shortened
 from sstruct.datasets._cache import cache_path, cached_file, check_sha256, download
 
 # Either a Bunch or, with return_X_y, a pair. scikit-learn has no type hints that could tell.
@@ -243,7 +244,7 @@ def _arrays(name: str, data_home: DataHome, download_if_missing: bool = False) -
 
 def _check_part(subset: str) -> None:
     if subset not in ("train", "test"):
-        raise ValueError(f'subset must be "train" or "test", got {subset!r}')
+        raise ValueError(f'subset must be "train" or "test", got {shortened(subset)}')
 
 
 # Sequences
@@ -617,14 +618,16 @@ def fetch_yeast(
 def _parts(name: str, subset: str, return_indicator: str) -> tuple[str, ...]:
     """Check what is asked for, and list the parts that the subset is made of."""
     if return_indicator not in ("sparse", "dense"):
-        raise ValueError(f'return_indicator must be "sparse" or "dense", got {return_indicator!r}')
+        raise ValueError(
+            f'return_indicator must be "sparse" or "dense", got {shortened(return_indicator)}'
+        )
     source = SOURCES[name]
     if subset == "all":
         return source.parts
     if subset not in source.parts:
         split = len(source.parts) > 1
         known = '"train", "test" or "all"' if split else f'"all", {source.file} has no split'
-        raise ValueError(f"subset must be {known}; got {subset!r}")
+        raise ValueError(f"subset must be {known}; got {shortened(subset)}")
     return (subset,)
 
 

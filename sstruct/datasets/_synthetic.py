@@ -11,6 +11,7 @@ from scipy.special import expit
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_random_state
 
+from sstruct._checks.shown import shortened
 from sstruct.datasets._fetched import Data, answer
 
 Arrays = list[np.ndarray]
@@ -20,7 +21,7 @@ RandomState = int | np.random.RandomState | None
 def _check_counts(**counts: Any) -> None:
     for name, count in counts.items():
         if not isinstance(count, Integral) or count < 1:
-            raise ValueError(f"{name} must be a positive integer, got {count!r}")
+            raise ValueError(f"{name} must be a positive integer, got {shortened(count)}")
 
 
 def _check_lengths(min_length: int, max_length: int) -> None:
@@ -31,7 +32,7 @@ def _check_lengths(min_length: int, max_length: int) -> None:
 
 def _check_noise(noise: float) -> None:
     if not noise >= 0:
-        raise ValueError(f"noise must be >= 0, got {noise!r}")
+        raise ValueError(f"noise must be >= 0, got {shortened(noise)}")
 
 
 def _noisy_sequences(
@@ -215,7 +216,7 @@ def make_large_domain_sequences(
         ("noise", noise, np.inf),
     ):
         if not 0 <= size <= most or size == np.inf:
-            raise ValueError(f"{name} must be a number of 0 to {most}, got {size!r}")
+            raise ValueError(f"{name} must be a number of 0 to {most}, got {shortened(size)}")
 
     rng = check_random_state(random_state)
     law = np.cumsum((1.0 + np.arange(n_labels)) ** -exponent)
@@ -298,7 +299,7 @@ def make_grids(
         **{f"shape[{axis}]": side for axis, side in enumerate(shape)},
     )
     if len(shape) != 2:
-        raise ValueError(f"shape must be a height and a width, got {shape!r}")
+        raise ValueError(f"shape must be a height and a width, got {shortened(shape)}")
     _check_noise(noise)
 
     rng = check_random_state(random_state)
@@ -394,11 +395,11 @@ def make_multilabel_pairwise(
     if not isinstance(n_pairs, Integral) or not 0 <= n_pairs <= most:
         raise ValueError(
             f"n_pairs must be an integer of 0 to {most}, the pairs of {n_labels} labels; "
-            f"got {n_pairs!r}"
+            f"got {shortened(n_pairs)}"
         )
     for name, size in {"strength": strength, "informativeness": informativeness}.items():
         if not 0 <= size < np.inf:
-            raise ValueError(f"{name} must be a finite number >= 0, got {size!r}")
+            raise ValueError(f"{name} must be a finite number >= 0, got {shortened(size)}")
 
     rng = check_random_state(random_state)
     X = rng.standard_normal((n_samples, n_features))
@@ -505,7 +506,7 @@ def make_stick_figures(
         ("n_distractors", n_distractors, 0),
     ):
         if not isinstance(value, Integral) or value < least:
-            raise ValueError(f"{name} must be an integer, at least {least}, got {value!r}")
+            raise ValueError(f"{name} must be an integer, at least {least}, got {shortened(value)}")
     _check_noise(noise)
     rng = check_random_state(random_state)
     positions = np.array([_pose(size, rng) for _ in range(n_samples)])
@@ -636,10 +637,10 @@ def load_digit_dates(
     True
     """
     if subset not in ("train", "test", "all"):
-        raise ValueError(f'subset must be "train", "test" or "all", got {subset!r}')
+        raise ValueError(f'subset must be "train", "test" or "all", got {shortened(subset)}')
     _check_counts(n_train=n_train, n_test=n_test)
     if not isinstance(random_state, Integral) or random_state < 0:
-        raise ValueError(f"random_state must be an integer >= 0, got {random_state!r}")
+        raise ValueError(f"random_state must be an integer >= 0, got {shortened(random_state)}")
     first_day, last_day = _day_range(years)
 
     digits = load_digits()
@@ -680,9 +681,11 @@ def _day_range(years):
         first, last = years
         days = datetime.date(first, 1, 1).toordinal(), datetime.date(last, 12, 31).toordinal()
     except (TypeError, ValueError) as error:
-        raise ValueError(f"years must be two years between 1 and 9999, got {years!r}") from error
+        raise ValueError(
+            f"years must be two years between 1 and 9999, got {shortened(years)}"
+        ) from error
     if first > last:
-        raise ValueError(f"years must be (first, last) with first <= last, got {years!r}")
+        raise ValueError(f"years must be (first, last) with first <= last, got {shortened(years)}")
     return days
 
 

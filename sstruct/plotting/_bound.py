@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct.inference._model.map_result import MapResult
 
 from ._matplotlib import draw_curves, finite_curves
@@ -167,7 +168,7 @@ class BoundDisplay:
         1
         """
         if x not in _X_LABELS:
-            raise ValueError(f"x must be one of {list(_X_LABELS)}, got {x!r}")
+            raise ValueError(f"x must be one of {list(_X_LABELS)}, got {shortened(x)}")
         curves = []
         for name, history in self.histories.items():
             xs = np.asarray(history["seconds"], dtype=float)

@@ -9,6 +9,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.shown import shortened
+
 from ._matplotlib import draw_curves, finite_curves
 
 _X_LABELS = {
@@ -195,7 +197,7 @@ class ConvergenceDisplay:
         """
         for value, name, known in ((x, "x", _X_LABELS), (y, "y", _Y_LABELS)):
             if value not in known:
-                raise ValueError(f"{name} must be one of {list(known)}, got {value!r}")
+                raise ValueError(f"{name} must be one of {list(known)}, got {shortened(value)}")
         # Before a figure is made, so that an error leaves none behind.
         curves = []
         for name, history in self.histories.items():

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from sklearn.metrics import check_scoring
 
+from sstruct._checks.shown import shortened
+
 from ._matplotlib import draw_curves
 
 _Y_LABELS = {
@@ -164,7 +166,7 @@ class RegularizationPathDisplay:
         2
         """
         if y not in _Y_LABELS:
-            raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {y!r}")
+            raise ValueError(f"y must be one of {list(_Y_LABELS)}, got {shortened(y)}")
         if y not in self.curves:
             raise ValueError(
                 f"this display has no {y}"

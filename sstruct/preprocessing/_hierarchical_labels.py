@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
+from sstruct._checks.shown import shortened
 
 
 def hierarchical_labels(
@@ -61,7 +62,7 @@ def hierarchical_labels(
            [0, 1, 1, 1, 1]])
     """
     if not isinstance(separator, str) or not separator:
-        raise ValueError(f"separator must be a string, not empty; got {separator!r}")
+        raise ValueError(f"separator must be a string, not empty; got {shortened(separator)}")
     is_sparse = sparse.issparse(Y)
     if is_sparse:
         check_compressed(Y, "Y")
@@ -73,7 +74,7 @@ def hierarchical_labels(
     if sets.dtype.kind not in "biuf":
         raise TypeError(f"Y must hold 0 and 1, found dtype {sets.dtype}")
     if isinstance(names, str) or not is_sized(names):
-        raise TypeError(f"names must be a list of strings, found {names!r}")
+        raise TypeError(f"names must be a list of strings, found {shortened(names)}")
     values = sets.data if is_sparse else sets
     wrong = (values != 0) & (values != 1)
     if wrong.any():

@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from sstruct._checks.arrays import array_of
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     FittedState,
@@ -307,7 +308,7 @@ class PerNode(
         if given is None and name == "edge_transformer":
             return
         if isinstance(given, type) or not hasattr(given, "transform"):
-            raise TypeError(f"{name} must be a transformer, found {given!r}")
+            raise TypeError(f"{name} must be a transformer, found {shortened(given)}")
 
     def _edges(self, given, nodes):
         """Return the EdgeRows that `edge_transformer` is to be fitted on, or None without one."""

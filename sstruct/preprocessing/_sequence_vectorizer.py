@@ -16,6 +16,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from sstruct._checks.arrays import is_sized
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     Field,
@@ -24,7 +25,7 @@ from sstruct._estimators.core.fitted_state import (
     refuse,
 )
 from sstruct._input.frames import library_of, records
-from sstruct._input.labels import object_array, shortened
+from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -454,5 +455,5 @@ def _checked_dtype(dtype):
     except (TypeError, ValueError):
         found = None
     if found not in (np.float32, np.float64):
-        raise ValueError(f"dtype must be float64 or float32, found {dtype!r}")
+        raise ValueError(f"dtype must be float64 or float32, found {shortened(dtype)}")
     return found

@@ -198,7 +198,7 @@ def structures_of(X):
     """Tell images and graphs from sequences and rows, by the first of them."""
     if isinstance(X, np.ndarray) and X.dtype != object:
         return Images(X) if X.ndim == 4 else Plain(X)
-    if not _is_list(X) or len(X) == 0:
+    if not _is_list(X) or not is_sized(X) or len(X) == 0:
         return Plain(X)
     check_depth(X, "X")
     first = X[0]

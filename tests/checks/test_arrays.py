@@ -95,7 +95,7 @@ CASES = [
     (lambda: Sequences(NODE, [0, 2])["a"], TypeError, "an index must be an integer"),
     (lambda: Sequences(NODE, [0, 2], feature_names=RAGGED), ValueError, "feature_names must be an"),
     (lambda: Sequences(NODE, [0, 2])[RAGGED], ValueError, "an index must be an array"),
-    (lambda: Sequences.from_list(Liar()), TypeError, "items must be a list of"),
+    (lambda: Sequences.from_list(Liar()), TypeError, "items must be a list of sequences"),
     (lambda: Sequences.from_list([NODE, DATES]), TypeError, "items must be of dtypes that go tog"),
     (lambda: ROWS.fit([NODE, DATES]), TypeError, "X must be of dtypes that go together"),
     (lambda: ROWS.fit([np.ones((1, 1, 1)), RAGGED]), ValueError, r"X\[1\] must be an"),

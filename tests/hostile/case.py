@@ -1,34 +1,16 @@
 """A case: a function of a domain, a seed and a number, and of nothing else."""
 
 import random
-import reprlib
 from collections import Counter
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from tests.hostile.judge import judge
 from tests.hostile.values import damaged
 
 # What `attempt` returns where a call was refused.
 REFUSED = object()
-
-
-class _Short(reprlib.Repr):
-    """Of pandas' objects no text of their own: it reads sparse matrices, damaged ones too."""
-
-    def __init__(self):
-        super().__init__()
-        self.maxlist = self.maxtuple = self.maxdict = self.maxset = 20
-        self.maxlong = self.maxstring = self.maxother = 1000
-
-    def repr_Series(self, values, level):
-        return f"Series({self.repr1(values.to_numpy().tolist(), level - 1)})"
-
-    def repr_DataFrame(self, values, level):
-        return f"DataFrame({self.repr1(values.to_numpy().tolist(), level - 1)})"
-
-
-SHORT = _Short()
 
 
 class Case:
@@ -95,7 +77,7 @@ class Case:
 def shown(value, most=160):
     """Return a short text of anything, hostile objects too."""
     try:
-        text = " ".join(f"{type(value).__name__} {SHORT.repr(value)}".split())
+        text = " ".join(f"{type(value).__name__} {shortened(value)}".split())
     except Exception:
         text = f"{type(value).__name__} without repr"
     return text if len(text) <= most else f"{text[:most]}..."

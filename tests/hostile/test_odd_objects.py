@@ -23,6 +23,7 @@ from sstruct import (
     preprocessing,
     ssvm_path,
 )
+from sstruct._input import labels
 from tests.estimators.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge
 from tests.hostile.values import _WrongLength
@@ -228,7 +229,7 @@ def test_sparse_matrices_are_not_compared_as_labels():
         with pytest.raises(TypeError, match="is not hashable and cannot be a label"):
             ChainSSVM(max_iter=1).fit([np.eye(2)], [[odd, "a"]])
         model = ChainSSVM(max_iter=1, random_state=0).fit(ROWS, LABELS)
-        with pytest.raises(TypeError, match=r"y_partial\[0\] at node 0 is <"):
+        with pytest.raises(TypeError, match=r"y_partial\[0\] at node 0 is csr_matrix|coo_array"):
             model.predict(ROWS[:1], [[odd, 0, 1]])
 
 
@@ -290,3 +291,79 @@ def test_loss_of_an_oracle_that_is_no_number_in_score():
 class _NoLoss(Choice):
     def loss(self, y_true, y):
         return sparse.csr_matrix((1, 1))
+
+
+def _damaged():
+    """A sparse array whose arrays do not fit together, and lead beyond its shape."""
+    matrix = sparse.eye_array(3).tocoo()
+    matrix.data = matrix.data[:-1]
+    matrix.coords[0][0] = 1000
+    return matrix
+
+
+class _ComparedByCode:
+    """What a damaged sparse matrix is: no label, and not to be compared."""
+
+    shape = (3, 3)
+    __hash__ = None
+
+    def __eq__(self, other):
+        pytest.fail("it was compared")
+
+
+OBJECTS = np.array([None, 1.0], dtype=object)
+SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: labels.as_labels([_ComparedByCode()]), TypeError, "cannot be a label"),
+        (lambda: labels.as_labels([_damaged(), "a"]), TypeError, "cannot be a label"),
+        (lambda: Sequences.from_lengths([[1.0]] * 4, MASKED), ValueError, "lengths must be an arr"),
+        (lambda: inference.MRF([[0.0, 1.0]], [], memoryview(OBJECTS)), ValueError, "2 tables, exp"),
+        (lambda: inference.MRF(memoryview(OBJECTS), [], []), ValueError, r"node_costs\[0\] must"),
+        (lambda: inference.MRF([[0.0]], [], [], factors=_damaged()), TypeError, "list of pairs"),
+        (lambda: inference.MRF([[0.0]], [], [], factors=[_damaged()]), ValueError, "be a pair"),
+        (lambda: inference.map_mrf(MODEL, terms=_damaged()), TypeError, "terms must be a list"),
+        (lambda: inference.map_mrf(MODEL, max_time=BYTES), ValueError, "max_time must be a fini"),
+        (lambda: inference.tree_max_sum(memoryview(OBJECTS), [-1, 0], []), ValueError, "node_scor"),
+        (lambda: _closed(separator=_damaged()), ValueError, "separator must be a string"),
+        (lambda: _painted([0, 1], OBJECTS), ValueError, r"fill has shape \(2,\), expected a"),
+        (lambda: _painted([[0, 1], [2, 3]], [0] * 3), ValueError, r"expected a value of shape"),
+        (lambda: _painted(DATES, -1), TypeError, "node_labels and fill must be of dtypes that go"),
+        (lambda: preprocessing.PerNode(_Same()).fit(np.array(10**400, dtype=object)), ValueError,
+         "X has 0 dimensions"),
+    ],
+)  # fmt: skip
+def test_odd_objects_by_name(call, error, message):
+    with pytest.raises(error, match=message) as caught:
+        call()
+    judge(caught.value)
+
+
+MASKED = [np.ma.masked_array(0, True, dtype="i1"), 3]
+BYTES = pd.DataFrame(np.zeros((2, 2), dtype="S8"))
+DATES = np.array(["2000-01-01", "2000-01-02"], dtype="M8[D]")
+MODEL = inference.MRF([[0.0, 1.0]], [], [])
+
+
+def _closed(**given):
+    return preprocessing.hierarchical_labels([[1]], ["a"], **given)
+
+
+def _painted(node_labels, fill):
+    return preprocessing.pixel_labels(SEGMENTS, node_labels, fill=fill)
+
+
+def test_fill_with_a_value_of_several_channels():
+    painted = _painted([[0, 1], [2, 3]], [8, 9])
+    assert painted.tolist() == [[[0, 1], [0, 1], [8, 9]], [[2, 3]] * 3]
+    assert _painted(["a", "b"], -1).tolist() == [["a", "a", -1], ["b"] * 3]
+
+
+def test_lists_of_a_state_that_say_a_wrong_length():
+    model = MultilabelSSVM(max_iter=1, random_state=0).fit(*DATA[MultilabelSSVM])
+    model._edge_shape = _WrongLength([0])
+    with pytest.raises(ValueError, match="_edge_shape"):
+        model.to_frame()

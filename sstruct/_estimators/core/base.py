@@ -13,6 +13,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from sstruct._checks.arrays import check_depth
+from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
@@ -136,7 +137,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         parameters = self._parameters()
         if isinstance(self.lam, str):
             if self.lam != "auto":
-                raise ValueError(f'lam must be a positive number or "auto", found {self.lam!r}')
+                raise ValueError(
+                    f'lam must be a positive number or "auto", found {shortened(self.lam)}'
+                )
         else:
             check_number("lam", self.lam, above=0)
         if "loss" in parameters:
@@ -166,7 +169,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         check_n_jobs(self.n_jobs)
         if self.checkpoint is not None:
             if not isinstance(self.checkpoint, str | os.PathLike):
-                raise TypeError(f"checkpoint must be a path or None, found {self.checkpoint!r}")
+                raise TypeError(
+                    f"checkpoint must be a path or None, found {shortened(self.checkpoint)}"
+                )
             check_place(self.checkpoint)
         if self.solver != "auto":
             self._solvers[self.solver].check_installed()

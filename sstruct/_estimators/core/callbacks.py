@@ -6,6 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._compat import CallbackSupportMixin, callbacks_of, open_context
 from sstruct._input.ragged import check_number
 from sstruct._solvers.core.history import COLUMNS as HISTORY
@@ -288,7 +289,7 @@ def _with_hooks(callback):
             return FunctionCallback(callback)
     raise TypeError(
         "callbacks must be functions of one argument or instances with the methods "
-        f"{', '.join(HOOKS)}, found {callback!r}"
+        f"{', '.join(HOOKS)}, found {shortened(callback)}"
     )
 
 

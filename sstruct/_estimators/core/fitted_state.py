@@ -13,6 +13,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.arrays import is_sized
+
 # Design: compiled code reads places that fitted attributes give, so these are data from outside, as
 # X is. A class declares them (a FittedState of fields and rules), and one function looks at them:
 # when an object is unpickled or loaded, and at use where an attribute is another object than at the
@@ -201,7 +203,7 @@ class Each(Field):
         return f"a tuple of {len(self.of)} values"
 
     def check(self, value, name, sizes):
-        if not isinstance(value, tuple) or len(value) != len(self.of):
+        if not isinstance(value, tuple) or not is_sized(value) or len(value) != len(self.of):
             refuse(name, value, self.expected())
         for k, each in enumerate(self.of):
             each.look({f"[{k}]": value[k]}, f"[{k}]", sizes, name)
@@ -219,7 +221,8 @@ class ListOf(Field):
         return f"a list of at least {self.least} values"
 
     def check(self, value, name, sizes):
-        if not isinstance(value, list | tuple) or len(value) < self.least:
+        listed = isinstance(value, list | tuple) and is_sized(value)
+        if not listed or len(value) < self.least:
             refuse(name, value, self.expected())
         if self.size is not None and sizes.setdefault(self.size, len(value)) != len(value):
             refuse(name, value, f"{sizes[self.size]} values")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._checks.arrays import array_of
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.training import Inference
 from sstruct._oracles.label_set._cut import LabelCut
 from sstruct._oracles.label_set._forest_decoder import LabelForest
@@ -29,7 +30,7 @@ def check_edges_parameter(edges):
         return
     expected = '"full", "tree", None, an array (E, 2) of edges or (K,) of parents'
     if isinstance(edges, str):
-        raise ValueError(f"edges must be {expected}, found {edges!r}")
+        raise ValueError(f"edges must be {expected}, found {shortened(edges)}")
     array = array_of(edges, "edges", expected)
     if array.size and array.dtype.kind not in "iu":
         raise TypeError(f"edges must be {expected}, of integers, found dtype {array.dtype}")

@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.remarks import scale_remark
@@ -41,7 +42,9 @@ class Sweep:
     def __init__(self, estimator, X, y, sample_weight):
         if not isinstance(estimator, BaseSSVM):
             hint = "; put PathCV at the end of the pipeline" * isinstance(estimator, Pipeline)
-            raise TypeError(f"expected an estimator of this package, found {estimator!r}{hint}")
+            raise TypeError(
+                f"expected an estimator of this package, found {shortened(estimator)}{hint}"
+            )
         solver = estimator._solvers.get(estimator.solver)
         if solver is not None and not solver.has_dual_weights:
             raise ValueError(
@@ -296,11 +299,11 @@ def check_sweep(eps, kappa, lam_min):
     check_number("eps", eps, above=0)
     check_number("kappa", kappa, above=0)
     if not kappa <= 0.999:
-        raise ValueError(f"kappa must be at most 0.999, found {kappa!r}")
+        raise ValueError(f"kappa must be at most 0.999, found {shortened(kappa)}")
     if not float(eps) * float(kappa) >= LEAST_GAP:
         raise ValueError(
             f"kappa times eps, the gap that breakpoints are solved to, must be at least "
-            f"{LEAST_GAP:g}, found {kappa!r} times {eps!r}"
+            f"{LEAST_GAP:g}, found {shortened(kappa)} times {eps!r}"
         )
     if lam_min is not None:
         check_number("lam_min", lam_min, above=0)

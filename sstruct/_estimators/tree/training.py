@@ -8,6 +8,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import NUMBERS, array_of, check_depth, is_sized
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
 from sstruct._input.labels import is_label
@@ -274,7 +275,7 @@ def _pair_scores(i, given, sizes, parents):
 def _scale(i, value):
     scale = _numbers(value, f"'scale' of X[{i}]")
     if scale.shape != () or not (np.isfinite(scale) and scale > 0):
-        raise ValueError(f"'scale' of X[{i}] must be a positive number, found {value!r}")
+        raise ValueError(f"'scale' of X[{i}] must be a positive number, found {shortened(value)}")
     if scale < 1 / FARTHEST:
         raise ValueError(
             f"'scale' of X[{i}] is {float(scale):g}, expected at least {1 / FARTHEST:g}: places "

@@ -22,6 +22,7 @@ from scipy import sparse
 from sstruct._checks.compressed import check_compressed
 from sstruct._kernels._interruption cimport look_after
 from sstruct._checks.arrays import real_array
+from sstruct._checks.shown import shortened
 
 
 cdef inline bint ranks_before(const double* score, int32_t a, int32_t b) noexcept nogil:
@@ -170,7 +171,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     if beam is not None:
         if not isinstance(beam, numbers.Integral) or isinstance(beam, bool) or beam < 1:
-            raise ValueError(f"beam must be a positive integer or None, found {beam!r}")
+            raise ValueError(f"beam must be a positive integer or None, found {shortened(beam)}")
         kept = min(int(beam), K)
     # A row more than there are values, so that there is an address to take.
     stored = np.append(edge.indices, 0).astype(np.int32)

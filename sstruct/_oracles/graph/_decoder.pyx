@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
@@ -55,7 +56,7 @@ cdef class GraphDecoder:
 
     def __init__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
-            raise ValueError(f"method must be one of {METHODS}; found {method!r}")
+            raise ValueError(f"method must be one of {METHODS}; found {shortened(method)}")
         self.method = method
         self.random_state = random_state
         self.kind = METHODS.index(method)

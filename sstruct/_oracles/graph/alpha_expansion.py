@@ -10,6 +10,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sstruct._checks.arrays import array_of, generator_of, real_array
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
 from sstruct._oracles.cut._binary_energy import checked_node_costs
 from sstruct._oracles.graph._decoder import GraphDecoder
@@ -122,7 +123,7 @@ def alpha_expansion(
         v = int(((start < 0) | (start >= K)).argmax())
         raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
     if not isinstance(n_starts, numbers.Integral) or isinstance(n_starts, bool) or n_starts < 1:
-        raise ValueError(f"n_starts must be an integer of at least 1, found {n_starts!r}")
+        raise ValueError(f"n_starts must be an integer of at least 1, found {shortened(n_starts)}")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     seeds = generator_of(random_state).integers(2**63, size=n_starts)

@@ -13,7 +13,8 @@ from libc.stdint cimport int32_t, int64_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
-from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array
+from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array, without_view
+from sstruct._checks.shown import shortened
 
 
 cdef Py_ssize_t best_sum(
@@ -123,7 +124,7 @@ def parents_first(parents):
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(
             "parents must be a 1-D array of integers, not empty, with -1 at a root; found "
-            f"{parents!r}")
+            f"{shortened(parents)}")
     n = len(array)
     wrong = np.flatnonzero((array < -1) | (array >= n))
     if len(wrong):
@@ -146,8 +147,10 @@ def _node_scores(node_scores):
             raise ValueError(
                 "node_scores must be a list of arrays (S_v,) or have shape (V, K); found shape "
                 f"{node_scores.shape}")
+    node_scores = without_view(node_scores)
     if not is_sized(node_scores):
-        raise ValueError(f"node_scores must be an array or a list of arrays, found {node_scores!r}")
+        raise ValueError(f"node_scores must be an array or a list of arrays, "
+                         f"found {shortened(node_scores)}")
     items = [real_array(item, f"node_scores[{v}]") for v, item in enumerate(node_scores)]
     for v, item in enumerate(items):
         if item.ndim != 1 or len(item) == 0:
@@ -163,8 +166,10 @@ def _node_scores(node_scores):
 def _edge_scores(edge_scores, parents, sizes):
     """Return all tables, one after another, and where that of each node's edge begins."""
     n = len(parents)
+    edge_scores = without_view(edge_scores)
     if not is_sized(edge_scores):
-        raise ValueError(f"edge_scores must be an array or a list of tables, found {edge_scores!r}")
+        raise ValueError(f"edge_scores must be an array or a list of tables, "
+                         f"found {shortened(edge_scores)}")
     given = list(edge_scores)
     if given and array_of(given[0], "edge_scores[0]").ndim == 1:   # the rows of one table
         given = [real_array(edge_scores, "edge_scores")] * n

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._problems.core.node_arguments import check_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 
@@ -120,7 +121,7 @@ def row_ranges(start, count, n_blocks, n_rows, name):
 def check_edge_features(pairwise, features):
     """Return edge features as float64 (rows, G); one row of one where a model has none."""
     if pairwise not in PAIRWISE:
-        raise ValueError(f"pairwise must be one of {PAIRWISE}, found {pairwise!r}")
+        raise ValueError(f"pairwise must be one of {PAIRWISE}, found {shortened(pairwise)}")
     if pairwise not in WITH_FEATURES:
         return np.ones((1, 1))
     if features is None:

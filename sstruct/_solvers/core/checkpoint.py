@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._kernels._clock import seconds
 
 FORMAT = 2
@@ -39,9 +40,11 @@ def check_place(path):
     """
     name = os.fspath(path)
     if not isinstance(name, str):
-        raise TypeError(f"checkpoint must be a path of str, found {name!r}")
+        raise TypeError(f"checkpoint must be a path of str, found {shortened(name)}")
     if "\0" in name:
-        raise ValueError(f"checkpoint must be a path, found {name!r} with a null character")
+        raise ValueError(
+            f"checkpoint must be a path, found {shortened(name)} with a null character"
+        )
     path = Path(name)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"checkpoint {name!r}: there is no directory {path.parent}")

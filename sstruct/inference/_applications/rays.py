@@ -10,6 +10,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core.incidence import checked_nodes
 
 
@@ -86,7 +87,7 @@ def checked_rays(rays, n_pixels):
     if sparse.issparse(rays):
         return _rows_of_matrix(rays, n_pixels)
     if not is_sized(rays):
-        raise TypeError(f"rays must be a list of arrays or a sparse array, found {rays!r}")
+        raise TypeError(f"rays must be a list of arrays or a sparse array, found {shortened(rays)}")
     lists = [checked_nodes(ray, n_pixels, f"rays[{r}]", "pixel") for r, ray in enumerate(rays)]
     start = np.r_[0, np.cumsum([len(ray) for ray in lists], dtype=np.int64)]
     return start, np.concatenate(lists) if lists else np.empty(0, dtype=np.int32)

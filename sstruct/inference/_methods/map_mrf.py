@@ -11,6 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
+from sstruct._checks.arrays import listed
+from sstruct._checks.shown import shortened
 from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._user_terms import UserTerms
 from sstruct._problems.map.term_calls import TermCalls
@@ -178,14 +180,11 @@ def map_mrf(
     if not isinstance(mrf, MRF):
         raise TypeError(f"mrf must be an MRF, found {type(mrf).__name__}")
     if not isinstance(method, str) or method not in METHODS:
-        raise ValueError(f"method must be one of {METHODS}; found {method!r}")
+        raise ValueError(f"method must be one of {METHODS}; found {shortened(method)}")
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
     is_auto = method == "auto"
     energies, own_terms = mrf, None
-    try:
-        terms = [] if terms is None else list(terms)
-    except TypeError:
-        raise TypeError(f"terms must be a list of terms or None, found {terms!r}") from None
+    terms = [] if terms is None else listed(terms, "terms", "a list of terms or None")
     if terms:
         if method not in ("auto", "fwmap"):
             raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
@@ -264,7 +263,7 @@ def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work
     if max_time is not None:
         _check_number(max_time, "max_time", 0, False)
     if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
-        raise ValueError(f"max_iter must be an integer of at least 1; found {max_iter!r}")
+        raise ValueError(f"max_iter must be an integer of at least 1; found {shortened(max_iter)}")
     if isinstance(proximal_weight, str):
         _check_name(proximal_weight, "proximal_weight", ("paper",))
     elif proximal_weight is not None:
@@ -281,7 +280,9 @@ def check_positive(value, name):
 
 def _check_name(value, name, choices):
     if not isinstance(value, str) or value not in choices:
-        raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; found {value!r}")
+        raise ValueError(
+            f"{name} must be {' or '.join(map(repr, choices))}; found {shortened(value)}"
+        )
 
 
 def _check_number(value, name, least, may_equal):
@@ -290,4 +291,6 @@ def _check_number(value, name, least, may_equal):
     in_range = is_number and (least < value <= FLOAT_MAX or (may_equal and value == least))
     if not in_range:
         relation = "at least" if may_equal else "above"
-        raise ValueError(f"{name} must be a finite number {relation} {least}; found {value!r}")
+        raise ValueError(
+            f"{name} must be a finite number {relation} {least}; found {shortened(value)}"
+        )

@@ -4,11 +4,21 @@ import math
 
 import numpy as np
 
-from sstruct._checks.arrays import array_of, concatenated, is_sized, real_array
+from sstruct._checks.arrays import (
+    array_of,
+    concatenated,
+    is_sized,
+    listed,
+    real_array,
+    without_view,
+)
 from sstruct._checks.magnitudes import LARGEST, first_beyond
+from sstruct._checks.shown import shortened
 
 # Labels of all nodes, and entries of a factor's table, are fewer.
 MOST_ENTRIES = 2**31
+
+PAIRS = "a list of pairs (scope, table)"
 
 
 def check_costs(flat, name_of):
@@ -28,8 +38,9 @@ def check_costs(flat, name_of):
 
 def _listed(items, name):
     """Return an array of numbers as it is, anything else that has a length as a list."""
+    items = without_view(items)
     if not is_sized(items):
-        raise ValueError(f"{name} must be an array or a list; found {items!r}")
+        raise ValueError(f"{name} must be an array or a list; found {shortened(items)}")
     return items if isinstance(items, np.ndarray) and items.dtype != object else list(items)
 
 
@@ -186,15 +197,10 @@ def checked_weights(weights, edge_table, tables, table_start):
 def pack_factors(factors, n_labels):
     """Return nodes and where each factor's begin, its table, and all tables and their starts."""
     scopes, tables = [], []
-    try:
-        factors = [] if factors is None else list(factors)
-    except TypeError:
-        raise TypeError(
-            f"factors must be a list of pairs (scope, table), found {factors!r}"
-        ) from None
+    factors = [] if factors is None else listed(factors, "factors", PAIRS)
     for f, item in enumerate(factors):
         try:
-            scope, table = item
+            scope, table = without_view(item) if is_sized(item) else ()
         except (TypeError, ValueError):
             raise ValueError(f"factors[{f}] must be a pair (scope, table)") from None
         scope = array_of(scope, f"the scope of factors[{f}]")

@@ -1,0 +1,53 @@
+"""What errors show of values that cannot show themselves."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+
+from sstruct._checks.shown import shortened
+
+
+class Silent:
+    def __repr__(self):
+        raise ValueError("no repr")
+
+
+class Computing:
+    """A matrix that must not be asked what is in it."""
+
+    shape = (2, 3)
+
+    def __repr__(self):
+        pytest.fail("it was printed")
+
+    __str__ = __repr__
+
+
+def damaged():
+    matrix = sparse.eye_array(3).tocoo()
+    matrix.data = matrix.data[:-1]
+    return matrix
+
+
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        (np.float64(0.5), "0.5"),
+        ([np.float64(0.5), "a"], "[0.5, 'a']"),
+        (np.longdouble(2), "np.longdouble('2.0')"),
+        (np.array([1, 2]), "array([1, 2])"),
+        (np.ma.masked, "masked"),
+        (damaged(), "coo_array of shape (3, 3)"),
+        (pd.DataFrame([[b"", b""]]), "DataFrame of shape (1, 2)"),
+        (pd.Series([Computing()]), "Series of shape (1,)"),
+        ([Computing()], "[Computing of shape (2, 3)]"),
+        (np.array([Computing(), None]), "array of objects of shape (2,), [Computing of shape"),
+        (np.empty(10**5, dtype=object), "array of objects of shape (100000,), [None, None"),
+        (Silent(), "<Silent instance at"),
+    ],
+)
+def test_shortened(value, expected):
+    text = shortened(value)
+    assert text.startswith(expected)
+    assert len(text) < 250
