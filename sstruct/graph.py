@@ -1,6 +1,5 @@
 """GraphCRFSSVM: max-margin labeling of the nodes of graphs."""
 
-import numbers
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -8,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._checks.magnitudes import LARGEST
+from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
@@ -187,7 +187,7 @@ class GraphCRFSSVM(LabelingSSVM):
     def _check_parameters(self):
         super()._check_parameters()
         check_choice("inference", self.inference, INFERENCE)
-        if isinstance(self.pairwise, numbers.Real):
+        if is_real(self.pairwise):
             check_number("pairwise", self.pairwise, least=0)
             if self.pairwise > LARGEST:
                 raise ValueError(
@@ -234,7 +234,7 @@ class GraphCRFSSVM(LabelingSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
-        fixed = isinstance(self.pairwise, numbers.Real)
+        fixed = is_real(self.pairwise)
         model = {
             "pairwise": "fixed" if fixed else self.pairwise,
             "strength": float(self.pairwise) if fixed else 0.0,

@@ -1,12 +1,12 @@
 """GridCRFSSVM: max-margin labeling of the pixels of images."""
 
-import numbers
 from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
@@ -147,8 +147,7 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     def _check_parameters(self):
         super()._check_parameters()
-        is_number = isinstance(self.connectivity, numbers.Real)
-        if not is_number or self.connectivity not in (4, 8):
+        if not is_real(self.connectivity) or self.connectivity not in (4, 8):
             raise ValueError(f"connectivity must be 4 or 8, found {shortened(self.connectivity)}")
 
     def _pack(self, X, model, *, fitted):

@@ -125,7 +125,7 @@ def allowed_transitions(mask, classes):
     K = len(classes)
     if mask is None:
         return None, None
-    if callable(mask):
+    if callable(mask) and not isinstance(mask, type):
         labels = classes.tolist()
         edge = np.array([[bool(mask(a, b)) for b in labels] for a in labels])
         boundary = np.array(
@@ -138,7 +138,7 @@ def allowed_transitions(mask, classes):
             f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "
             f"callable, found dtype {edge.dtype} and shape {edge.shape}"
         )
-    return edge, None
+    return np.array(edge, order="C"), None  # the user's may change
 
 
 def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):

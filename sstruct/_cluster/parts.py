@@ -17,7 +17,7 @@ def is_partitioned(values):
     dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
     if dask is None:
         return False
-    first = values[0] if isinstance(values, list | tuple) and values else None
+    first = next(iter(values), None) if isinstance(values, list | tuple) else None
     return (
         dask.is_dask_collection(values)
         or dask.is_dask_collection(first)

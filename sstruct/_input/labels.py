@@ -96,7 +96,8 @@ def as_labels(labels):
             raise TypeError(f"y has dtype {labels.dtype}, expected labels")
         return labels
     types = set(map(type, labels))
-    if types and all(issubclass(t, str) for t in types):
+    # NumPy's strings lose NULs at the end, and with them what tells two labels apart.
+    if types and all(issubclass(t, str) for t in types) and "\0" not in "".join(labels):
         return np.array([*labels], dtype=np.str_)
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
         array = np.array([*labels])

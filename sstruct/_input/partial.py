@@ -222,7 +222,7 @@ def _marks(value, markers):
         differs = value != value
         # Pandas' NA answers with itself, which is neither true nor false.
         return differs is value or bool(differs) or value in markers
-    except ArithmeticError:  # Decimal's signaling NaN cannot be compared
+    except (ArithmeticError, ValueError):  # Decimal's signaling NaN, a long double and a tuple
         return False
 
 
@@ -249,5 +249,5 @@ def _labels_of(item, i, expected):
         raise ValueError(f"y_partial[{i}] has shape {shape}, expected that of X[{i}], {expected}")
     if not isinstance(item, np.ndarray):
         return list(item)
-    item = item.ravel()
+    item = np.asarray(item).ravel()  # a matrix would keep two dimensions
     return item.tolist() if item.dtype == object or item.dtype.kind not in "iubfUS" else item

@@ -4,7 +4,6 @@ Everything here runs before any work and leaves the estimator as it was.
 """
 
 import math
-import numbers
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
@@ -23,6 +22,7 @@ from sstruct._checks.arrays import (
 )
 from sstruct._checks.compressed import check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
 from sstruct._compat import validate_data
 from sstruct._input.frames import check_names, column_names, items_of
@@ -617,8 +617,7 @@ def check_choice(name, value, choices):
 
 def check_number(name, value, *, above=None, least=None, whole=False):
     """Raise unless a parameter is a finite number in its range."""
-    kind = numbers.Integral if whole else numbers.Real
-    if not isinstance(value, kind) or isinstance(value, bool | np.bool_):
+    if not (is_integer if whole else is_real)(value):
         expected = "an integer" if whole else "a number"
         raise TypeError(f"{name} must be {expected}, found {shortened(value)}")
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -11,6 +10,7 @@ from scipy.special import expit
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_random_state
 
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct.datasets._fetched import Data, answer
 
@@ -20,7 +20,7 @@ RandomState = int | np.random.RandomState | None
 
 def _check_counts(**counts: Any) -> None:
     for name, count in counts.items():
-        if not isinstance(count, Integral) or count < 1:
+        if not is_integer(count) or count < 1:
             raise ValueError(f"{name} must be a positive integer, got {shortened(count)}")
 
 
@@ -392,7 +392,7 @@ def make_multilabel_pairwise(
     most = n_labels * (n_labels - 1) // 2
     if n_pairs is None:
         n_pairs = min(n_labels, most)
-    if not isinstance(n_pairs, Integral) or not 0 <= n_pairs <= most:
+    if not is_integer(n_pairs) or not 0 <= n_pairs <= most:
         raise ValueError(
             f"n_pairs must be an integer of 0 to {most}, the pairs of {n_labels} labels; "
             f"got {shortened(n_pairs)}"
@@ -505,7 +505,7 @@ def make_stick_figures(
         ("size", size, 16),
         ("n_distractors", n_distractors, 0),
     ):
-        if not isinstance(value, Integral) or value < least:
+        if not is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer, at least {least}, got {shortened(value)}")
     _check_noise(noise)
     rng = check_random_state(random_state)
@@ -639,7 +639,7 @@ def load_digit_dates(
     if subset not in ("train", "test", "all"):
         raise ValueError(f'subset must be "train", "test" or "all", got {shortened(subset)}')
     _check_counts(n_train=n_train, n_test=n_test)
-    if not isinstance(random_state, Integral) or random_state < 0:
+    if not is_integer(random_state) or random_state < 0:
         raise ValueError(f"random_state must be an integer >= 0, got {shortened(random_state)}")
     first_day, last_day = _day_range(years)
 

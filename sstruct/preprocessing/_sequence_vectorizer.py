@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,8 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import is_sized, without_view
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
@@ -215,7 +216,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
 
     def _fit(self, X):
         check_parameters(self)
-        if not isinstance(self.min_count, Integral) or self.min_count < 1:
+        if not is_integer(self.min_count) or self.min_count < 1:
             found = shortened(self.min_count)
             raise ValueError(f"min_count must be an integer of at least 1, found {found}")
         dtype = _checked_dtype(self.dtype)
@@ -321,7 +322,7 @@ class _Encoded:
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
-            sequence_codes, item_sizes = self._sequence(list(records(sequence)), i)
+            sequence_codes, item_sizes = self._sequence(list(records(without_view(sequence))), i)
             codes.append(sequence_codes)
             sizes.append(item_sizes)
             self.lengths[i] = len(item_sizes)
@@ -450,8 +451,8 @@ def _with_place(error, i, t):
 
 
 def _checked_dtype(dtype):
-    try:
-        found = np.dtype(dtype)
+    try:  # NumPy reads strange objects in strange ways
+        found = np.dtype(dtype) if isinstance(dtype, str | type | np.dtype) else None
     except (TypeError, ValueError):
         found = None
     if found not in (np.float32, np.float64):

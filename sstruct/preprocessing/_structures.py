@@ -218,13 +218,13 @@ def _is_list(X):
 def _holds_arrays(parts):
     """Whether the first of some parts is a 2-D array of its own, dense or sparse."""
     own = isinstance(parts, list) or (parts.dtype == object and parts.ndim == 1)
-    return own and len(parts) > 1 and len(getattr(parts[0], "shape", ())) == 2
+    return own and len(parts) > 1 and _depth(parts[0]) == 2 and hasattr(parts[0], "shape")
 
 
 def _depth(item):
     """Number of dimensions of an array, or of lists as far as their first items tell."""
     if hasattr(item, "shape"):
-        return len(item.shape)
+        return len(item.shape or ())  # a damaged matrix may have none
     if not isinstance(item, list | tuple):
         return 0
     return 1 + (_depth(item[0]) if len(item) else 0)

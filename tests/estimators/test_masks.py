@@ -94,3 +94,10 @@ def test_a_mask_of_the_wrong_scheme_is_refused_before_the_fit():
         ChainSSVM(transition_mask=bioes_transitions).fit(X, [["S-X", "B-X"]])
     with pytest.raises(ValueError, match=r"from 'B-X' to 'E-Y' at node 1, which transition_mask"):
         ChainSSVM(transition_mask=bioes_transitions).fit(X, [["B-X", "E-Y"]])
+
+
+def test_a_mask_is_copied_into_the_model():
+    mask = np.array([[False, True], [True, True]]).T.copy(order="F")
+    model = ChainSSVM(transition_mask=mask, max_iter=2).fit([np.eye(2)], [[0, 1]])
+    mask[:] = False
+    np.testing.assert_array_equal(model.predict([np.eye(2)])[0], [0, 1])

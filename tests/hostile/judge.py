@@ -11,6 +11,7 @@ hostile objects (`MischiefError`) and oracles raise themselves passes through: i
 """
 
 import linecache
+import re
 import traceback
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -74,6 +75,13 @@ def _on_purpose(frames):
     return linecache.getline(str(ROOT / own), line).lstrip().startswith("raise")
 
 
+def _frames(error):
+    """Files and lines that an exception came through; of a worker process, by what it told."""
+    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    told = re.findall(r'File "(.+)", line (\d+)', str(error.__cause__ or ""))
+    return frames + [(path, int(line)) for path, line in told]
+
+
 def _place(frames):
     """The innermost line of this package, and what it led to elsewhere."""
     own = [(own_path(path), line) for path, line in frames if own_path(path)]
@@ -85,7 +93,7 @@ def judge(error):
     """Return if an exception is a refusal; raise a FindingError if it is none."""
     if isinstance(error, MischiefError | FindingError):
         return
-    frames = [(f.filename, f.lineno) for f in traceback.extract_tb(error.__traceback__)]
+    frames = _frames(error)
     if any(folder in path for path, _ in frames for folder in USERS_OWN):
         return
     text = f"{type(error).__name__}: {str(error)[:200]}"

@@ -310,7 +310,9 @@ class Trial:
         if status:
             self.key = ("died", status)
         else:
-            self.log, self.n_damages, found = json.loads(self.text.rpartition(RESULT)[2])
+            # Worker processes may write to the file, too.
+            result = self.text.rpartition(RESULT)[2]
+            (self.log, self.n_damages, found), _ = json.JSONDecoder().raw_decode(result)
             if found is not None:
                 finding = FindingError(**found)
                 self.key, self.text = finding.key, f"{finding}\n{finding.details}"

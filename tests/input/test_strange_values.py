@@ -306,3 +306,8 @@ def test_markers_that_answer_with_themselves():
 def test_numbers_beyond_doubles_in_a_transformer():
     with pytest.raises(ValueError, match="beyond the range of double precision"):
         preprocessing.PerNode(StandardScaler()).fit_transform(10**400)
+
+
+def test_labels_that_differ_by_a_nul_are_two():
+    model = ChainSSVM(**ONCE).fit(SEQUENCES, [["a", "a\0", "a", "a\0"], ["a", "a\0"] * 2])
+    assert model.classes_.tolist() == ["a", "a\0"]

@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core.node_arguments import join_views
+from sstruct._problems.custom._callable import CallableProblem
+from sstruct._problems.custom.oracle_calls import OracleCalls
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._testing import _problem_doors as doors
 from sstruct._testing._enumerated import EnumeratedProblem
+from tests.estimators.choices import ConstrainedChoice
 from tests.problems.flat import chain_problem
 from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
 from tests.problems.trees import FORESTS, make_trees
@@ -360,3 +363,22 @@ def test_the_oracle_does_not_change_with_the_unit_of_scores(rng):
                 )
                 codes.add((int(code[0]), value / t))
             assert len(codes) == 1
+
+
+class Rounds(ConstrainedChoice):
+    """Its scores, in searches, are larger by what another order of sums may give."""
+
+    def constrained_argmax(self, x, w, y_true, *, margin, **keywords):
+        with np.errstate(invalid="ignore"):  # 0 times infinity
+            return super().constrained_argmax(x, w, y_true, margin=margin + 3e-16, **keywords)
+
+
+@pytest.mark.parametrize("other", [-2.0, -0.999, -0.9])
+def test_a_score_that_is_rounding_is_no_gain(other):
+    # The second candidate's is 1 - 1, the last one's 1 + other: below, just above and above 0.
+    X = [np.array([[0.0], [-1.0], [other], [other]])]
+    problem = SlackProblem(CallableProblem(OracleCalls(Rounds(), X, [0], [0])), "angular")
+    _, value, bound, exact, queries = doors.search(problem, 0, np.ones(1))
+    assert exact
+    assert queries < 20
+    assert value == bound == pytest.approx(max(1 + other, 0))

@@ -1,10 +1,11 @@
 """Constructors that say what to write instead of arguments that they do not have."""
 
-import numbers
 from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from functools import wraps
 from typing import TypeVar
+
+from sstruct._checks.scalars import is_real
 
 T = TypeVar("T")
 
@@ -35,13 +36,13 @@ def explains_arguments(cls: type[T]) -> type[T]:
 
 def lam_of(C):
     """Say what the C of other packages is here."""
-    value = f"{float(C):g}" if _is_number(C) else "C"
+    value = f"{float(C):g}" if is_real(C) else "C"
     return f"C={value} is lam=1 / ({value} * n), n the number of samples or their total weight"
 
 
 def _by_name(owner, needed, value):
     """Say how to write a parameter that was given by its place."""
-    number = _is_number(value)
+    number = is_real(value)
     found = f"{float(value):g}" if number else f"a {type(value).__name__}"
     call = ", ".join([*needed, f"lam={found if number else 0.01}"])
     return (
@@ -57,7 +58,3 @@ def _unknown(owner, names, name, value):
     near = get_close_matches(name, names, n=1)
     instead = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(names))}"
     return f"{owner} has no parameter {name}; {instead}"
-
-
-def _is_number(value):
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)

@@ -1,6 +1,5 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
-import numbers
 import os
 import warnings
 from dataclasses import asdict, dataclass, field
@@ -13,6 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from sstruct._checks.arrays import check_depth
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
@@ -395,7 +395,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         problem = training.problem
         free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts")
         policy = {k: v for k, v in asdict(options).items() if k not in free}
-        seed = self.random_state if isinstance(self.random_state, numbers.Integral) else None
+        seed = self.random_state if is_integer(self.random_state) else None
         terms = list(problem.weight_views(np.empty(problem.n_weights)))
         searches = [problem.search] if isinstance(problem, SlackProblem) else []
         names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))

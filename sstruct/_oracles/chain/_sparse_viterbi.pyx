@@ -14,7 +14,6 @@
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t
 
-import numbers
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +21,7 @@ from scipy import sparse
 from sstruct._checks.compressed import check_compressed
 from sstruct._kernels._interruption cimport look_after
 from sstruct._checks.arrays import real_array
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 
 
@@ -170,7 +170,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         if np.isnan(scores).any() or np.isposinf(scores).any():
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     if beam is not None:
-        if not isinstance(beam, numbers.Integral) or isinstance(beam, bool) or beam < 1:
+        if not is_integer(beam) or beam < 1:
             raise ValueError(f"beam must be a positive integer or None, found {shortened(beam)}")
         kept = min(int(beam), K)
     # A row more than there are values, so that there is an address to take.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from sstruct._checks.arrays import array_of, generator_of, real_array
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
 from sstruct._oracles.cut._binary_energy import checked_node_costs
@@ -122,7 +121,7 @@ def alpha_expansion(
     if ((start < 0) | (start >= K)).any():
         v = int(((start < 0) | (start >= K)).argmax())
         raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
-    if not isinstance(n_starts, numbers.Integral) or isinstance(n_starts, bool) or n_starts < 1:
+    if not is_integer(n_starts) or n_starts < 1:
         raise ValueError(f"n_starts must be an integer of at least 1, found {shortened(n_starts)}")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.magnitudes import LARGEST, first_beyond
+from sstruct._checks.scalars import is_real
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
 
 METHODS = ("joint_feature", "loss", "argmax")
@@ -76,7 +77,7 @@ def real_loss(found, what):
     """Return as a float what a method, called `what` in an error, returned as a loss."""
     if isinstance(found, np.ndarray) and found.ndim == 0:
         found = found[()]
-    if not isinstance(found, numbers.Real | np.bool_):
+    if not (is_real(found) or isinstance(found, bool | np.bool_)):
         raise TypeError(f"{what} returned {type(found).__name__}, expected a real number")
     return float(found)
 

@@ -1,10 +1,10 @@
 """Calls of a user's terms: what comes out is checked before anything is made of it."""
 
-import numbers
 from collections import OrderedDict
 
 import numpy as np
 
+from sstruct._checks.scalars import is_real
 from sstruct._oracles.core.incidence import checked_nodes
 
 METHODS = ("minimize", "cost")
@@ -73,7 +73,7 @@ class TermCalls:
         found = self._call(t, "cost", np.array(labels))
         if isinstance(found, np.ndarray) and found.ndim == 0:
             found = found[()]
-        if not isinstance(found, numbers.Real | np.bool_):
+        if not (is_real(found) or isinstance(found, bool | np.bool_)):
             raise TypeError(
                 f"terms[{t}]: cost returned {type(found).__name__}, expected a real number"
             )

@@ -30,6 +30,8 @@ cdef double TINY = 1e-10
 cdef Py_ssize_t MAX_QUERIES = 500
 # Bounds of lam over its start: beyond, what is left is below rounding.
 cdef double RANGE = 1e14
+# Where a query finds no gain beyond rounding, the next one's lam is so many times smaller.
+cdef double DESCENT = 1e4
 # Binary search ends where sqrt(lam) is known to this share.
 cdef double WIDTH = 1e-2
 # Bisecting search goes on at the lam where the lines of its ends meet once these are so close.
@@ -156,7 +158,14 @@ cdef class SlackSearch:
                 break
             angle = self.pop()
             whole = angle.interval
-            lam = start if whole.upper == INFINITY else 1 / (sqrt(whole.lower) * sqrt(whole.upper))
+            if whole.upper < INFINITY:
+                lam = 1 / (sqrt(whole.lower) * sqrt(whole.upper))
+            elif whole.lower == 0:
+                lam = start
+            else:   # what was found had, up to rounding, no score: the others' are as small, or steeper
+                lam = 1 / (DESCENT * whole.lower)
+                if lam < start / RANGE:
+                    continue
             if not self.query_between(&whole, lam):
                 continue
             bounded = bounded and self.bounded

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.mrf._ray_walk import RayWalk
 from sstruct._problems.map._problem import MapProblem
@@ -190,7 +190,7 @@ def discrete_tomography(
 
 def _image_model(shape, n_levels, weight, truncation):
     """Pixels without costs, neighbors with the truncated difference of levels."""
-    if not isinstance(n_levels, numbers.Integral) or n_levels < 2:
+    if not is_integer(n_levels) or n_levels < 2:
         raise ValueError(f"n_levels must be an integer of at least 2; found {shortened(n_levels)}")
     given = {"weight": weight, "truncation": weight if truncation is None else truncation}
     for name, value in given.items():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import check_compressed
+from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core.incidence import checked_nodes
 
@@ -75,8 +74,8 @@ def checked_shape(shape):
     """Return (H, W), or raise ValueError."""
     is_list = isinstance(shape, list | tuple | np.ndarray) and is_sized(shape)
     shape = tuple(shape) if is_list else (shape,)
-    if len(shape) != 2 or not all(isinstance(n, numbers.Integral) and n >= 1 for n in shape):
-        raise ValueError(f"shape must be a pair of positive integers; found {shape}")
+    if len(shape) != 2 or not all(is_integer(n) and n >= 1 for n in shape):
+        raise ValueError(f"shape must be a pair of positive integers; found {shortened(shape)}")
     if int(shape[0]) * int(shape[1]) >= 2**31:
         raise ValueError(f"shape is {shape}, expected fewer than {2**31} pixels")
     return int(shape[0]), int(shape[1])

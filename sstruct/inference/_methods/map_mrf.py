@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import sys
 import time
 from collections.abc import Iterable
@@ -12,6 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from sstruct._checks.arrays import listed
+from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
 from sstruct._oracles.mrf._packed_mrf import JointMoves, PackedMRF
 from sstruct._problems.map._user_terms import UserTerms
@@ -262,7 +262,7 @@ def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work
     _check_number(tol, "tol", 0, True)
     if max_time is not None:
         _check_number(max_time, "max_time", 0, False)
-    if not isinstance(max_iter, numbers.Integral) or max_iter < 1:
+    if not is_integer(max_iter) or max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1; found {shortened(max_iter)}")
     if isinstance(proximal_weight, str):
         _check_name(proximal_weight, "proximal_weight", ("paper",))
@@ -286,9 +286,8 @@ def _check_name(value, name, choices):
 
 
 def _check_number(value, name, least, may_equal):
-    is_number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     # Integers may be beyond the floats.
-    in_range = is_number and (least < value <= FLOAT_MAX or (may_equal and value == least))
+    in_range = is_real(value) and (least < value <= FLOAT_MAX or (may_equal and value == least))
     if not in_range:
         relation = "at least" if may_equal else "above"
         raise ValueError(
