@@ -137,7 +137,7 @@ class Fit(Call):
             if sparse.issparse(self.X[0]):
                 return None
             return chain_objective(model, self.X, self.y)
-        if isinstance(model, sstruct.MulticlassSSVM) and np.size(self.X) <= MOST_ENTRIES:
+        if isinstance(model, sstruct.MulticlassSSVM) and np.prod(self.X.shape) <= MOST_ENTRIES:
             return objective("rows", model, self.X, self.y, None)[0]
         return None
 

@@ -178,8 +178,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             self._solvers[self.solver].check_installed()
             for name, values in self._solvers[self.solver].refused(parameters):
                 raise ValueError(
-                    f"{name}={parameters[name]!r} does not go with solver={self.solver!r}: leave "
-                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                    f"{name}={shortened(parameters[name])} does not go with "
+                    f"solver={self.solver!r}: leave {name}={values[0]!r}, or take "
+                    "solver='mp-bcfw' or 'bcfw'"
                 )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
