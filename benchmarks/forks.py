@@ -3,9 +3,10 @@
 
     python benchmarks/forks.py [--tries 100] [--only REGEX]
 
-For every estimator, with one thread and with two: half of the tries fork while another thread of
-the process fits, half between two fits. The child fits the same. One that takes longer than
---limit seconds counts as hung, one whose weights have other bits than the parent's as wrong.
+For every estimator, with one thread and with two (StructuredSVM: two processes): half of the tries
+fork while another thread of the process fits, half between two fits. The child fits the same. One
+that takes longer than --limit seconds counts as hung, one whose weights have other bits than the
+parent's as wrong.
 Prints a line of CSV a case; exits with 1 if any child hung, was wrong or failed.
 """
 
@@ -88,8 +89,6 @@ def main():
         for n_jobs in (1, 2):
             if not re.search(arguments.only, name):
                 continue
-            if name.startswith("structured") and n_jobs == 2:
-                continue  # its second job is a process
             X, y = make()
             counts, longest = tries(
                 lambda a=(estimator, parameters, X, y, n_jobs): fitted(*a),

@@ -134,8 +134,10 @@ class Fit(Call):
         if getattr(model, "rescaling", "margin") == "slack":
             return None
         if isinstance(model, sstruct.ChainSSVM) and len(self.X) <= MOST_CHAINS:
+            if sparse.issparse(self.X[0]):
+                return None
             return chain_objective(model, self.X, self.y)
-        if isinstance(model, sstruct.MulticlassSSVM) and np.size(self.X) <= MOST_ENTRIES:
+        if isinstance(model, sstruct.MulticlassSSVM) and np.prod(self.X.shape) <= MOST_ENTRIES:
             return objective("rows", model, self.X, self.y, None)[0]
         return None
 
@@ -593,6 +595,13 @@ def wide_fit(**parameters):
     return Fit(sstruct.MulticlassSSVM, *wide_rows(), **{"max_iter": 3, "lam": 1e-3} | parameters)
 
 
+def wide_chains(n=200, length=10):
+    X = sparse.random_array((n * length, 500_000), density=4e-5, format="csr", rng=0)
+    y = rng().integers(0, 10, n * length)
+    offsets = np.arange(0, n * length + 1, length)
+    return Sequences(X, offsets), np.split(y, offsets[1:-1])
+
+
 def many_planes(**parameters):
     X, y = rows(4000, 100, 300)
     return Fit(sstruct.MulticlassSSVM, X, y, **{"max_iter": 12, "lam": 1e-4} | parameters)
@@ -688,6 +697,7 @@ CASES |= {
     "fit wide rows fw": lambda: wide_fit(solver="fw", max_iter=6),
     "fit wide rows ssg": lambda: wide_fit(solver="ssg", max_iter=1),
     "fit wide rows average": lambda: wide_fit(average=True, max_iter=2),
+    "fit wide chains average": fit(_chain, wide_chains, average=True, max_iter=8, lam=1e-3),
     "fit wide rows cutting-plane": lambda: wide_fit(solver="cutting-plane", max_iter=6),
     "fit label sets": fit(_sets, label_sets, max_iter=8),
     "fit label sets gdmm": fit(_sets, lambda: label_sets(600), solver="gdmm", max_iter=12),

@@ -102,6 +102,7 @@ class StructuredSVM(BaseSSVM):
     n_jobs : int or None, default=None
         Workers for oracle calls, through joblib and whichever of its backends is active (by
         default processes); threads where the oracle is compiled. The results do not depend on it.
+        A process that was forked after its parent had such processes makes all calls itself.
         With slack rescaling each searches in a block of its own. ``solver="ssg"`` calls Python
         oracles one after another, but for its certificates.
     batch_size : int or "auto", default="auto"

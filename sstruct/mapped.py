@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.shown import shortened
+
 __all__ = ["open_mapped"]
 
 # Of a zip file: the part of a member's header that has a fixed size.
@@ -69,7 +71,7 @@ def _mapped_matrix(file):
     kind = _mapped_member(file, members["format"]).item()
     kind = kind.decode() if isinstance(kind, bytes) else kind
     if kind != "csr":
-        raise ValueError(f"the matrix has the format {kind!r}, expected 'csr'")
+        raise ValueError(f"the matrix has the format {shortened(kind)}, expected 'csr'")
     shape = _mapped_member(file, members["shape"])
     if shape.shape != (2,) or shape.dtype.kind not in "iu" or not 0 <= shape.min():
         raise ValueError(f"the matrix has the shape {shape.tolist()}, expected two integers")

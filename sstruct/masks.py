@@ -153,8 +153,9 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
         row = broken[0] + 1
         i = int(np.searchsorted(offsets, row, side="right")) - 1
         raise ValueError(
-            f"y[{i}] goes from {names[codes[row - 1]]!r} to {names[codes[row]]!r} at node "
-            f"{row - offsets[i]}, which transition_mask forbids"
+            f"y[{i}] goes from {shortened(names[codes[row - 1]])} to "
+            f"{shortened(names[codes[row]])} at node {row - offsets[i]}, which "
+            "transition_mask forbids"
         )
     if boundary_mask is None:
         return
@@ -166,7 +167,8 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
         if len(broken):
             i = broken[0]
             raise ValueError(
-                f"y[{i}] {what} with {names[codes[rows[i]]]!r}, which transition_mask forbids"
+                f"y[{i}] {what} with {shortened(names[codes[rows[i]]])}, which "
+                "transition_mask forbids"
             )
 
 
@@ -214,24 +216,26 @@ def _check_known(i, codes, edge_mask, boundary_mask, classes):
     reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
     for node, code in enumerate(codes.tolist()):
         reached = edge_mask[reached].any(axis=0) if node else reached
-        before = f"after {names[codes[last]]!r} at node {last}" if last >= 0 else "at the start"
+        before = (
+            f"after {shortened(names[codes[last]])} at node {last}" if last >= 0 else "at the start"
+        )
         if not reached.any():
             if last < 0:
                 return
             raise ValueError(
-                f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label that "
-                f"transition_mask lets others follow up to node {node}"
+                f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a "
+                f"label that transition_mask lets others follow up to node {node}"
             )
         if code < 0:
             continue
         if not reached[code]:
             raise ValueError(
-                f"y_partial[{i}] is {names[code]!r} at node {node}, expected "
+                f"y_partial[{i}] is {shortened(names[code])} at node {node}, expected "
                 f"{one_of(classes[reached])}: transition_mask allows no other label {before}"
             )
         last, reached = node, np.arange(len(names)) == code
     if boundary_mask is not None and last >= 0 and not (reached & boundary_mask[1]).any():
         raise ValueError(
-            f"y_partial[{i}] is {names[codes[last]]!r} at node {last}, expected a label after "
-            f"which transition_mask lets the sequence end at node {len(codes) - 1}"
+            f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a label "
+            f"after which transition_mask lets the sequence end at node {len(codes) - 1}"
         )

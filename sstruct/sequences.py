@@ -14,6 +14,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
 from sstruct._checks.compressed import check_compressed, check_rows, stacked
+from sstruct._checks.shown import shortened
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
 
@@ -205,7 +206,7 @@ class Sequences:
         # scikit-learn selects from whatever has a shape by ``array[key, ...]``.
         if isinstance(key, tuple):
             if len(key) == 0 or len(key) > 2 or (len(key) == 2 and key[1] is not Ellipsis):
-                raise IndexError(f"Sequences has one axis, found the index {key!r}")
+                raise IndexError(f"Sequences has one axis, found the index {shortened(key)}")
             key = key[0]
         if key is Ellipsis:
             return self
@@ -388,7 +389,7 @@ def _as_names(names, flat):
     names = object_array(names)
     for k, name in enumerate(names):
         if not isinstance(name, str):
-            raise TypeError(f"feature_names[{k}] is {name!r}, expected a string")
+            raise TypeError(f"feature_names[{k}] is {shortened(name)}, expected a string")
     return names
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 
 NUMBERS = "an array of numbers"
 # What NumPy raises of items that make no array.
@@ -20,7 +20,7 @@ MOST_DEEP = 8
 def _not(kind, name, error):
     """The error for an argument that is no array of a kind: a TypeError where NumPy's is one."""
     named = TypeError if isinstance(error, TypeError) else ValueError
-    return named(f"{name} must be {kind}: {error}")
+    return named(f"{name} must be {kind}: {brief(error)}")
 
 
 def array_of(values, name, kind="an array"):

@@ -9,6 +9,8 @@ from itertools import chain
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.shown import shortened
+
 __all__ = ["check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code numbers columns by 32 bits, and rows without entries cost memory too.
@@ -264,7 +266,9 @@ def _check_lil(matrix, name):
         _same_length(f"{name}.data[{i}]", len(values), len(columns), f"as {name}.rows[{i}]")
     for column in chain.from_iterable(lists[0]):
         if not isinstance(column, int | np.integer) or not 0 <= column < n_columns:
-            raise ValueError(f"{name}.rows has {column!r}, expected columns below {n_columns}")
+            raise ValueError(
+                f"{name}.rows has {shortened(column)}, expected columns below {n_columns}"
+            )
     _check_kind(matrix.dtype, name)
 
 

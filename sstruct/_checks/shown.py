@@ -4,7 +4,7 @@ from reprlib import Repr
 
 import numpy as np
 
-__all__ = ["plain", "shortened"]
+__all__ = ["brief", "plain", "shortened"]
 
 
 class _Shown(Repr):
@@ -36,7 +36,13 @@ class _Shown(Repr):
 
 
 SHORT = _Shown()
-SHORT.maxstring = SHORT.maxother = 200
+SHORT.maxstring = SHORT.maxother = MOST = 200
+
+
+def brief(error):
+    """Return what an error says, not all of it where it repeats a long value."""
+    text = str(error)
+    return text if len(text) <= MOST else f"{text[:MOST]}..."
 
 
 def plain(label):

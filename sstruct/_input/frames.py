@@ -10,7 +10,7 @@ from importlib import import_module
 import numpy as np
 
 from sstruct._checks.arrays import is_sized
-from sstruct._input.labels import plain
+from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
 FEW = 20  # names that an error may list
@@ -72,7 +72,8 @@ def check_names(found, known, what, expected):
         )
     k = int(np.flatnonzero(found != known)[0])
     raise ValueError(
-        f"the columns of {what} are not {expected}: number {k} is {found[k]!r}, not {known[k]!r}"
+        f"the columns of {what} are not {expected}: number {k} is {shortened(found[k])}, not "
+        f"{shortened(known[k])}"
     )
 
 

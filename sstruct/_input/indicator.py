@@ -8,8 +8,8 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized
 from sstruct._checks.compressed import check_compressed
+from sstruct._checks.shown import shortened
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
-from sstruct._input.labels import plain
 
 KNOWN = (numbers.Real, np.bool_)
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
@@ -48,8 +48,8 @@ def refuse_label_lists(y):
 
 def _refuse_labels(i, labels):
     raise ValueError(
-        f"y[{i}] is {labels!r}, a {type(labels).__name__} of labels; expected an (n, K) matrix of "
-        f"0 and 1, {BINARIZER}"
+        f"y[{i}] is {shortened(labels)}, a {type(labels).__name__} of labels; expected an (n, K) "
+        f"matrix of 0 and 1, {BINARIZER}"
     )
 
 
@@ -129,6 +129,6 @@ def label_matrix(y, n_rows, n_labels=None):
 
 def _refuse(row, label, value):
     raise ValueError(
-        f"Unknown label type: y[{row}, {label}] is {plain(value)!r}, expected 0 or 1, whether the "
-        f"row has the label, {BINARIZER}"
+        f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1, whether "
+        f"the row has the label, {BINARIZER}"
     )

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils import assert_all_finite
 
 from sstruct._checks.arrays import without_view
-from sstruct._checks.shown import plain, shortened
+from sstruct._checks.shown import shortened
 
 NUMERIC = (float, np.floating)
 EQUAL_TO_THEMSELVES = {str, bytes, int, bool, type(None), np.str_, np.bool_}
@@ -158,7 +158,7 @@ def training_classes(classes, labels, used, sample_of):
     if len(unknown):
         at = unknown[0]
         raise ValueError(
-            f"y[{sample_of(at)}] contains {plain(labels[at])!r}, which is not in classes"
+            f"y[{sample_of(at)}] contains {shortened(labels[at])}, which is not in classes"
         )
     return classes
 

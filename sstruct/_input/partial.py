@@ -12,14 +12,13 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
+from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
 from sstruct._input.labels import (
     as_labels,
     check_label,
     encode,
     is_hashable,
-    plain,
-    shortened,
 )
 from sstruct.sequences import Sequences
 
@@ -64,7 +63,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
     if len(wrong):
         row = int(where[wrong[0]])
         raise ValueError(
-            f"y_partial{place_of(row, nodes, shapes)} is {plain(labels[wrong[0]])!r}, expected "
+            f"y_partial{place_of(row, nodes, shapes)} is {shortened(labels[wrong[0]])}, expected "
             f"{one_of(classes)}, or {marker_names(markers)} where the label is not known"
         )
     return out
@@ -145,7 +144,7 @@ def known_numbers(y_partial, sizes, ignore_label, expected):
             at = int(np.argmin(fits))
             where, wanted = expected(i, places[at])
             raise ValueError(
-                f"{where} is {plain(given[at])!r}, expected {wanted}, or {marker_names(markers)} "
+                f"{where} is {shortened(given[at])}, expected {wanted}, or {marker_names(markers)} "
                 "where it is not known"
             )
         out[i, places] = given
@@ -181,7 +180,7 @@ def marker_names(markers):
 
 def one_of(labels):
     """List labels, not too many, for an error."""
-    names = [repr(plain(label)) for label in labels]
+    names = [shortened(label) for label in labels]
     more = "" if len(names) <= MOST_LISTED else f", ... ({len(names)} labels)"
     return ("one of " if len(names) > 1 else "") + ", ".join(names[:MOST_LISTED]) + more
 
@@ -234,7 +233,7 @@ def _labels_of(item, i, expected):
     if isinstance(item, str | bytes) or not is_sized(item):
         raise TypeError(
             f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
-            f"{plain(item)!r}"
+            f"{shortened(item)}"
         )
     if n_axes > 1 and not isinstance(item, np.ndarray):
         item = np.asarray(item, dtype=object)

@@ -41,7 +41,7 @@ cdef extern from *:
     double sstruct_thread_seconds() noexcept nogil
 
 # What is left to do after a first signal may take so long.
-LAST_SECONDS = 0.2
+LAST_SECONDS = 0.15
 
 
 cdef int look() except -1 nogil:
@@ -71,6 +71,11 @@ cdef void obey(sstruct_counter* stop) noexcept nogil:
     sstruct_stop = stop
 
 
+def look_for_signals():
+    """Raise what a signal raised, if it is time to ask: for loops in Python within a `LastMoment`."""
+    look()
+
+
 class LastMoment:
     """A ``with`` block that raises KeyboardInterrupt where it takes longer than LAST_SECONDS.
 
@@ -84,6 +89,11 @@ class LastMoment:
     def __exit__(self, *_):
         global sstruct_limit
         sstruct_limit = 0
+
+    @staticmethod
+    def runs():
+        """Whether this thread is within one."""
+        return sstruct_limit > 0
 
 
 class TerminationCallback:

@@ -7,6 +7,8 @@ processor's cache.
 
 import numpy as np
 
+from sstruct._kernels._interruption import look_for_signals
+
 # Entries: about a millisecond.
 SLICE = 2**17
 
@@ -24,4 +26,5 @@ def by_slices(function, *vectors):
     for first in range(0, len(out), SLICE):
         part = slice(first, first + SLICE)
         out[part] = function(*(vector[part] for vector in vectors))
+        look_for_signals()
     return out

@@ -10,7 +10,8 @@ from scipy.special import expit
 from sklearn.datasets import load_digits
 from sklearn.utils import Bunch, check_random_state
 
-from sstruct._checks.scalars import is_integer
+from sstruct._checks.arrays import flag, is_sized
+from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
 from sstruct.datasets._fetched import Data, answer
 
@@ -30,9 +31,16 @@ def _check_lengths(min_length: int, max_length: int) -> None:
         raise ValueError(f"max_length={max_length} is below min_length={min_length}")
 
 
-def _check_noise(noise: float) -> None:
-    if not noise >= 0:
-        raise ValueError(f"noise must be >= 0, got {shortened(noise)}")
+def _as_size(name: str, value: float, most: float = np.inf) -> float:
+    """Return a finite number from 0 to `most` as a float."""
+    try:
+        size = float(value) if is_real(value) else np.nan
+    except OverflowError:
+        size = np.inf
+    if not 0 <= size <= most or size == np.inf:
+        expected = "a finite number >= 0" if most == np.inf else f"a number of 0 to {most}"
+        raise ValueError(f"{name} must be {expected}, got {shortened(value)}")
+    return size
 
 
 def _noisy_sequences(
@@ -107,7 +115,7 @@ def make_sequences(
     """
     _check_counts(n_samples=n_samples, n_labels=n_labels, n_features=n_features)
     _check_lengths(min_length, max_length)
-    _check_noise(noise)
+    noise = _as_size("noise", noise)
 
     rng = check_random_state(random_state)
     # A concentration below one makes rows uneven: transitions that carry information.
@@ -210,13 +218,8 @@ def make_large_domain_sequences(
         n_successors=n_successors,
     )
     _check_lengths(min_length, max_length)
-    for name, size, most in (
-        ("structure", structure, 1),
-        ("exponent", exponent, np.inf),
-        ("noise", noise, np.inf),
-    ):
-        if not 0 <= size <= most or size == np.inf:
-            raise ValueError(f"{name} must be a number of 0 to {most}, got {shortened(size)}")
+    structure = _as_size("structure", structure, 1)
+    exponent, noise = _as_size("exponent", exponent), _as_size("noise", noise)
 
     rng = check_random_state(random_state)
     law = np.cumsum((1.0 + np.arange(n_labels)) ** -exponent)
@@ -291,16 +294,12 @@ def make_grids(
     >>> X.shape, y.shape
     ((3, 10, 12, 3), (3, 10, 12))
     """
-    _check_counts(
-        n_samples=n_samples,
-        n_labels=n_labels,
-        n_features=n_features,
-        n_shapes=n_shapes,
-        **{f"shape[{axis}]": side for axis, side in enumerate(shape)},
-    )
-    if len(shape) != 2:
+    _check_counts(n_samples=n_samples, n_labels=n_labels, n_features=n_features, n_shapes=n_shapes)
+    if not is_sized(shape) or len(shape) != 2:
         raise ValueError(f"shape must be a height and a width, got {shortened(shape)}")
-    _check_noise(noise)
+    shape = tuple(shape)
+    _check_counts(**{f"shape[{axis}]": side for axis, side in enumerate(shape)})
+    noise = _as_size("noise", noise)
 
     rng = check_random_state(random_state)
     colours = rng.standard_normal((n_labels, n_features))
@@ -397,9 +396,9 @@ def make_multilabel_pairwise(
             f"n_pairs must be an integer of 0 to {most}, the pairs of {n_labels} labels; "
             f"got {shortened(n_pairs)}"
         )
-    for name, size in {"strength": strength, "informativeness": informativeness}.items():
-        if not 0 <= size < np.inf:
-            raise ValueError(f"{name} must be a finite number >= 0, got {shortened(size)}")
+    strength = _as_size("strength", strength)
+    informativeness = _as_size("informativeness", informativeness)
+    return_interactions = flag(return_interactions, "return_interactions")
 
     rng = check_random_state(random_state)
     X = rng.standard_normal((n_samples, n_features))
@@ -507,7 +506,7 @@ def make_stick_figures(
     ):
         if not is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer, at least {least}, got {shortened(value)}")
-    _check_noise(noise)
+    noise = _as_size("noise", noise)
     rng = check_random_state(random_state)
     positions = np.array([_pose(size, rng) for _ in range(n_samples)])
     data, target = [], []

@@ -1,5 +1,7 @@
 """Chunks in a sequence of BIO tags, by the rules of the conlleval script."""
 
+from sstruct._checks.shown import shortened
+
 
 def chunks_of(tags, name="tags"):
     """List the chunks (first position, last position, type) of a tag sequence.
@@ -33,4 +35,4 @@ def _split(tag, t, name):
         position, _, kind = tag.partition("-")
         if position in ("B", "I"):
             return position, kind
-    raise ValueError(f"{name}[{t}] is {tag!r}, expected 'O' or a tag 'B-type' or 'I-type'")
+    raise ValueError(f"{name}[{t}] is {shortened(tag)}, expected 'O' or a tag 'B-type' or 'I-type'")

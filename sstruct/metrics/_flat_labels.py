@@ -44,7 +44,7 @@ class FlatLabels:
         options = {}
         if average == "binary":
             if pos_label not in self.code and len(self.labels) > 1:
-                raise ValueError(f"pos_label {pos_label!r} is not among {self.labels}")
+                raise ValueError(f"pos_label {shortened(pos_label)} is not among {self.labels}")
             options["pos_label"] = self.codes_of([pos_label])[0]
         value = metric(
             self.true,

@@ -226,8 +226,8 @@ def _curves(name, history, x, y):
     primal = np.asarray(history["primal"], dtype=float)
     if not np.isfinite(gap).any():
         raise ValueError(
-            f'The history of {name!r} has no duality gap (its solver has no dual); y="primal_dual" '
-            "shows its objective."
+            f"The history of {shortened(name)} has no duality gap (its solver has no dual); "
+            'y="primal_dual" shows its objective.'
         )
     # NaN compares false, so passes without a certificate drop out; so does a gap of zero.
     shown = (gap > 0) & (primal > 0)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arrays import array_of
+from sstruct._checks.shown import shortened
 from sstruct._input.labels import encode
 from sstruct._input.segments import numbered, painted
 
@@ -117,12 +119,17 @@ class SegmentationDisplay:
         for name, labels in given.items():
             if labels.shape != shape:
                 raise ValueError(
-                    f"the labels of {name!r} have shape {labels.shape}, expected one height and "
-                    f"width for all, here {shape}"
+                    f"the labels of {shortened(name)} have shape {labels.shape}, expected one "
+                    f"height and width for all, here {shape}"
                 )
-        if classes is None:
-            classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
-        classes = np.asarray(classes)
+        try:
+            if classes is None:
+                classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
+        except (TypeError, ArithmeticError) as error:  # as of a Decimal that is no number
+            raise TypeError(f"labels must be of types that can be compared: {error}") from error
+        classes = array_of(classes, "classes")
+        if classes.ndim != 1 or len(classes) == 0:
+            raise ValueError(f"classes has shape {classes.shape}, expected a list of labels")
         codes = {
             name: encode(labels.ravel(), classes).reshape(shape) for name, labels in given.items()
         }
@@ -263,10 +270,10 @@ class SegmentationDisplay:
         for title, own in shapes.items():
             if len(own) != 2 or own != shape:
                 raise ValueError(
-                    f"the labels of {title!r} have shape {own}, expected (height, width), the same "
-                    "for all"
+                    f"the labels of {shortened(title)} have shape {own}, expected (height, width), "
+                    "the same for all"
                 )
-        own = shape if self.image is None else np.shape(self.image)
+        own = shape if self.image is None else array_of(self.image, "image").shape
         if own[:2] != shape or (len(own) > 2 and own[2:] not in ((1,), (3,), (4,))):
             raise ValueError(
                 f"image has shape {own}, expected {shape} as the labels, or {(*shape, 3)} or "
@@ -288,7 +295,8 @@ def _label_image(name, labels):
                 "; sstruct.preprocessing.pixel_labels(segments, labels) paints labels of segments"
             )
         raise ValueError(
-            f"the labels of {name!r} have shape {array.shape}, expected (height, width){hint}"
+            f"the labels of {shortened(name)} have shape {array.shape}, expected (height, width)"
+            f"{hint}"
         )
     return array
 

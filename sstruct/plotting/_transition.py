@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sstruct._checks.arrays import listed, real_array
+
 from ._matplotlib import import_pyplot
 
 _MAX_TICKS = 30
@@ -145,15 +147,17 @@ class TransitionDisplay:
         ['B', 'I']
         """
         plt = import_pyplot(f"{type(self).__name__}.plot")
-        weights = np.asarray(self.edge_coef, dtype=float)
-        n_labels = len(weights)
-        if weights.shape != (n_labels, n_labels) or len(self.classes) != n_labels:
+        weights = real_array(self.edge_coef, "edge_coef")
+        classes = listed(self.classes, "classes", "a list or an array of labels")
+        n_labels = len(classes)
+        if weights.shape != (n_labels, n_labels) or n_labels == 0:
             raise ValueError(
-                f"edge_coef has shape {weights.shape} and there are {len(self.classes)} classes: "
+                f"edge_coef has shape {weights.shape} and there are {n_labels} classes: "
                 "one row and one column a class are expected (a model without transition "
                 "weights has none to show)"
             )
-        start, end = _present(self.start_coef), _present(self.end_coef)
+        start = _present(self.start_coef, "start_coef", n_labels)
+        end = _present(self.end_coef, "end_coef", n_labels)
         # NaN, drawn blank, where the row of the start meets the column of the end.
         table = np.full((n_labels + (start is not None), n_labels + (end is not None)), np.nan)
         table[-n_labels:, :n_labels] = weights
@@ -176,7 +180,7 @@ class TransitionDisplay:
             ax.axhline(0.5, **gap)
         if end is not None:
             ax.axvline(n_labels - 0.5, **gap)
-        self._set_ticks(ax, start is not None, end is not None)
+        _set_ticks(ax, classes, start is not None, end is not None)
         ax.set(xlabel="Label", ylabel="Previous label")
         self.colorbar_ = None
         if colorbar:
@@ -186,25 +190,31 @@ class TransitionDisplay:
         self.im_ = image
         return self
 
-    def _set_ticks(self, ax, has_start, has_end):
-        names = [str(label) for label in self.classes]
-        step = -(-len(names) // _MAX_TICKS)
-        # Half a step in, clear of the tick of the start.
-        shown = np.arange(step // 2, len(names), step)
-        columns = [(int(k), names[k]) for k in shown]
-        rows = [(k + has_start, name) for k, name in columns]
-        if has_start:
-            rows.insert(0, (0, "start"))
-        if has_end:
-            columns.append((len(names), "end"))
-        # Names of more than two letters would run into each other side by side.
-        rotation = 90 if max(map(len, names)) > 2 else 0
-        ax.set_xticks(*zip(*columns), rotation=rotation)
-        ax.set_yticks(*zip(*rows))
-        ax.tick_params(length=0)
-        ax.spines[:].set_visible(False)
+
+def _set_ticks(ax, classes, has_start, has_end):
+    names = [str(label) for label in classes]
+    step = -(-len(names) // _MAX_TICKS)
+    # Half a step in, clear of the tick of the start.
+    shown = np.arange(step // 2, len(names), step)
+    columns = [(int(k), names[k]) for k in shown]
+    rows = [(k + has_start, name) for k, name in columns]
+    if has_start:
+        rows.insert(0, (0, "start"))
+    if has_end:
+        columns.append((len(names), "end"))
+    # Names of more than two letters would run into each other side by side.
+    rotation = 90 if max(map(len, names)) > 2 else 0
+    ax.set_xticks(*zip(*columns), rotation=rotation)
+    ax.set_yticks(*zip(*rows))
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
 
 
-def _present(coef):
+def _present(coef, name, n_labels):
     """Boundary weights as an array, None where there are none to show."""
-    return None if coef is None or not np.any(coef) else np.asarray(coef, dtype=float)
+    if coef is None:
+        return None
+    weights = real_array(coef, name)
+    if weights.shape != (n_labels,):
+        raise ValueError(f"{name} has shape {weights.shape}, expected a weight a class, {n_labels}")
+    return weights if weights.any() else None

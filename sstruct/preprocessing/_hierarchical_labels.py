@@ -85,9 +85,9 @@ def hierarchical_labels(
     place = {}
     for k, name in enumerate(labels):
         if not all(name.split(separator)):
-            raise ValueError(f"names[{k}] = {name!r} has an empty part between separators")
+            raise ValueError(f"names[{k}] = {shortened(name)} has an empty part between separators")
         if place.setdefault(name, k) != k:
-            raise ValueError(f"names[{k}] = {name!r} is that of names[{place[name]}]")
+            raise ValueError(f"names[{k}] = {shortened(name)} is that of names[{place[name]}]")
 
     def above(name):
         return name.rpartition(separator)[0]

@@ -287,7 +287,9 @@ class _Pairs(dict):
         elif isinstance(value, float | int | np.bool_ | Real):
             weight = float(value)
             if not math.isfinite(weight):
-                raise ValueError(f"attribute {name!r} is {weight}, expected a finite number")
+                raise ValueError(
+                    f"attribute {shortened(name)} is {weight}, expected a finite number"
+                )
             if weight != 0 and weight != 1:
                 return self.weighted(self.names[_text(name)], weight)
             code = self.names[_text(name)] if weight else ABSENT
@@ -411,7 +413,8 @@ def _leaves(name, value):
         for string in _in_order(value):
             if not isinstance(string, str | bytes):
                 raise TypeError(
-                    f"attribute {name!r} has {_described(string)} in its list, expected strings"
+                    f"attribute {shortened(name)} has {_described(string)} in its list, expected "
+                    "strings"
                 )
             yield f"{name}:{_text(string)}", True
     elif type(value).__hash__ is None:
@@ -440,8 +443,8 @@ def _described(value):
 
 def _unsupported(name, value):
     return TypeError(
-        f"attribute {name!r} is {_described(value)}, expected a string, a number, a bool, a dict "
-        "of these, or a list of strings"
+        f"attribute {shortened(name)} is {_described(value)}, expected a string, a number, a bool, "
+        "a dict of these, or a list of strings"
     )
 
 

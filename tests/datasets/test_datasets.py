@@ -180,7 +180,7 @@ def test_markov_labels_follow_the_transition_matrix():
         ({"n_labels": 2.0}, "n_labels must be a positive integer"),
         ({"min_length": 0}, "min_length must be a positive integer"),
         ({"min_length": 9, "max_length": 8}, "below min_length"),
-        ({"noise": -1}, "noise must be >= 0"),
+        ({"noise": -1}, "noise must be a finite number >= 0"),
     ],
 )
 def test_make_sequences_errors(arguments, message):

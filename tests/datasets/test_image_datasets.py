@@ -62,7 +62,7 @@ def test_make_grids_without_noise_shows_the_colours():
         ({"shape": (3, 0)}, r"shape\[1\] must be a positive integer"),
         ({"shape": (3, 4, 5)}, "shape must be a height and a width"),
         ({"n_labels": 2.0}, "n_labels must be a positive integer"),
-        ({"noise": -1}, "noise must be >= 0"),
+        ({"noise": -1}, "noise must be a finite number >= 0"),
     ],
 )
 def test_make_grids_errors(arguments, message):

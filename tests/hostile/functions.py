@@ -5,7 +5,7 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import Sequences, inference, masks, metrics, preprocessing
+from sstruct import Sequences, datasets, inference, masks, metrics, preprocessing
 from tests.hostile.case import REFUSED
 from tests.hostile.judge import FindingError
 from tests.hostile.structures import adjacency, candidates, chains, rows
@@ -252,6 +252,61 @@ def _tags(rng):
     return {"before": "B-a", "after": "I-a"}
 
 
+# Made data and figures ----------------------------------------------------------------------------
+
+
+def _made_sequences(rng):
+    return {"n_samples": 3, "n_labels": 3, "n_features": 2, "min_length": 1, "max_length": 4,
+            "noise": 1.0, "random_state": 0}  # fmt: skip
+
+
+def _made_large(rng):
+    return _made_sequences(rng) | {"n_labels": 30, "n_successors": 3, "structure": 0.7,
+                                   "exponent": 1.0}  # fmt: skip
+
+
+def _made_grids(rng):
+    return {"n_samples": 2, "shape": (4, 5), "n_labels": 2, "n_features": 2, "n_shapes": 2,
+            "noise": 1.0, "random_state": 0}  # fmt: skip
+
+
+def _made_sets(rng):
+    return {"n_samples": 3, "n_features": 2, "n_labels": 4, "n_pairs": 2, "strength": 1.0,
+            "informativeness": 1.0, "return_interactions": True, "random_state": 0}  # fmt: skip
+
+
+def _made_figures(rng):
+    return {"n_samples": 2, "size": 32, "n_distractors": 1, "noise": 0.1, "random_state": 0}
+
+
+def _segmentation_drawn(**arguments):
+    from sstruct.plotting import SegmentationDisplay
+
+    SegmentationDisplay.from_predictions(**arguments)
+
+
+def _figure(n):
+    from matplotlib.figure import Figure
+
+    return Figure().subplots(1, n, squeeze=False)[0]
+
+
+def _labelings_drawn(rng):
+    labels = rng.integers(0, 2, (2, 3, 4))
+    return {"y_true": labels[0], "y_pred": labels[1], "image": None, "classes": None}
+
+
+def _transition_drawn(**arguments):
+    from sstruct.plotting import TransitionDisplay
+
+    TransitionDisplay(**arguments).plot(_figure(1)[0], colorbar=False)
+
+
+def _transition(rng):
+    return {"edge_coef": rng.standard_normal((3, 3)), "classes": ["a", "b", "c"],
+            "start_coef": rng.standard_normal(3), "end_coef": rng.standard_normal(3)}  # fmt: skip
+
+
 # Paths --------------------------------------------------------------------------------------------
 
 
@@ -325,11 +380,21 @@ FUNCTIONS = [
     (Sequences.from_list, _listed),
     (masks.bio_transitions, _tags),
     (masks.bioes_transitions, _tags),
+    (datasets.make_sequences, _made_sequences),
+    (datasets.make_large_domain_sequences, _made_large),
+    (datasets.make_grids, _made_grids),
+    (datasets.make_multilabel_pairwise, _made_sets),
+    (datasets.make_stick_figures, _made_figures),
+    (_segmentation_drawn, _labelings_drawn),
+    (_transition_drawn, _transition),
     (_swept, _sweep),
     (_chosen, _search),
 ]
 # Arguments whose damaged values would only be long work: passes, or graphs of so many nodes.
-LONG = ("max_iter", "n_starts", "shape", "n_levels", "k", "n")
+LONG = (
+    "max_iter", "n_starts", "shape", "n_levels", "k", "n", "n_samples", "n_labels", "n_features",
+    "n_shapes", "n_successors", "size", "n_distractors", "max_length",
+)  # fmt: skip
 
 
 def attack(case):

@@ -34,6 +34,7 @@ from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.labels import encode, is_label
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
+from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint, check_place
@@ -177,8 +178,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             self._solvers[self.solver].check_installed()
             for name, values in self._solvers[self.solver].refused(parameters):
                 raise ValueError(
-                    f"{name}={parameters[name]!r} does not go with solver={self.solver!r}: leave "
-                    f"{name}={values[0]!r}, or take solver='mp-bcfw' or 'bcfw'"
+                    f"{name}={shortened(parameters[name])} does not go with "
+                    f"solver={self.solver!r}: leave {name}={values[0]!r}, or take "
+                    "solver='mp-bcfw' or 'bcfw'"
                 )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
@@ -336,21 +338,25 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         most = None if options.cache else self.max_iter
         task = FitTask(self, (X, y, sample_weight), most, as_fitted)
         setup.callback = task.callback
-        run = self._solvers[solver](setup)
-        solution = run.solve()
-        warm = {**data, **run.export()} if self.warm_start else None
-        solution, training.inference = self._after_solve(problem, solution, training.inference)
-        attributes = {**as_fitted(solution), "_warm_state": warm}
-        return self._finish(task, solution, training, attributes)
+        # A signal must not come between a solution and the attributes that it becomes.
+        with DelayedInterrupt() as setup.delay:
+            run = self._solvers[solver](setup)
+            solution = run.solve()
+            warm = {**data, **run.export()} if self.warm_start else None
+            solution, training.inference = self._after_solve(problem, solution, training.inference)
+            self._take({**as_fitted(solution), "_warm_state": warm})
+        return self._finish(task, solution, training)
 
-    def _finish(self, task, solution, training, attributes):
-        """Set the fitted attributes; then raise or warn of what ended the fit."""
-        # At once, so that an interruption leaves the attributes of one fit.
+    def _take(self, attributes):
+        """Set the fitted attributes, in the place of those of an earlier fit."""
         self._forget_state()
         self.__dict__.update(attributes)
         for name, value in attributes.items():
             if value is None:
                 del self.__dict__[name]
+
+    def _finish(self, task, solution, training):
+        """Raise or warn of what ended the fit."""
         error = solution.interruption or task.error
         if error is not None:
             # Frames of its traceback hold these: a cycle would keep all data until it is collected.

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.scales import Scales
 from sstruct._estimators.core.training import Quality
 from sstruct._problems.core._rows import is_mapped
@@ -148,7 +149,7 @@ def _feature(index, training):
     if index >= n_features:
         return f"edge feature {index - n_features}"
     names = training.attributes.get("feature_names_in_")
-    return f"feature {index}" if names is None else f"feature {index} ({names[index]!r})"
+    return f"feature {index}" if names is None else f"feature {index} ({shortened(names[index])})"
 
 
 def _way(estimator, rows):

@@ -1,14 +1,19 @@
 """How many threads and workers an estimator uses."""
 
+import os
 import sys
 
 from joblib import effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
+from joblib.parallel import LokyBackend, get_active_backend
 
 from sstruct._input.ragged import check_number
 
 # No machine has more cores; so many processes would stop one.
 MOST_JOBS = 4096
+
+# The first process that had worker processes of joblib's. One that is forked from it inherits them
+# without the threads that hear their answers, and would wait for those forever.
+_has_workers = None
 
 
 def check_n_jobs(n_jobs):
@@ -41,11 +46,21 @@ def in_task():
 
 
 def n_workers(n_jobs):
-    """Number of workers that joblib gives; 1 in a task of a cluster, which waits for no other."""
+    """Number of workers that joblib gives.
+
+    1 in a task of a cluster, which waits for no other, and where worker processes are inherited.
+    """
+    global _has_workers
     check_n_jobs(n_jobs)
     if active_client() is not None and in_task():
         return 1
-    return effective_n_jobs(n_jobs)
+    count = effective_n_jobs(n_jobs)
+    if count > 1 and isinstance(get_active_backend()[0], LokyBackend):
+        if _has_workers is None:
+            _has_workers = os.getpid()
+        if _has_workers != os.getpid():
+            return 1
+    return count
 
 
 def n_threads(n_jobs):

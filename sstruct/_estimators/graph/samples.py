@@ -14,9 +14,10 @@ from scipy import sparse
 from sstruct._checks.arrays import NUMBERS, array_of, is_sized
 from sstruct._checks.compressed import check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
+from sstruct._checks.shown import plain
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
-from sstruct._input.labels import object_array, plain
+from sstruct._input.labels import object_array
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges

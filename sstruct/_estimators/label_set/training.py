@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._checks.arrays import real_array
+from sstruct._checks.shown import shortened
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
@@ -134,7 +135,7 @@ def blocks_of_weight(class_weight, block_weight, rows, used):
     # One of weight 0 has no hinge loss, and the engine wants positive weights.
     kept = block_weight > 0
     if not kept.any():
-        raise ValueError(f"class_weight gives every sample weight 0: {class_weight!r}")
+        raise ValueError(f"class_weight gives every sample weight 0: {shortened(class_weight)}")
     used = used.copy()
     used[used] = kept
     return kept, rows.flat if used.all() else rows.flat[used]
@@ -147,7 +148,9 @@ def _column_names(classes, y, n_labels):
     if classes is None:
         twice = [name for name in given if given.count(name) > 1]
         if twice:
-            raise ValueError(f"y has more than one column {twice[0]!r}: names of labels differ")
+            raise ValueError(
+                f"y has more than one column {shortened(twice[0])}: names of labels differ"
+            )
     # Duplicates, and what is no list, are refused there.
     names = training_classes(given, np.arange(0), np.zeros(0, dtype=bool), int)
     if len(names) != n_labels:

@@ -286,7 +286,7 @@ class LambdaGrid(AlongLambda):
     def _at(self, lam):
         found = np.flatnonzero(self.lams_ == lam)
         if len(found) == 0:
-            raise ValueError(f"lam={lam!r} is not one of those solved: {self.lams_}")
+            raise ValueError(f"lam={shortened(lam)} is not one of those solved: {self.lams_}")
         return int(found[0]), 1.0
 
     def _certificate(self, lam):
@@ -303,7 +303,7 @@ def check_sweep(eps, kappa, lam_min):
     if not float(eps) * float(kappa) >= LEAST_GAP:
         raise ValueError(
             f"kappa times eps, the gap that breakpoints are solved to, must be at least "
-            f"{LEAST_GAP:g}, found {shortened(kappa)} times {eps!r}"
+            f"{LEAST_GAP:g}, found {shortened(kappa)} times {shortened(eps)}"
         )
     if lam_min is not None:
         check_number("lam_min", lam_min, above=0)

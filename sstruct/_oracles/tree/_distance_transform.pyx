@@ -14,6 +14,7 @@ from libc.stdint cimport int32_t
 import numpy as np
 
 from sstruct._kernels._interruption cimport look_after
+from sstruct._checks.shown import shortened
 from sstruct._checks.arrays import real_array
 
 # Places of a line between two looks for signals.
@@ -116,7 +117,7 @@ def _coefficients(value, name, ndim):
         raise ValueError(f"{name} must be a number or {ndim}, one an axis; found shape {out.shape}")
     out = np.broadcast_to(out, (ndim,))
     if not np.isfinite(out).all():
-        raise ValueError(f"{name} must be finite, found {value!r}")
+        raise ValueError(f"{name} must be finite, found {shortened(value)}")
     return out
 
 
@@ -177,7 +178,7 @@ def distance_transform(costs, quadratic, linear=0.0):
     steep = _coefficients(quadratic, "quadratic", table.ndim)
     slope = _coefficients(linear, "linear", table.ndim)
     if (steep < 0).any():
-        raise ValueError(f"quadratic must not be negative, found {quadratic!r}")
+        raise ValueError(f"quadratic must not be negative, found {shortened(quadratic)}")
     grid = np.ascontiguousarray(np.atleast_2d(table))
     cdef const double[:, ::1] given = grid
     cdef Py_ssize_t height = given.shape[0], width = given.shape[1]

@@ -5,6 +5,8 @@ import re
 import numpy as np
 from scipy import LowLevelCallable
 
+from sstruct._checks.shown import shortened
+
 # Of the sample's array: dtypes by the type that a function declares; None: any.
 ELEMENTS = {"void *": None, "double *": np.float64, "float *": np.float32, "int *": np.int32}
 SIGNATURES = {
@@ -120,7 +122,7 @@ class PackedSamples:
         for i, value in enumerate(values):
             if not isinstance(value, int | np.integer) or not 1 <= value < 2**30:
                 raise ValueError(
-                    f"X[{self.rows[i]}]: {name} is {value!r}, expected a positive integer"
+                    f"X[{self.rows[i]}]: {name} is {shortened(value)}, expected a positive integer"
                 )
         return np.array(values, dtype=np.int32)
 

@@ -18,6 +18,7 @@ from sstruct._problems.slack._search cimport ANGULAR, BINARY, BISECTING, PRODUCT
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 
@@ -70,7 +71,7 @@ cdef class SlackProblem(WrappedProblem):
                 "product" if problem.has_product
                 else "angular" if problem.has_between else "bisecting")
         if search not in SEARCHES:
-            raise ValueError(f"search must be one of {('auto', *SEARCHES)}, found {search!r}")
+            raise ValueError(f"search must be one of {('auto', *SEARCHES)}, found {shortened(search)}")
         for name, there in (("product", problem.has_product), ("angular", problem.has_between)):
             if search == name and not there:
                 raise ValueError(

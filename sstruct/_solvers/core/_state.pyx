@@ -296,6 +296,7 @@ cdef class DualState:
                     self.problem.scatter(
                         i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
                 look_after((count + 1) * (100 + self.problem.oracle_work))
+            look_after(rebuilt.shape[0])
         self.weights[:] = rebuilt
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
@@ -305,6 +306,11 @@ cdef class DualState:
             gain += w * (w - v)
         self.linear = linear
         self.dual = linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+
+    @property
+    def live_v(self):
+        """What w would be without bounds; the next step may change it."""
+        return self.v() if self.n_boxed > 0 else self.weights_owner
 
     def v(self):
         """Return what w would be without bounds: a copy."""
@@ -324,12 +330,12 @@ cdef class DualState:
         """
         if self.exact_average is None or self.exact_average.count == 0:
             return None
-        v = self.v()
+        v = self.live_v
         a = self.exact_average.weights(v)
         if self.approximate_average.count > 0:
             step = by_slices(np.subtract, self.approximate_average.weights(v), a)
             slope = (self.approximate_average.linear - self.exact_average.linear
-                     - self.lam * (step @ self.clip(a.copy())))
+                     - self.lam * (step @ (self.clip(a.copy()) if self.n_boxed > 0 else a)))
             curvature = self.lam * (step @ step)
             if slope > 0:
                 rate = min(slope / curvature, 1) if curvature > 0 else 1

@@ -47,11 +47,15 @@ def check_place(path):
         )
     path = Path(name)
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"checkpoint {name!r}: there is no directory {path.parent}")
+        raise FileNotFoundError(
+            f"checkpoint {shortened(name)}: there is no directory {path.parent}"
+        )
     if path.is_dir():
-        raise IsADirectoryError(f"checkpoint {name!r} is a directory: add the name of a file in it")
+        raise IsADirectoryError(
+            f"checkpoint {shortened(name)} is a directory: add the name of a file in it"
+        )
     if path.exists() and not path.is_file():
-        raise OSError(f"checkpoint {name!r} is a device or a pipe: take a file")
+        raise OSError(f"checkpoint {shortened(name)} is a device or a pipe: take a file")
     written = beside(path)
     try:
         written.unlink(missing_ok=True)
@@ -61,8 +65,8 @@ def check_place(path):
     except OSError as error:
         raise OSError(
             error.errno,
-            f"checkpoint {name!r} cannot be written ({error.strerror}): take another directory, or "
-            "let this one be written to",
+            f"checkpoint {shortened(name)} cannot be written ({error.strerror}): take another "
+            "directory, or let this one be written to",
         ) from error
 
 
@@ -189,5 +193,5 @@ def note(notes, name, kind, most=math.inf):
     """
     value = notes.get(name)
     if type(value) is not kind or not 0 <= value <= most:
-        raise ValueError(f"{name} is {value!r}, expected {kind.__name__} from 0 to {most}")
+        raise ValueError(f"{name} is {shortened(value)}, expected {kind.__name__} from 0 to {most}")
     return value

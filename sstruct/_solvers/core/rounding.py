@@ -37,6 +37,8 @@ DEVIATIONS = 8.0
 OF_DUAL_WEIGHTS = 45.0
 # Squares up to here leave room for sums of them.
 MOST = 1e300
+# A sum of squares from here on has lost nothing to those that are no normal numbers.
+LEAST = 1e-250
 # What a product loses at most that is below the normal numbers.
 TINY = np.finfo(np.float64).tiny
 
@@ -94,6 +96,9 @@ class Rounding:
 
 def _norm(vector):
     """|w|, also where its square is no float64."""
+    square = squared_norm(vector)
+    if LEAST < square < MOST:
+        return math.sqrt(square)
     largest = max(vector.max(initial=0.0), -vector.min(initial=0.0))
     if not 0 < largest < math.inf:
         return largest

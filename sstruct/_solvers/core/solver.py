@@ -3,13 +3,14 @@
 import math
 from collections.abc import Callable
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
 from sstruct._kernels._clock import seconds
 from sstruct._kernels._interruption import LastMoment
+from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
@@ -80,6 +81,9 @@ class Setup:
         `warm` are for solvers with dual weights.
     warm : dict or None
         ``FrankWolfe.export`` of an earlier fit.
+    delay : DelayedInterrupt
+        Begun once the iterations are over, by themselves or by an exception: so that no signal
+        comes between the Solution and whoever takes it, if they have entered the block.
     """
 
     problem: object
@@ -91,6 +95,7 @@ class Setup:
     callback: Callable | None = None
     checkpoint: object = None
     warm: dict | None = None
+    delay: DelayedInterrupt = field(default_factory=DelayedInterrupt)
 
 
 @dataclass
@@ -172,7 +177,7 @@ class Solver:
     def __init__(self, setup):
         self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
         self.options, self.bounds = setup.options, setup.bounds
-        self.progress, self.callback = setup.progress, setup.callback
+        self.progress, self.callback, self.delay = setup.progress, setup.callback, setup.delay
         problem, options = setup.problem, setup.options
         self.rounding = Rounding(problem, setup.block_weight)
         self.rounding.check_range(setup.lam)
@@ -198,7 +203,7 @@ class Solver:
 
     def solve(self):
         """Run to the end and return a Solution; what interrupts it is in there too."""
-        status, interruption = None, None
+        status, interruption, solution = None, None, None
         bar = self.progress if self.progress is not None else nullcontext()
         # What leaves the range of float64 is an error of this package (`_checked`), and one only.
         with np.errstate(over="ignore", invalid="ignore"), bar as bar:
@@ -211,26 +216,35 @@ class Solver:
                         status = self._call_back(status)
                 if bar is not None and status is Status.CONVERGED:
                     bar.finish(self.n_passes, relative(self._gap(), self.primal))
+                solution = self._sound(self._solution(status))
+                self._keep(solution)
+                self.delay.begin()
             except KeyboardInterrupt as error:
-                status, interruption = Status.INTERRUPTED, error
-                self._end_early()
+                self.delay.begin()
+                interruption = error
             except Exception as error:
                 # Those of a user's oracle leave the state between two steps, as signals do.
                 if error is not self.problem.failure:
                     raise
-                status, interruption = Status.INTERRUPTED, error
+                self.delay.begin()
+                interruption = error
+            if solution is None:
                 self._end_early()
+                solution = self._sound(self._solution(Status.INTERRUPTED))
         try:
-            return self._sound(self._solution(status, interruption))
+            return replace(solution, interruption=interruption)
         finally:
             del interruption  # whose traceback holds this frame
 
+    def _keep(self, solution):
+        """Hook: save what a later fit may go on from, which may take a while."""
+
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
+        if solution.primal == math.inf:
+            return solution
         rounding = self._rounding(solution.w, solution.primal, solution.dual)
-        if solution.primal == math.inf or self._is_sound(
-            solution, rounding, self.options.tol * solution.primal
-        ):
+        if self._is_sound(solution, rounding, self.options.tol * solution.primal):
             return solution
         dual, status = solution.dual, solution.status
         if not math.isnan(dual):
@@ -254,7 +268,7 @@ class Solver:
         is_bound = point.exact or self.problem.bounded
         return not (is_bound and point.dual - point.primal > rounding)
 
-    def _solution(self, status, interruption=None):
+    def _solution(self, status):
         return Solution(
             w=self.w,
             primal=self.primal,
@@ -264,7 +278,6 @@ class Solver:
             n_passes=max(self.effective_passes, 1),
             n_oracle_calls=self.n_oracle_calls,
             history=self.history.as_arrays(),
-            interruption=interruption,
             limit=self._limit(status),
         )
 

@@ -101,13 +101,15 @@ class FrankWolfe(Solver):
                 self._resume(*kept)
             except ValueError as error:
                 raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
-        solution = super().solve()
-        if self.checkpoint is not None:
-            if solution.status is Status.CONVERGED:
-                self.checkpoint.remove()
-            elif solution.status is not Status.INTERRUPTED:
-                self._save()
-        return solution
+        return super().solve()
+
+    def _keep(self, solution):
+        if self.checkpoint is None:
+            return
+        if solution.status is Status.CONVERGED:
+            self.checkpoint.remove()
+        else:
+            self._save()
 
     @property
     def w(self):
@@ -249,10 +251,14 @@ class FrankWolfe(Solver):
     @property
     def points(self):
         """The last iterate and its average, if there is one: where w_ may be."""
-        average = self.state.average() if self.options.average else None
-        if self.pass_average is not None and self.pass_average.count > 0:
-            average = self.state.clip(self.pass_average.w)  # of rounding
+        average = self._average()
         return [self.state.live_w] + ([] if average is None else [average])
+
+    def _average(self):
+        """Return the averaged iterate, or None where there is none."""
+        if self.pass_average is not None and self.pass_average.count > 0:
+            return self.state.clip(self.pass_average.w)  # of rounding
+        return self.state.average() if self.options.average else None
 
     def _evaluate(self, last_iterate):
         """Rebuild w from the working sets, against drift, and compute the primal there.
@@ -263,12 +269,13 @@ class FrankWolfe(Solver):
         estimate = self._estimate()
         self.primal, self.averaged = math.inf, None
         state.rebuild()
-        last, *averages = self.points
-        if last_iterate or not averages:
+        average = None if last_iterate else self._average()
+        if average is None:
             self.primal, self.exact = self._primal_at(
-                last, state if self.options.needs_gaps else None
+                state.live_w, state if self.options.needs_gaps else None
             )
-        for average in averages:
+            average = self._average()  # now: an interruption leaves the primal before it
+        if average is not None:
             primal, exact = self._primal_at(average, state)
             if primal < self.primal:
                 self.primal, self.exact, self.averaged = primal, exact, average
@@ -277,7 +284,7 @@ class FrankWolfe(Solver):
         return True
 
     def _rounding(self, w, primal, dual):
-        return self.rounding.bound(self.lam, primal, dual, w, self.state.v())
+        return self.rounding.bound(self.lam, primal, dual, w, self.state.live_v)
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""

@@ -10,7 +10,8 @@ from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t
 from libc.string cimport memset
 
-from sstruct._solvers.gdmm._chain_pass cimport ChainFactors
+from sstruct._kernels._interruption cimport look_after
+from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 
@@ -32,11 +33,13 @@ def relaxed_hinge(ChainFactors factors not None):
     cdef Entries* sources[2]
     cdef int32_t j, i
     cdef bint some = pairs is not None
+    cdef double of_row = factors.stored_in_row()
     with nogil:
         for b in range(factors.problem.n_blocks):
             block = 0
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
+                look_after(OF_NODE + of_row * factors.problem.n_labels)
                 factors.all_scores(b, l, 0, factors.problem.n_labels)
                 factors.messages_at(b, l, sources)
                 for source in sources:
@@ -74,12 +77,14 @@ def rebuild(ChainFactors factors not None):
     cdef double total = 0, n_labels = 0, n_pairs = 0
     cdef Entries* active
     cdef bint some = factors.pairs is not None
+    cdef double of_row = factors.stored_in_row()
     with nogil:
         memset(&factors.weights[0], 0, factors.n_node_weights * sizeof(double))
         for b in range(factors.problem.n_blocks):
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
                 active = &factors.active_labels[r]
+                look_after(OF_NODE + of_row * active.size)
                 n_labels += active.size
                 factors.reserve(active.size)
                 for k in range(active.size):

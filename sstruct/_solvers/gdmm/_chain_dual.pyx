@@ -15,8 +15,9 @@ from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
+from sstruct._kernels._interruption cimport look_after
 from sstruct._problems.chain._problem cimport node_scale
-from sstruct._solvers.gdmm._chain_pass cimport ChainFactors
+from sstruct._solvers.gdmm._chain_pass cimport OF_NODE, ChainFactors
 from sstruct._solvers.gdmm._entries cimport ROUNDING, Entries, append
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 
@@ -183,6 +184,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
     cdef Entries* node
     cdef Entries* edge
     cdef bint some = factors.pairs is not None
+    cdef double of_row = factors.stored_in_row()
     cdef BoundedPairs allowed = factors.pairs if factors.problem.masked else None
     cdef Marginals chain = Marginals(max(factors.problem.length), factors.problem.n_labels)
     if w.shape[0] != at + factors.problem.transitions * factors.problem.n_labels * KP:
@@ -194,6 +196,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
             for l in range(factors.problem.length[b]):
                 r = factors.problem.start[b] + l
                 active, node = &factors.active_labels[r], &chain.nodes[l]
+                look_after(OF_NODE)
                 node.size = 0
                 for k in range(active.size):
                     append(node, active.at[k].first, 0, mass_of(active, k, C))
@@ -204,6 +207,7 @@ def consistent_dual(ChainFactors factors not None, double[::1] w not None):
             for l in range(factors.problem.length[b]):
                 r, node, edge = factors.problem.start[b] + l, &chain.nodes[l], &chain.edges[l]
                 factors.reserve(node.size)
+                look_after(of_row * node.size)
                 for k in range(node.size):
                     factors.label[k], factors.change[k] = node.at[k].first, -node.at[k].value
                     loss += node.at[k].value * node_scale(factors.problem, b, r) * (

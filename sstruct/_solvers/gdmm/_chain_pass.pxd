@@ -5,6 +5,10 @@ from sstruct._solvers.gdmm._entries cimport Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._kernels._random cimport Random
 
+# About the work at a node or an edge, in units of oracles.
+cdef enum:
+    OF_NODE = 1000
+
 
 cdef class ChainFactors:
     # Data.
@@ -33,6 +37,7 @@ cdef class ChainFactors:
     cdef int32_t[::1] label, slot, row_count, column_count
 
     cdef int reserve(self, Py_ssize_t size) except -1 nogil
+    cdef double stored_in_row(self) noexcept
     cdef void node_scores(
         self, Py_ssize_t b, Py_ssize_t l, const int32_t* label, Py_ssize_t count, double* out
         ) noexcept nogil

@@ -25,6 +25,7 @@ from sstruct._solvers.gdmm._edge_steps cimport edge_steps
 from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
 from sstruct._solvers.gdmm._simplex cimport simplex_minimum
+from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._random cimport random_below, random_seed
 from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch
 
@@ -112,6 +113,10 @@ cdef class ChainFactors:
                 self.label = np.empty(2 * size, dtype=np.int32)
         return 0
 
+    cdef double stored_in_row(self) noexcept:
+        """Features that a row has, on average."""
+        return <double> self.problem.features.n_stored / max(self.n_rows, 1)
+
     def run(self, const Py_ssize_t[::1] order, bint search, Py_ssize_t parts, double step,
             double deadline):
         """Visit chains in an order.
@@ -138,20 +143,22 @@ cdef class ChainFactors:
             raise IndexError("order has a block that is not there")
         parts = min(max(parts, 1), self.problem.n_labels)
         cdef double before, work = 0, searched = self.problem.n_labels // parts if search else 0
-        cdef double of_row = <double> self.problem.features.n_stored / max(self.n_rows, 1)
+        cdef double of_node = OF_NODE + searched * self.stored_in_row()
         self.residual = self.movement = self.gain = 0
         with nogil:
             for at in range(order.shape[0]):
                 b = order[at]
                 before = self.gain
                 for l in range(self.problem.length[b]):
+                    look_after(of_node)
                     self.visit_node(b, l, parts, search)
                 for l in range(1, self.problem.length[b] if pairs is not None else 1):
+                    look_after(OF_NODE)
                     self.visit_edge(pairs, b, l)
                 self.move_multipliers(b, step)
                 self.chain_gain[b] = self.gain - before
                 n_visited += 1
-                work += self.problem.length[b] * (100 + searched * of_row)
+                work += self.problem.length[b] * of_node
                 if look(&watch, work):
                     break
         return n_visited

@@ -169,6 +169,8 @@ class GDMM(Solver):
             # What is left of sums whose terms are gone: sparse decoders would take it for weights.
             least = DUST * max(edges.max(), -edges.min())
             edges[(edges < least) & (edges > -least)] = 0.0
+        if self.primal == math.inf:  # better than none, where the time ends here
+            self.w = w
         relaxed = self._checked(self.lam * (0.5 * squared_norm(w) + relaxed_hinge(factors)))
         self.relaxed = min(self.relaxed, relaxed)
         self.state["relaxed_primal"] = relaxed

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import MOST_ENTRIES, check_costs, checked_weights
 from sstruct.inference._model.table_forms import table_forms
@@ -47,7 +48,7 @@ def _check_arrays(state):
         raise ValueError(f"its state is a {type(state).__name__}, expected a dict")
     for name in state:
         if name not in ARRAYS:
-            raise ValueError(f"it has {name!r}, which no MRF has")
+            raise ValueError(f"it has {shortened(name)}, which no MRF has")
     for name, (dtype, ndim) in ARRAYS.items():
         expected = f"a contiguous {np.dtype(dtype)} array of {ndim} dimensions"
         value = state.get(name)

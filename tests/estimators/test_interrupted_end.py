@@ -1,0 +1,118 @@
+"""Ctrl-C between the last pass and the end of ``fit``: wherever it comes, the model is there."""
+
+import signal
+import sys
+import threading
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+import sstruct
+from sstruct import ChainSSVM
+
+FOLDER = str(Path(sstruct.__file__).parent)
+# Every instruction of these; every line of the package's other functions.
+CLOSE = ("_fit", "_finish", "_take", "solve", "begin", "__exit__", "_end_early")
+PARAMETERS = {
+    "plain": {},
+    "averages and a warm start": {"average": True, "warm_start": True},
+    "gdmm": {"solver": "gdmm"},
+    "fw": {"solver": "fw"},
+    "checkpoint": {"checkpoint": "fit"},
+}
+
+
+class Press:
+    """A trace function that presses Ctrl-C at one event after the passes, of those it counts."""
+
+    def __init__(self, at):
+        self.at, self.count, self.begun = at, 0, False
+
+    def __call__(self, frame, event, _):
+        if not frame.f_code.co_filename.startswith(FOLDER):
+            return None
+        self.begun |= frame.f_code.co_name == "_iterate"
+        frame.f_trace_opcodes = frame.f_code.co_name in CLOSE
+        if self.begun and event != "exception":
+            self.count += 1
+            if self.count == self.at:
+                signal.raise_signal(signal.SIGINT)
+        return self
+
+
+def fit_with_ctrl_c(model, X, y, at):
+    """Return whether Ctrl-C came, and how many events there were."""
+    press, before = Press(at), signal.getsignal(signal.SIGINT)
+    previous = sys.gettrace()
+    interrupted = False
+    sys.settrace(press)
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        sys.settrace(previous)
+    assert signal.getsignal(signal.SIGINT) is before
+    return interrupted, press.count
+
+
+@pytest.mark.parametrize(
+    "name, step",
+    [*((name, 13) for name in PARAMETERS), pytest.param("plain", 1, marks=pytest.mark.slow)],
+)
+def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
+    X, y = tiny_chains
+    parameters = dict(PARAMETERS[name])
+    if "checkpoint" in parameters:
+        parameters["checkpoint"] = tmp_path / "fit"
+    at, ends = 1, set()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        while True:
+            model = ChainSSVM(lam=0.1, tol=0, max_iter=2, random_state=0, **parameters)
+            interrupted, count = fit_with_ctrl_c(model, X, y, at)
+            (tmp_path / "fit").unlink(missing_ok=True)
+            if count < at:
+                break
+            assert interrupted, at
+            ends.add(model.status_)
+            assert model.dual_objective_ <= model.objective_ * (1 + 1e-12)
+            assert len(model.predict(X)) == len(X)
+            at += step
+    assert not interrupted
+    assert at > 500
+    # The signal came in a pass and after the last one.
+    assert ends == {"INTERRUPTED", "MAX_ITER"}
+
+
+def test_ctrl_c_between_solution_and_attributes(tiny_chains):
+    class Pressed(ChainSSVM):
+        def _after_solve(self, problem, solution, inference):
+            signal.raise_signal(signal.SIGINT)
+            return super()._after_solve(problem, solution, inference)
+
+    X, y = tiny_chains
+    model = Pressed(lam=0.1, random_state=0)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(X, y)
+    assert model.status_ == "CONVERGED"
+    same = ChainSSVM(lam=0.1, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.w_, same.w_)
+
+
+def test_in_another_thread_handlers_are_left_alone(tiny_chains):
+    X, y = tiny_chains
+    before, found = signal.getsignal(signal.SIGINT), []
+
+    class Looking(ChainSSVM):
+        def _after_solve(self, problem, solution, inference):
+            found.append(signal.getsignal(signal.SIGINT))
+            return super()._after_solve(problem, solution, inference)
+
+    thread = threading.Thread(target=Looking(lam=0.1, random_state=0).fit, args=(X, y))
+    thread.start()
+    thread.join()
+    assert found == [before]
