@@ -30,7 +30,7 @@ class Options:
 
     average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
     of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
-    the labels one is searched at a visit.
+    the labels one is searched at a visit; aggressiveness is of passive-aggressive steps.
     """
 
     multi_plane: bool = True
@@ -49,6 +49,7 @@ class Options:
     seed: int = 0
     rho: float | str = "auto"
     parts: int = 1
+    aggressiveness: float = 1.0
 
     @property
     def needs_gaps(self):
@@ -79,7 +80,12 @@ class Setup:
         Where the state is saved after passes, and taken up from if the file is there. This and
         `warm` are for solvers with dual weights.
     warm : dict or None
-        ``FrankWolfe.export`` of an earlier fit.
+        What ``export`` of an earlier fit gave.
+    step_weight : ndarray of shape (n_blocks,) or None
+        What a step on each block is multiplied by, for solvers that make them one by one. None:
+        `block_weight`, with mean 1.
+    online : bool
+        Whether these are not all the samples: there is then no objective to be certified.
     """
 
     problem: object
@@ -91,6 +97,15 @@ class Setup:
     callback: Callable | None = None
     checkpoint: object = None
     warm: dict | None = None
+    step_weight: np.ndarray | None = None
+    online: bool = False
+
+    @property
+    def steps(self):
+        """The `step_weight`, also where it is None."""
+        if self.step_weight is None:
+            return self.block_weight * len(self.block_weight)
+        return self.step_weight
 
 
 @dataclass
@@ -153,6 +168,10 @@ class Solver:
         that it takes, by name, the default first. Those here are of solvers without dual weights.
     has_dual_weights : bool
         Whether another fit can go on from where it ended.
+    has_objective : bool
+        Whether it minimizes the objective, which depends on lam.
+    takes_samples_as_they_come : bool
+        Whether ``export`` gives a state that other samples can go on from.
     """
 
     takes: ClassVar[dict] = {
@@ -164,7 +183,8 @@ class Solver:
         "warm_start": (False,),
         "checkpoint": (None,),
     }
-    has_dual_weights = False
+    has_dual_weights = takes_samples_as_they_come = False
+    has_objective = True
     n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
     measures = ()
@@ -174,20 +194,26 @@ class Solver:
         self.options, self.bounds = setup.options, setup.bounds
         self.progress, self.callback = setup.progress, setup.callback
         problem, options = setup.problem, setup.options
-        self.rounding = Rounding(problem, setup.block_weight)
-        self.rounding.check_range(setup.lam)
+        self.certifies = self.has_objective and not setup.online
+        if self.has_objective:
+            self.rounding = Rounding(problem, setup.block_weight)
+            self.rounding.check_range(setup.lam)
         self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
         self.n_passes = 0
-        self.primal, self.exact = math.inf, True
+        # The objective before a certificate.
+        self.unknown = math.inf if self.certifies else math.nan
+        self.primal, self.exact = self.unknown, True
         self.pool = ThreadPool(problem, options.n_jobs)
 
     @classmethod
     def refused(cls, parameters):
         """Yield an estimator's parameters, as (name, values taken), that the solver refuses."""
         for name, values in cls.takes.items():
+            if name not in parameters:
+                continue
             value = parameters[name]
             if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
                 yield name, values
@@ -227,6 +253,8 @@ class Solver:
 
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
+        if not self.certifies:
+            return solution
         rounding = self._rounding(solution.w, solution.primal, solution.dual)
         if solution.primal == math.inf or self._is_sound(
             solution, rounding, self.options.tol * solution.primal
@@ -326,6 +354,8 @@ class Solver:
         return Status.MAX_ITER if last else None
 
     def _certify(self, last=True):
+        if not self.certifies:
+            return False
         begin = seconds()
         certified = self._evaluate(last)
         self.certificate_seconds += seconds() - begin
