@@ -292,6 +292,9 @@ class GraphCRFSSVM(LabelingSSVM):
         Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
         these change with every sample that is added, a warm start needs the labelings.
         """
+        solver = self._solvers.get(self.solver)
+        if solver is not None and solver.takes_samples_as_they_come:
+            return problem  # parts must decode alike, and nothing is scored twice
         if self.warm_start and "_warm_state" in self.__dict__:
             return ExplicitProblem(problem) if self._keeps_planes else problem
         weights = self.loss, self.class_weight

@@ -194,7 +194,8 @@ class Solver:
         self.options, self.bounds = setup.options, setup.bounds
         self.progress, self.callback = setup.progress, setup.callback
         problem, options = setup.problem, setup.options
-        self.certifies = self.has_objective and not setup.online
+        self.online = setup.online
+        self.certifies = self.has_objective and not self.online
         if self.has_objective:
             self.rounding = Rounding(problem, setup.block_weight)
             self.rounding.check_range(setup.lam)

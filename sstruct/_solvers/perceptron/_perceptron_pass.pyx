@@ -9,10 +9,12 @@
 #     moment too. Only weights that have a bound are looked at.
 # (d) What a visit needs of the samples before it is w, the moment and the number of visits: so the
 #     next samples may come at any time.
-# (e) Policy is in perceptron.py.
+# (e) Where scores have costs that are no weights, `loss` has them too, and they are taken out again:
+#     a prediction is a mistake by its own loss alone.
+# (f) Policy is in perceptron.py.
 """Perceptron and passive-aggressive: their iterates, and one pass."""
 
-from libc.math cimport fmax, fmin, isfinite, sqrt
+from libc.math cimport fabs, fmax, fmin, isfinite, sqrt
 from libc.stdint cimport int32_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
@@ -21,6 +23,9 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 import numpy as np
 
 from sstruct._kernels.slices import by_slices
+
+# Share of a loss with fixed costs, and of these, that may be rounding.
+cdef double ROUNDING = 1e-12
 
 
 cdef class PerceptronState:
@@ -59,6 +64,7 @@ cdef class PerceptronState:
     cdef object bounds
     cdef const Py_ssize_t[::1] bounded          # the weights that have a bound
     cdef const double[::1] low, high            # their bounds
+    cdef const double[::1] zero                 # w = 0 where there are fixed costs, else empty
 
     def __init__(
             self, BlockProblem problem not None, step_weight, double aggressiveness=0, bounds=None,
@@ -79,6 +85,7 @@ cdef class PerceptronState:
         self.weight_moment = np.zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.w.shape[0] == self.weight_moment.shape[0] == d:
             raise ValueError("weights and their moment do not fit the problem")
+        self.zero = np.zeros(d if np.any(problem.fixed_scores()) else 0)
         self.n_steps = n_steps
         self.project(n_steps + 1)               # what is there before the next visit
 
@@ -92,6 +99,20 @@ cdef class PerceptronState:
             if clipped != self.w[j]:
                 self.weight_moment[j] += t * (clipped - self.w[j])
                 self.w[j] = clipped
+
+    cdef double loss(
+            self, Py_ssize_t i, const int32_t* truth, const int32_t* code) except? -1 nogil:
+        """L_i of a prediction, see (e)."""
+        cdef const int32_t* codes[2]
+        cdef double score[2]
+        cdef double loss = 0, fixed, work = 0
+        self.problem.loss(i, code, &loss)
+        if self.zero.shape[0] == 0:
+            return loss
+        codes[0], codes[1] = truth, code
+        self.problem.scores(i, &self.zero[0], 0, codes, 2, score, &work)
+        fixed = score[1] - score[0]
+        return loss - fixed if loss - fixed > ROUNDING * (fabs(loss) + fabs(fixed)) else 0
 
     cdef double step(
             self, Py_ssize_t i, const int32_t* truth, const int32_t* code, double loss,
@@ -134,7 +155,7 @@ cdef class PerceptronState:
             Where scores leave the range of float64.
         """
         cdef Py_ssize_t a, i, n_visits = order.shape[0], end = self.n_steps + n_visits
-        cdef double work = 0, loss = 0, step
+        cdef double work = 0, loss, step
         cdef OracleAnswer answer
         cdef Watch watch = start_watch(deadline)
         cdef int32_t[::1] code = np.empty(self.problem.max_code_size, dtype=np.int32)
@@ -153,9 +174,9 @@ cdef class PerceptronState:
                             "scores leave the range of float64: scale the features, or weigh "
                             "samples less")
                 self.exact = self.exact and answer.exact
-                self.problem.loss(i, &code[0], &loss)
+                self.problem.truth(i, &truth[0])
+                loss = self.loss(i, &truth[0], &code[0])
                 if loss > 0:
-                    self.problem.truth(i, &truth[0])
                     step = self.step_weight[i] * self.step(
                         i, &truth[0], &code[0], loss, &answer.work)
                     self.problem.exchange(i, &truth[0], &code[0], step, &self.w[0])

@@ -69,7 +69,7 @@ class Perceptron(Solver):
         self.n_passes += 1
         self.exact, self.n_mistakes = self.state.exact, self.state.n_mistakes - before
         status = self._conclude(complete)
-        if complete and self.n_mistakes == 0:
+        if complete and self.n_mistakes == 0 and not self.online:
             return Status.CONVERGED
         return status
 
