@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -117,7 +118,7 @@ def case(request, rng):
 def parts(X, y, n_parts=PARTS):
     """Cut samples into parts, in their order."""
     ends = np.linspace(0, len(y), n_parts + 1).astype(int)
-    for a, b in zip(ends[:-1], ends[1:], strict=True):
+    for a, b in pairwise(ends):
         yield X[a:b], y[a:b]
 
 
@@ -286,7 +287,7 @@ def test_a_model_of_another_fit_is_refused(rng):
     with pytest.raises(ValueError, match=r"solver='pa' cannot go on from .* solver='mp-bcfw'"):
         model.set_params(solver="pa", lam="auto").partial_fit(X, y)
     model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(X, y, classes=classes)
-    with pytest.raises(ValueError, match="lam=0.2 cannot go on from steps with lam=0.1"):
+    with pytest.raises(ValueError, match=r"lam=0\.2 cannot go on from steps with lam=0\.1"):
         model.set_params(lam=0.2).partial_fit(X, y)
     box = np.tile([[-1.0], [1.0]], len(model.w_))
     with pytest.raises(ValueError, match="bounds were set or taken away"):
