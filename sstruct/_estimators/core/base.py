@@ -362,7 +362,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         setup = self._setup(training, options)
         setup.online = True
         if twin._goes_on:
-            check_settled(self, training.attributes)
+            check_settled(self, training)
             # Of later parts without names they are those of the first.
             names = self.__dict__.get("feature_names_in_")
             training.attributes |= {} if names is None else {"feature_names_in_": names}

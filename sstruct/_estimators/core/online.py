@@ -8,6 +8,7 @@ from sstruct._input.labels import training_classes
 # What the data have settled about the meaning of weights, and what parameters have.
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_")
 OF_PARAMETERS = ("_terms", "_edge_shape", "_masks")
+OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
 
 
 def takes_parts(estimator):
@@ -72,17 +73,32 @@ def learner_of_part(estimator, y, classes):
     return twin
 
 
-def check_settled(estimator, attributes):
-    """Raise ValueError where a part's attributes are not those of the parts before."""
-    for name in (*OF_DATA, *OF_PARAMETERS):
-        if name in attributes and not _same(attributes[name], estimator.__dict__[name]):
-            now, before = shortened(attributes[name]), shortened(estimator.__dict__[name])
-            if name in OF_DATA:
-                raise ValueError(f"{name} of this part is {now}, of the parts before {before}")
+def check_settled(estimator, training):
+    """Raise ValueError where a part's Training is of another model than the parts before."""
+    now, before = _settled(training.attributes), _settled(estimator.__dict__)
+    for name in before | now:
+        found, expected = now.get(name), before.get(name)
+        if _same(found, expected):
+            continue
+        if name in OF_DATA:
             raise ValueError(
-                f"parameters that say which weights there are have changed since the last part "
-                f"({name.strip('_')}: {before}, now {now}): take a clone"
+                f"{name} of this part is {shortened(found)}, of those before {shortened(expected)}"
             )
+        raise ValueError(
+            f"this part is for another model than those before: {name.strip('_')} is "
+            f"{shortened(found)}, was {shortened(expected)}; take a clone"
+        )
+    n_weights, found = len(estimator._w), training.problem.n_weights
+    if found != n_weights:
+        raise ValueError(f"this part has {found} weights, the model {n_weights}")
+
+
+def _settled(attributes):
+    """Return of attributes those that every part must have alike, by name."""
+    names = (*OF_DATA, *OF_PARAMETERS)
+    found = {name: attributes[name] for name in names if name in attributes}
+    model = attributes.get("_model", {})
+    return found | {name: model[name] for name in OF_MODEL if name in model}
 
 
 def _class_array(classes):
