@@ -7,8 +7,9 @@ OCR letters (folds 1-9 to train, 0 to test; an attribute for each pixel that is 
 (CRFsuite's chunking template). Both programs have weights of attributes and transitions and no
 others, and get the samples in the order of a new shuffle in each repeat; jobs alternate, one thread
 each. Errors are shares of labels, means over the repeats, and for CoNLL-2000 chunk F1 is given too.
-Seconds to train, medians, are those of ``Trainer.train`` of CRFsuite, whose data have been appended
-before, and of ``ChainSSVM.fit`` from rows; "from dicts" adds ``append`` and SequenceVectorizer.
+Seconds to train, medians of CPU time, are those of ``Trainer.train`` of CRFsuite, whose data have
+been appended before, and of ``ChainSSVM.fit`` from rows; "from dicts" adds ``append`` and
+SequenceVectorizer.
 Needs sklearn-crfsuite and the data (SSTRUCT_DATA or a download).
 """
 
@@ -57,15 +58,15 @@ DATA = {"ocr": letters, "conll": chunks}
 
 def ours(solver, epochs, X, y, X_test):
     """Train once; return seconds to train, seconds from dicts, and predictions."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     vectorizer = SequenceVectorizer(dtype=np.float32)
     rows = vectorizer.fit_transform(X)
     model = ChainSSVM(
         solver=solver, max_iter=epochs, fit_intercept=False, boundaries=False, random_state=0
     )
-    vectorized = time.perf_counter()
+    vectorized = time.process_time()
     model.fit(rows, y)
-    end = time.perf_counter()
+    end = time.process_time()
     return end - vectorized, end - begin, model.predict(vectorizer.transform(X_test))
 
 
@@ -73,14 +74,14 @@ def crfsuite(solver, epochs, X, y, X_test):
     """The same by CRFsuite."""
     with tempfile.TemporaryDirectory() as folder:
         file = str(Path(folder) / "model")
-        begin = time.perf_counter()
+        begin = time.process_time()
         trainer = pycrfsuite.Trainer(algorithm=SOLVERS[solver], verbose=False)
         trainer.set("max_iterations", epochs)
         for x, labels in zip(X, y, strict=True):
             trainer.append(pycrfsuite.ItemSequence(x), labels)
-        appended = time.perf_counter()
+        appended = time.process_time()
         trainer.train(file)
-        end = time.perf_counter()
+        end = time.process_time()
         tagger = pycrfsuite.Tagger()
         tagger.open(file)
         return end - appended, end - begin, [tagger.tag(x) for x in X_test]

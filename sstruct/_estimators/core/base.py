@@ -380,12 +380,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _solve(self, solver, setup, training, given):
         """Run a solver, by its name, and set every fitted attribute; `given`: to ``fit``."""
-        problem, options = setup.problem, setup.options
+        problem, options, lam = setup.problem, setup.options, setup.lam
         setup.progress = progress(self.verbose, solver, options.tol, options.max_iter)
         data = self._named(training.data) if self.warm_start else {}
 
         def as_fitted(solution):
-            return self._fitted_attributes(solution, setup.lam, solver, training.known)
+            # Not of the setup, which knows the task: a cycle would keep all data.
+            return self._fitted_attributes(solution, lam, solver, training.known)
 
         # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
         most = None if options.cache else options.max_iter
