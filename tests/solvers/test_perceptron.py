@@ -46,6 +46,7 @@ CASES = {
     "fixed graphs": lambda rng: make_graphs(rng, "fixed", 3, (3, 4, 2, 3, 3, 2)),
     "explicit graphs": explicit_graphs,
     "label sets": lambda rng: test_multilabel.make(rng, "enumeration", 4, n=6),
+    "half labels": lambda rng: test_multilabel.make(rng, "halves", 3, n=6),
     "hierarchies": lambda rng: test_multilabel.make(rng, "hierarchy", 4, n=6),
     "classes": lambda rng: test_multiclass.make(rng, 4, n=8),
     "planes": lambda rng: make_enumerated(rng, (3, 4, 2, 5, 4, 5, 3, 5), 6),
