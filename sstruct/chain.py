@@ -101,6 +101,7 @@ class ChainSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <gdmm_rho>
     <gdmm_parts>
     <tol>
@@ -249,7 +250,8 @@ class ChainSSVM(LabelingSSVM):
         data = LabeledChains(self, X, y, sample_weight)
         return Training(
             data.problem(self),
-            data.block_weight,
+            data.sample_weight,
+            data.total_weight,
             self._lam(data.total_weight, data.trained),
             data.data(),
             Inference("viterbi"),

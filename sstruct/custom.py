@@ -89,6 +89,7 @@ class StructuredSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -242,7 +243,8 @@ class StructuredSVM(BaseSSVM):
         total = float(weights.sum())
         return Training(
             problem,
-            weights[weights > 0] / total,
+            weights[weights > 0],
+            total,
             self._lam(total),
             data,
             Inference("oracle"),

@@ -97,6 +97,7 @@ class GraphCRFSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -240,7 +241,7 @@ class GraphCRFSSVM(LabelingSSVM):
             "strength": float(self.pairwise) if fixed else 0.0,
             "connectivity": self._parameters().get("connectivity", 0),
         }
-        graphs = self._pack(X, model, fitted=False)
+        graphs = self._pack(X, model, fitted=self._goes_on)
         labels = self._labels(y, graphs.nodes)
         refuse_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
@@ -266,7 +267,8 @@ class GraphCRFSSVM(LabelingSSVM):
         inference = _inference(method, pairwise[0], data.graphs)
         return Training(
             explicit,
-            data.block_weight,
+            data.sample_weight,
+            data.total_weight,
             self._lam(data.total_weight, data.trained),
             data.data(*common, explicit=explicit is not problem),
             inference,
@@ -290,6 +292,9 @@ class GraphCRFSSVM(LabelingSSVM):
         Where a fit goes on from another its labelings stay what they are. Planes hold losses: if
         these change with every sample that is added, a warm start needs the labelings.
         """
+        solver = self._solvers.get(self.solver)
+        if solver is not None and solver.takes_samples_as_they_come:
+            return problem  # parts must decode alike, and nothing is scored twice
         if self.warm_start and "_warm_state" in self.__dict__:
             return ExplicitProblem(problem) if self._keeps_planes else problem
         weights = self.loss, self.class_weight

@@ -72,6 +72,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>

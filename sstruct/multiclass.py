@@ -65,6 +65,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -163,7 +164,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         return self._fit(X, y, sample_weight)
 
     def _training(self, X, y, sample_weight):
-        rows = pack_rows(self, X, fitted=False)
+        rows = pack_rows(self, X, fitted=self._goes_on)
         return one_label_training(self, rows, y, sample_weight, self._cost)
 
     def _cost(self, codes, weights, n_labels):

@@ -133,6 +133,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <gdmm_rho>
     <gdmm_parts>
     <tol>
@@ -312,7 +313,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     def _training(self, X, y, sample_weight):
         refuse_label_lists(y)
-        rows = pack_rows(self, X, fitted=False)
+        rows = pack_rows(self, X, fitted=self._goes_on)
         if is_indicator(y):
             return MultilabelTraining(self, rows, y, sample_weight).training()
         if is_hierarchy(self.edges):
@@ -329,6 +330,13 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             "_model": {"method": "one label"},
         }
         return training
+
+    def _needs_classes(self, y):
+        return not is_indicator(y)
+
+    def _settled(self):
+        is_tree = isinstance(self.edges, str) and self.edges == "tree"  # which is of the data
+        return super()._settled() | ({"edges": self.edges_} if is_tree else {})
 
     def _views(self):
         return graph_weight_views(

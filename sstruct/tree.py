@@ -80,6 +80,7 @@ class TreeSSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
+    <pa_aggressiveness>
     <tol>
     <certificate_every>
     <max_iter>
@@ -252,7 +253,8 @@ class TreeSSVM(BaseSSVM):
         maps = trees.positions is None
         return Training(
             problem,
-            weights[used] / total,
+            weights[used],
+            total,
             self._lam(total, trained),
             trees.data(states, used, parents),
             Inference("distance transform" if maps else "max-sum"),

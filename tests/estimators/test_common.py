@@ -21,6 +21,15 @@ ESTIMATORS = [
     MultilabelSSVM(rescaling="slack", edges="tree"),
     MultilabelSSVM(rescaling="slack", inference="relaxed"),
 ]
+# Those that take samples as they come have `partial_fit`, which there are checks for. Two copies of
+# a sample are two steps, and no step of twice the length.
+ONLINE = [
+    MulticlassSSVM(solver="perceptron", max_iter=20),
+    MulticlassSSVM(solver="pa", max_iter=20),
+    MulticlassSSVM(solver="ssg", lam=0.1, max_iter=20),
+    MultilabelSSVM(solver="perceptron", max_iter=20),
+    ChainSSVM(solver="perceptron", max_iter=20),
+]
 # Asked at rtol 1e-7, so that fits must be tight. All else passes as users make estimators.
 WEIGHT_CHECKS = (
     "check_sample_weight_equivalence_on_dense_data",
@@ -38,6 +47,14 @@ CHECKS = [
     pytest.param(estimator, check, id=f"{estimator!r}-{name_of(check)}")
     for made in ESTIMATORS
     for estimator, check in estimator_checks_generator(made, legacy=True)
+]
+CHECKS += [
+    pytest.param(estimator, check, id=f"{estimator!r}-{name_of(check)}")
+    for made in ONLINE
+    for estimator, check in estimator_checks_generator(made, legacy=True)
+    if name_of(check) not in WEIGHT_CHECKS
+    # Classes are asked for in the first call, which the check knows of classifiers alone.
+    and (name_of(check), type(made)) != ("check_n_features_in_after_fitting", ChainSSVM)
 ]
 
 

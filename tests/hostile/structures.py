@@ -14,12 +14,12 @@ from tests.hostile.values import MischiefError
 from tests.reference import graphs
 
 N_FEATURES, MOST_NODES = 2, 4
-ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane")
+ANY_SOLVER = ("auto", "auto", "bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane", "perceptron", "pa")
 COMMON = {
     "lam": ("auto", "auto", 0.01, 0.1, 1.0, 100.0),
     "solver": ANY_SOLVER,
     "step": ("auto", "fw", "pairwise", "away", "corrective"),
-    "sampling": ("auto", "uniform", "permutation", "gap"),
+    "sampling": ("auto", "uniform", "permutation", "gap", "given"),
     "cache": ("auto", True, False),
     "average": ("auto", True, False),
     "bounds": (None,),

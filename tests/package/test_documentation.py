@@ -103,6 +103,8 @@ def test_listed_values_are_accepted_and_no_others(estimator):
         model = estimator(**required.get(estimator, {})).set_params(**{name: value})
         if name == "search":
             model.set_params(rescaling="slack")
+        if value == "given":  # of some solvers alone
+            model.set_params(solver="perceptron")
         if any(value is known or value == known for known in listed[name]):
             model._check_parameters()
         else:

@@ -40,7 +40,7 @@ RANKS = [
     structures("_problems"),
     ["_cluster"],
     ["_solvers/core"],
-    ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm"],
+    ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm", "_solvers/perceptron"],
     ["_solvers/path", "_solvers/proximal"],
     ["_testing", "_input"],
     ["inference/_model"],

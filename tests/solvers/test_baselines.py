@@ -249,7 +249,8 @@ def test_subgradient_by_its_definition(rng, bounded):
     # The update of the papers, and of dual averaging where there are bounds.
     case, lam, n = Case(rng), 0.05, 7
     box = boxes(rng, case.d) if bounded else None
-    state = SubgradientState(case.problem, lam, case.q, case.layout(box) if bounded else None)
+    start = case.problem, lam, n * case.q, case.layout(box) if bounded else None
+    state = SubgradientState(*start)
     w = np.zeros(case.d) if box is None else np.clip(np.zeros(case.d), *box)
     for iterate in (state.last, state.average):
         np.testing.assert_array_equal(case.public(iterate), w)
@@ -264,7 +265,7 @@ def test_subgradient_by_its_definition(rng, bounded):
         assert state.run(np.array([i], dtype=np.intp), LATER)
         np.testing.assert_allclose(case.public(state.last), w, rtol=0, atol=1e-12)
         np.testing.assert_allclose(case.public(state.average), average, rtol=0, atol=1e-12)
-    together = SubgradientState(case.problem, lam, case.q, case.layout(box) if bounded else None)
+    together = SubgradientState(*start)
     assert together.run(order.astype(np.intp), LATER)
     assert together.n_steps == 40
     np.testing.assert_array_equal(together.last, state.last)
@@ -393,7 +394,7 @@ def test_passes_refuse_what_does_not_fit(rng):
     for size, w, q in ((d, d - 1, n), (d - 1, d, n), (d, d, n + 1)):
         with pytest.raises(ValueError, match="does not fit the problem"):
             Plane(size).compute(ThreadPool(case.problem), np.zeros(w), np.ones(q), LATER)
-    with pytest.raises(ValueError, match="block_weight does not fit"):
+    with pytest.raises(ValueError, match="step_weight does not fit"):
         SubgradientState(case.problem, 1.0, np.ones(n + 1))
     for shape in ((2, d + 1), (1, d)):
         with pytest.raises(ValueError, match="bounds do not fit"):
@@ -409,7 +410,7 @@ def test_a_deadline_in_the_past_stops_early(rng):
     w = np.zeros(case.problem.n_weights)
     assert plane.compute(ThreadPool(case.problem), w, case.q, seconds() - 1) is False
     assert 0 < plane.n_calls <= 20
-    state = SubgradientState(case.problem, 0.1, case.q)
+    state = SubgradientState(case.problem, 0.1, len(case.q) * case.q)
     assert state.run(np.arange(100), seconds() - 1) is False
     assert 0 < state.n_steps <= 20
     assert state.run(np.arange(100), LATER) is True

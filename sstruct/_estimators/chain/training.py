@@ -30,8 +30,8 @@ class LabeledChains:
         Index of each node's label, -1 where the node does not train.
     start, length : ndarray of shape (n_blocks,)
         The labeled segments of the sequences, which are the blocks of the problem.
-    block_weight : ndarray of shape (n_blocks,)
-        Weight of each segment's sample, divided by `total_weight`.
+    sample_weight : ndarray of shape (n_blocks,)
+        Weight of each segment's sample.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
@@ -40,7 +40,7 @@ class LabeledChains:
     """
 
     def __init__(self, estimator, X, y, sample_weight):
-        self.nodes = nodes = pack_nodes(estimator, X, fitted=False)
+        self.nodes = nodes = pack_nodes(estimator, X, fitted=estimator._goes_on)
         labels = flat_labels(y, nodes, type(estimator).__name__)
         refuse_padding(estimator, y, labels, nodes)
         labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
@@ -60,7 +60,7 @@ class LabeledChains:
         )
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
-        self.block_weight = weights[self._sample] / self.total_weight
+        self.sample_weight = weights[self._sample]
         row_weight = weights[sample] * used
         in_loss = labeled.counts() / (n_labeled[sample[used]] if divided else 1)
         cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())

@@ -2,7 +2,7 @@
 
 import os
 import warnings
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,6 +10,7 @@ import sklearn
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.scalars import is_integer
@@ -26,6 +27,7 @@ from sstruct._estimators.core.fitted_state import (
     parameter_names,
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
+from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
@@ -72,6 +74,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     cache: bool | str = "auto"
     schedule: str = "work"
     average: bool | str = "auto"
+    pa_aggressiveness: float = 1.0
     bounds: ArrayLike | None = None
     tol: float = 1e-2
     certificate_every: int = 10
@@ -103,6 +106,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
+    # Whether it goes on from the samples before: of `learner_of_part` alone.
+    _goes_on: ClassVar[bool] = False
     # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
     _scaling: ClassVar[str | None] = "PerNode({})"
 
@@ -112,6 +117,14 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         Parameters are checked before. Returns a Training.
         """
         raise NotImplementedError
+
+    def _needs_classes(self, y):
+        """Whether the first part of the samples does not tell the classes."""
+        return True
+
+    def _settled(self):
+        """Return the parameters that the first part of the samples has settled, by name."""
+        return {"classes": self.classes_} if "classes" in self._parameters() else {}
 
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
@@ -155,10 +168,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             else:
                 check_number("gdmm_rho", self.gdmm_rho, above=0)
         check_choice("step", self.step, ("auto", *STEPS))
-        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS))
+        check_choice("sampling", self.sampling, ("auto", *SAMPLINGS, "given"))
         check_choice("cache", self.cache, ("auto", True, False))
         check_choice("schedule", self.schedule, ("work", "clock"))
         check_choice("average", self.average, ("auto", True, False))
+        check_number("pa_aggressiveness", self.pa_aggressiveness, above=0)
         if "fit_intercept" in parameters:
             check_choice("fit_intercept", self.fit_intercept, (True, False))
         check_number("tol", self.tol, least=0)
@@ -174,14 +188,18 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                     f"checkpoint must be a path or None, found {shortened(self.checkpoint)}"
                 )
             check_place(self.checkpoint)
-        if self.solver != "auto":
-            self._solvers[self.solver].check_installed()
-            for name, values in self._solvers[self.solver].refused(parameters):
-                raise ValueError(
-                    f"{name}={shortened(parameters[name])} does not go with "
-                    f"solver={self.solver!r}: leave {name}={values[0]!r}, or take "
-                    "solver='mp-bcfw' or 'bcfw'"
-                )
+        solver = self._solvers["mp-bcfw" if self.solver == "auto" else self.solver]
+        solver.check_installed()
+        for name, values in solver.refused(parameters):
+            others = [
+                repr(other)
+                for other, each in self._solvers.items()
+                if name not in dict(each.refused(parameters))
+            ]
+            raise ValueError(
+                f"{name}={shortened(parameters[name])} does not go with solver={self.solver!r}: "
+                f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
+            )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -220,6 +238,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
+            aggressiveness=float(self.pa_aggressiveness),
         )
 
     def _bounds(self, problem):
@@ -291,6 +310,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _lam(self, total_weight, nodes=None):
         """Return lambda, for samples of a total weight; "auto" asks for a record of their nodes."""
+        if self.solver != "auto" and not self._solvers[self.solver].has_objective:
+            return 0.0
         if not isinstance(self.lam, str):
             return float(self.lam)
         if nodes is None:  # nothing is known of what a user's oracle makes of a sample
@@ -322,30 +343,117 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         training = self._prepare(X, y, sample_weight)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
-        problem, lam = training.problem, training.lam
+        problem = training.problem
         solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
-        options, bounds = self._options(solver, problem), self._bounds(problem)
-        setup = Setup(problem, lam, training.block_weight, options, bounds)
-        setup.progress = progress(self.verbose, solver, options.tol, self.max_iter)
-        setup.checkpoint = self._checkpoint(training, options)
+        setup = self._setup(training, self._options(solver, problem))
+        if self._solvers[solver].has_objective:
+            setup.step_weight *= problem.n_blocks / training.total_weight
+        setup.checkpoint = self._checkpoint(training, setup.options)
         setup.warm = self._warm(training)
+        return self._solve(solver, setup, training, (X, y, sample_weight))
+
+    @with_callbacks
+    def _fit_part(self, X, y, classes, sample_weight):
+        """Make one step a sample, from where the last call has ended; what `partial_fit` calls."""
+        twin = learner_of_part(self, y, classes)
+        training = twin._prepare(X, y, sample_weight)
+        options = replace(
+            self._options(self.solver, training.problem), sampling="given", max_iter=1
+        )
+        setup = self._setup(training, options)
+        setup.online = True
+        if twin._goes_on:
+            check_settled(self, training)
+            # Of later parts without names they are those of the first.
+            names = self.__dict__.get("feature_names_in_")
+            training.attributes |= {} if names is None else {"feature_names_in_": names}
+            setup.warm = self._steps
+            if setup.warm["bounded"] != (setup.bounds is not None):
+                raise ValueError("bounds were set or taken away since the last part: take a clone")
+        return self._solve(self.solver, setup, training, (X, y, sample_weight))
+
+    def _setup(self, training, options):
+        """Return the Setup of a solver with Options."""
+        problem = training.problem
+        setup = Setup(problem, training.lam, training.block_weight, options, self._bounds(problem))
+        setup.step_weight = training.sample_weight.copy()
+        return setup
+
+    def _solve(self, solver, setup, training, given):
+        """Run a solver, by its name, and set every fitted attribute; `given`: to ``fit``."""
+        problem, options, lam = setup.problem, setup.options, setup.lam
+        setup.progress = progress(self.verbose, solver, options.tol, options.max_iter)
         data = self._named(training.data) if self.warm_start else {}
 
         def as_fitted(solution):
+            # Not of the setup, which knows the task: a cycle would keep all data.
             return self._fitted_attributes(solution, lam, solver, training.known)
 
         # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
-        most = None if options.cache else self.max_iter
-        task = FitTask(self, (X, y, sample_weight), most, as_fitted)
+        most = None if options.cache else options.max_iter
+        task = FitTask(self, given, most, as_fitted)
         setup.callback = task.callback
         # A signal must not come between a solution and the attributes that it becomes.
         with DelayedInterrupt() as setup.delay:
             run = self._solvers[solver](setup)
             solution = run.solve()
-            warm = {**data, **run.export()} if self.warm_start else None
+            warm, steps = {**data, **run.export()} if self.warm_start else None, None
+            if run.takes_samples_as_they_come:
+                steps = {**run.export(), "solver": solver, "bounded": setup.bounds is not None}
             solution, training.inference = self._after_solve(problem, solution, training.inference)
-            self._take({**as_fitted(solution), "_warm_state": warm})
+            if setup.online:  # what is said of all samples is not said of a part
+                solution = replace(solution, remarks=())
+            self._take({**as_fitted(solution), "_warm_state": warm, "_steps": steps})
         return self._finish(task, solution, training)
+
+    @available_if(takes_parts)
+    def partial_fit(
+        self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
+    ) -> Self:
+        """Learn from samples as they come: one step for each, in their order.
+
+        For ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call begins at w = 0; others,
+        and those after ``fit``, go on from the last one. Calls with parts of the samples give the
+        weights, to the bit, of one call with all of them. ``w_`` is the average over all steps so
+        far, and there is no certificate: ``objective_`` and the dual attributes are NaN.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            The next samples, with the features of those before.
+        classes : array-like, optional
+            All labels that may ever occur, in order. Needed in the first call, unless the parameter
+            of that name is set; in later ones it may be left out. :class:`MultilabelSSVM` needs it
+            for one label a sample alone; :class:`TreeSSVM` and :class:`StructuredSVM` have none.
+        sample_weight : as in ``fit``
+            What each sample's step is multiplied by; ``fit`` with ``"ssg"`` divides it by the mean.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are not as expected or not as in the calls before: other
+            features, new classes, another solver. The estimator stays as it was.
+
+        Examples
+        --------
+        >>> from sstruct import ChainSSVM
+        >>> from sstruct.datasets import make_sequences
+        >>> X, y = make_sequences(n_samples=60, random_state=0)
+        >>> model = ChainSSVM(solver="perceptron")
+        >>> for first in range(0, 40, 10):
+        ...     part = slice(first, first + 10)
+        ...     model = model.partial_fit(X[part], y[part], classes=range(4))
+        >>> model.n_oracle_calls_
+        40
+        >>> bool(model.score(X[40:], y[40:]) > 0.7)
+        True
+        """
+        return self._fit_part(X, y, classes, sample_weight)
 
     def _take(self, attributes):
         """Set the fitted attributes, in the place of those of an earlier fit."""
@@ -367,7 +475,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 del error
         task.end(solution)
         for remark, category in remarks(self, solution, training):
-            warnings.warn(remark, category, stacklevel=5)
+            warnings.warn(remark, category, stacklevel=6)
         return self
 
     def _named(self, data):
@@ -399,7 +507,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if self.checkpoint is None:
             return None
         problem = training.problem
-        free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts")
+        free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
         policy = {k: v for k, v in asdict(options).items() if k not in free}
         seed = self.random_state if is_integer(self.random_state) else None
         terms = list(problem.weight_views(np.empty(problem.n_weights)))

@@ -18,6 +18,7 @@ from sstruct._estimators.core.fitted_state import (
     Unexpected,
 )
 from sstruct._problems.core._rows import padded_labels
+from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core.status import Status
 
 INTEGER = np.iinfo(np.int64).max
@@ -41,6 +42,16 @@ WARM = {
     "plane_loss": Array(dtype=np.float64, shape=("planes",), optional=True),
     "plane_value": Array(dtype=np.float64, shape=("values",), optional=True),
     "plane_index": Array(dtype=np.int32, shape=("indices",), least=0, optional=True),
+}
+
+
+# What a solver that takes samples as they come leaves to those that come later.
+STEPS = {
+    "solver": Text(),
+    "weights": Array(dtype=np.float64, shape=("n_weights",)),
+    "moment": Array(dtype=np.float64, shape=("n_weights",)),
+    "n_steps": Number(whole=True, least=0, most=MOST_COUNTED),
+    "bounded": Flag(),
 }
 
 
@@ -70,7 +81,7 @@ CERTIFICATE = Number(any_float=True, optional=True)
 BASE_STATE = FittedState(
     {
         "_w": Array(dtype=np.float64, shape=("n_weights",)),
-        "lam_": Number(positive=True),
+        "lam_": Number(least=0),
         "solver_": Text(),
         "n_iter_": Number(whole=True, least=0),
         "n_oracle_calls_": Number(whole=True, least=0),
@@ -83,6 +94,7 @@ BASE_STATE = FittedState(
         "history_": Columns(),
         "_is_approximate": Flag(optional=True),
         "_warm_state": Record(of=WARM, optional=True),
+        "_steps": Record(of=STEPS, optional=True),
         "_skl_callbacks": ListOf(of=Of(methods=HOOKS), optional=True),
     },
     rules=(working_sets_agree,),

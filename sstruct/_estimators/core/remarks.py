@@ -33,6 +33,8 @@ SMALL = 0.01
 def remarks(estimator, solution, training):
     """Return what to warn of after a fit, as a list of (message, category)."""
     found = [(remark, ConvergenceWarning) for remark in solution.remarks]
+    if solution.primal != solution.primal:  # of no objective
+        return found
     name, inference = type(estimator).__name__, training.inference
     gap = relative(solution.gap, solution.primal)
     stopped = f"{name} stopped at relative duality gap {gap:.2e}"

@@ -15,6 +15,7 @@ GROUPS = {
     "Objective": ("lam", "loss", "class_weight", "rescaling", "search"),
     "Solver": (
         *("solver", "step", "sampling", "cache", "schedule", "average"),
+        "pa_aggressiveness",
         *("gdmm_rho", "gdmm_parts"),
     ),
     "Stopping": ("tol", "certificate_every", "max_iter", "max_time"),
@@ -44,27 +45,34 @@ class Common:
         of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
         N / (K N_k), for N_k of N nodes with label k.
     solver : {<solvers>}, default="auto"
-        The training algorithm; all minimize the same objective. ``"mp-bcfw"`` (multi-plane
+        The training algorithm. All but two minimize the same objective. ``"mp-bcfw"`` (multi-plane
         block-coordinate Frank-Wolfe, [1]_) alternates passes that call the max-oracle, which finds
         the worst labeling of a sample, with cheap passes over the labelings that were found before;
-        ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. The others are for
-        comparison: batch Frank-Wolfe (``"fw"``, [3]_), stochastic subgradient (``"ssg"``,
-        [4]_) and one-slack cutting plane (``"cutting-plane"``, [5]_, needs clarabel). They do not
-        support `step`, `cache`, `schedule`, `warm_start` and `checkpoint`; ``"ssg"`` alone supports
-        `sampling` (but not ``"gap"``) and always averages: other values raise an error. ``"ssg"``
-        has no dual bound: it ignores `tol`, ends at `max_iter` or `max_time` without a warning, and
-        leaves the dual attributes NaN.
+        ``"bcfw"`` makes only the former. ``"auto"`` is ``"mp-bcfw"``. ``"perceptron"`` (the
+        averaged perceptron) and ``"pa"`` (passive-aggressive) go from each sample's prediction,
+        made without the loss, a step towards the truth where it costs anything. They have no
+        regularization and no objective, and are for a fast first model and for models that learn as
+        data come (``partial_fit``). The others are for comparison: batch Frank-Wolfe (``"fw"``,
+        [3]_), stochastic subgradient (``"ssg"``, [4]_) and one-slack cutting plane
+        (``"cutting-plane"``, [5]_, needs clarabel). All these do not support `step`, `cache`,
+        `schedule`, `warm_start` and `checkpoint`, nor some values of `sampling` and `average`:
+        other values raise an error. ``"ssg"`` has no dual bound: it ignores `tol`, ends at
+        `max_iter` or `max_time` without a warning, and leaves the dual attributes NaN. So do
+        ``"perceptron"`` and ``"pa"``, whose ``objective_`` is NaN too. They need ``lam="auto"`` and
+        margin rescaling, multiply each sample's step by its weight, and end after a pass without a
+        mistake.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
         Kind of Frank-Wolfe step after an oracle call [2]_. ``"auto"`` is ``"pairwise"``, or
         ``"corrective"`` where an oracle call is costly (an estimate of 20,000 multiply-adds and
         more). Steps over cached labelings are corrective, unless `step` is ``"fw"``. It affects
         speed, not the solution.
-    sampling : {"auto", "uniform", "permutation", "gap", "sequential"}, default="auto"
+    sampling : {"auto", "uniform", "permutation", "gap", "sequential", "given"}, default="auto"
         Order in which samples are visited: at random with replacement, shuffled, or at random in
         proportion to their duality gaps, which a certificate refreshes every 10 passes.
-        ``"sequential"``: one 64th of the data after another, each shuffled. The first pass always
-        visits each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond
-        scikit-learn's ``working_memory``; else ``"gap"`` where an oracle call is costly, and
+        ``"sequential"``: one 64th of the data after another, each shuffled. ``"given"``: in the
+        order of the samples, for ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass
+        always visits each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features
+        beyond scikit-learn's ``working_memory``; else ``"gap"`` where an oracle call is costly, and
         ``"permutation"`` where it is not.
     cache : {"auto", True, False}, default="auto"
         Whether a labeling found before may take the place of an oracle call, if it still promises
@@ -76,6 +84,9 @@ class Common:
         Whether to average weights. ``"auto"``: over about the last ten passes; True: over all steps
         ([1]_, section 3.5); False: no average.
         ``w_`` is the average or the last iterate, whichever has the lower objective.
+    pa_aggressiveness : float, default=1.0
+        Longest step of ``"pa"``; its steps are otherwise the shortest after which the truth scores
+        higher than the prediction by the square root of the prediction's loss.
     gdmm_rho : "auto" or float, default="auto"
         Penalty of ``"gdmm"`` on disagreement between its factors; ``"auto"``: adapted by residual
         balancing.
@@ -132,13 +143,14 @@ class Common:
     feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X has names.
     lam_ : float
-        The value of `lam` that was used.
+        The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
     solver_ : str
         The solver that was used.
     n_iter_ : int
         Number of passes, at least 1; with `cache`, oracle calls over n.
     n_oracle_calls_ : int
-        Number of oracle calls, without those of certificates.
+        Number of oracle calls, without those of certificates; of all calls of ``partial_fit`` so
+        far.
     objective_, dual_objective_, dual_gap_ : float
         The certificate: the objective at ``w_`` (primal), a lower bound of its minimum (dual), and
         their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
@@ -155,7 +167,9 @@ class Common:
         approximate_passes (those over cached labelings), primal, gap (both NaN between
         certificates), dual, working_set_size (cached labelings a sample). A row of ``"fw"`` or
         ``"cutting-plane"`` holds the certificate of the weights that its pass began at. Slack
-        rescaling adds queries, oracle calls of its searches (cumulative, without certificates).
+        rescaling adds queries, oracle calls of its searches (cumulative, without certificates);
+        ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose prediction cost
+        anything.
 
     References
     ----------

@@ -50,8 +50,10 @@ class Training:
     Attributes
     ----------
     problem : BlockProblem
-    block_weight : ndarray of shape (n_blocks,)
-        Weight of each block's hinge loss.
+    sample_weight : ndarray of shape (n_blocks,)
+        Weight of each block's sample, as it was given, times that of its classes.
+    total_weight : float
+        What the weights are divided by to weigh hinge losses.
     lam : float
     data : SampleData
         What a warm start must find unchanged, up to samples that are added.
@@ -63,12 +65,18 @@ class Training:
     """
 
     problem: object
-    block_weight: np.ndarray
+    sample_weight: np.ndarray
+    total_weight: float
     lam: float
     data: SampleData
     inference: Inference
     attributes: dict
     features: tuple = ()
+
+    @property
+    def block_weight(self):
+        """The weight of each block's hinge loss, (n_blocks,)."""
+        return self.sample_weight / self.total_weight
 
     @property
     def known(self):

@@ -99,8 +99,8 @@ class LabeledGraphs:
     graphs : Graphs
         Those that train, without the nodes that do not, nor their edges.
     classes : ndarray of shape (K,)
-    block_weight : ndarray of shape (n_blocks,)
-        Weight of each graph, divided by `total_weight`.
+    sample_weight : ndarray of shape (n_blocks,)
+        Weight of each graph.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
@@ -127,7 +127,7 @@ class LabeledGraphs:
         )
         n_nodes = row_weight.sum() / self.total_weight
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
-        self.block_weight = weights[kept] / self.total_weight
+        self.sample_weight = weights[kept]
         self.graphs = graphs.selected(kept)
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
         partial = np.flatnonzero(n_used < self.graphs.length)

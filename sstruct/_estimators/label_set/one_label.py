@@ -55,13 +55,14 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     node = mean_cost(cost, codes, weights, total)
     trained = TrainedNodes(rows.flat, row_weight, 1, node, estimator.fit_intercept)
     factor = class_weights(estimator.class_weight, classes, codes, weights)[codes]
-    block_weight = weights / total * factor
-    kept, flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
+    weights = weights * factor
+    kept, flat = blocks_of_weight(estimator.class_weight, weights / total, rows, used)
     bias, codes = estimator.fit_intercept, codes[kept]
     problem = MulticlassProblem(compressed(flat), codes, len(classes), cost=cost, bias=bias)
     return Training(
         problem,
-        block_weight[kept],
+        weights[kept],
+        total,
         estimator._lam(total, trained),
         SampleData(len(codes), [label_array(classes)], lambda n: [*first_rows(flat, n), codes[:n]]),
         Inference("enumeration"),

@@ -64,9 +64,10 @@ class MultilabelTraining:
         bias = estimator.fit_intercept
         self.trained = TrainedNodes(rows.flat, row_weight, Y.shape[1], float(errors), bias)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
-        block_weight = weights / self.total * factor
+        weights = weights * factor
+        block_weight = weights / self.total
         kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
-        self.Y, self.block_weight = Y[kept], block_weight[kept]
+        self.Y, self.weights = Y[kept], weights[kept]
 
     def _is_attractive(self):
         """Whether bounds keep every edge's weight from being negative."""
@@ -100,7 +101,8 @@ class MultilabelTraining:
         codes = np.array([full, self.decoder.relaxed, self.Y.shape[1]])
         return Training(
             problem,
-            self.block_weight,
+            self.weights,
+            self.total,
             estimator._lam(self.total, self.trained),
             self._data([self.edges, parents, codes]),
             DECODERS[self.method],

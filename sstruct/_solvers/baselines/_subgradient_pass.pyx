@@ -30,15 +30,19 @@ cdef class SubgradientState:
     problem : BlockProblem
     lam : float
         Regularisation, positive.
-    block_weight : array-like of shape (n_blocks,)
-        q_i, the weight of each block's hinge loss.
+    step_weight : array-like of shape (n_blocks,)
+        n q_i, the weight of each block's hinge loss in a mean.
     bounds : array-like of shape (2, n_weights), optional
         Least and greatest value of each weight.
+    weights, moment : array-like of shape (n_weights,), optional
+        The `sum` and `moment` of a state to go on from, copied.
+    n_steps : int, default=0
+        Its number of visits.
 
     Attributes
     ----------
     n_steps : int
-        Visits made; as many oracle calls.
+        Visits made, as many oracle calls, with those of the state that it goes on from.
     exact : bool
         Whether every oracle call was.
     """
@@ -49,22 +53,30 @@ cdef class SubgradientState:
     cdef bint bounded
     cdef const double[::1] factor               # n q_i / lam
     cdef const double[:, ::1] bounds
-    cdef double[::1] total, moment, iterate     # z; (b), or with bounds sum_t t w_t; clip(z / t)
+    # z; (b), or with bounds sum_t t w_t; clip(z / t)
+    cdef double[::1] total, weight_moment, iterate
 
-    def __init__(self, BlockProblem problem not None, double lam, block_weight, bounds=None):
+    def __init__(
+            self, BlockProblem problem not None, double lam, step_weight, bounds=None,
+            weights=None, moment=None, Py_ssize_t n_steps=0):
         self.problem = problem
         self.exact = True
-        self.factor = np.asarray(block_weight, dtype=np.float64) * (problem.n_blocks / lam)
+        self.factor = np.asarray(step_weight, dtype=np.float64) / lam
         if self.factor.shape[0] != problem.n_blocks:
-            raise ValueError("block_weight does not fit the problem")
+            raise ValueError("step_weight does not fit the problem")
         self.bounded = bounds is not None
         self.bounds = np.zeros((2, 1)) if bounds is None else np.array(bounds, dtype=np.float64)
         if self.bounded and not (
                 self.bounds.shape[0] == 2 and self.bounds.shape[1] == problem.n_weights):
             raise ValueError("bounds do not fit the problem")
-        self.total = np.zeros(problem.n_weights)
-        self.moment = np.zeros(problem.n_weights)
-        self.iterate = np.clip(np.zeros(problem.n_weights), *bounds) if self.bounded else self.total
+        d = problem.n_weights
+        self.total = np.zeros(d) if weights is None else np.array(weights, dtype=np.float64)
+        self.weight_moment = np.zeros(d) if moment is None else np.array(moment, dtype=np.float64)
+        if not self.total.shape[0] == self.weight_moment.shape[0] == d:
+            raise ValueError("weights and their moment do not fit the problem")
+        self.n_steps, self.iterate = n_steps, self.total
+        if self.bounded:
+            self.iterate = np.clip(np.asarray(self.total) / max(n_steps, 1), *bounds)
 
     def run(self, const Py_ssize_t[::1] order not None, double deadline):
         """Visit blocks in the given order.
@@ -103,10 +115,10 @@ cdef class SubgradientState:
                     for j in range(d):
                         self.iterate[j] = min(
                             max(self.total[j] / t, self.bounds[0, j]), self.bounds[1, j])
-                        self.moment[j] += t * self.iterate[j]
+                        self.weight_moment[j] += t * self.iterate[j]
                     work += 4.0 * d
                 else:
-                    self.problem.exchange(i, &truth[0], &code[0], t * factor, &self.moment[0])
+                    self.problem.exchange(i, &truth[0], &code[0], t * factor, &self.weight_moment[0])
                 if self.problem.keeps_planes:
                     self.problem.retain(i, NULL, 0)
                 self.n_steps += 1
@@ -123,6 +135,16 @@ cdef class SubgradientState:
         return by_slices(lambda total: total / max(self.n_steps, 1), np.asarray(self.total))
 
     @property
+    def sum(self):
+        """z of (a), a copy."""
+        return np.array(self.total)
+
+    @property
+    def moment(self):
+        """The sum of k times the plane of visit k or, with bounds, t times the iterate; a copy."""
+        return np.array(self.weight_moment)
+
+    @property
     def average(self):
         """The mean of the iterates, the t-th weighted by t; the start before any visit."""
         t = float(self.n_steps)
@@ -132,7 +154,7 @@ cdef class SubgradientState:
             # Rounding may not lead a mean out of the box.
             return by_slices(
                 lambda moment, low, high: np.clip(moment * (2 / (t * (t + 1))), low, high),
-                np.asarray(self.moment), *np.asarray(self.bounds))
+                np.asarray(self.weight_moment), *np.asarray(self.bounds))
         return by_slices(
             lambda total, moment: ((t + 1) * total - moment) * (2 / (t * (t + 1))),
-            np.asarray(self.total), np.asarray(self.moment))
+            np.asarray(self.total), np.asarray(self.weight_moment))

@@ -7,13 +7,15 @@ import numpy as np
 
 from sstruct._solvers.baselines._subgradient_pass import SubgradientState
 from sstruct._solvers.core.solver import Solver
+from sstruct._solvers.core.step_state import exported, kept_steps
 
 
 class StochasticSubgradient(Solver):
     """Steps 1 / (lam t) on one block each, with the average that weighs the t-th iterate by t.
 
     There is no dual: ``dual`` is NaN and ``tol`` is never met. At certificate passes the primal is
-    computed at the last and at the averaged iterate; ``w`` is the better of the two.
+    computed at the last and at the averaged iterate; ``w`` is the better of the two, or the average
+    where there are none.
 
     Parameters
     ----------
@@ -28,14 +30,16 @@ class StochasticSubgradient(Solver):
     """
 
     takes: ClassVar[dict] = Solver.takes | {
-        "sampling": ("auto", "uniform", "permutation"),
+        "sampling": ("auto", "uniform", "permutation", "given"),
         "average": ("auto", True),
     }
+    takes_samples_as_they_come = True
     dual = math.nan
 
     def __init__(self, setup):
         super().__init__(setup)
-        self.state = SubgradientState(setup.problem, self.lam, self.block_weight, self.bounds)
+        kept = kept_steps(setup.warm, setup.problem)
+        self.state = SubgradientState(setup.problem, self.lam, setup.steps, self.bounds, **kept)
         self.random = np.random.default_rng(self.options.seed)
         self.w = self.state.last
 
@@ -45,11 +49,16 @@ class StochasticSubgradient(Solver):
 
     def _iterate(self):
         """A pass; return the status once there is one."""
-        n, uniform = self.problem.n_blocks, self.options.sampling == "uniform"
-        order = self.random.integers(n, size=n) if uniform else self.random.permutation(n)
+        n = self.problem.n_blocks
+        if self.options.sampling == "uniform":
+            order = self.random.integers(n, size=n)
+        elif self.options.sampling == "given":
+            order = np.arange(n)
+        else:
+            order = self.random.permutation(n)
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
-        self.w, self.primal = self.state.average, math.inf
+        self.w, self.primal = self.state.average, self.unknown
         return self._conclude(complete)
 
     def _evaluate(self, last):
@@ -63,3 +72,7 @@ class StochasticSubgradient(Solver):
 
     def _estimate(self):
         return math.nan
+
+    def export(self):
+        """Return what later samples can go on from."""
+        return exported(self.state.sum, self.state.moment, self.state.n_steps)

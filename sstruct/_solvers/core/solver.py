@@ -31,7 +31,7 @@ class Options:
 
     average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
     of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
-    the labels one is searched at a visit.
+    the labels one is searched at a visit; aggressiveness is of passive-aggressive steps.
     """
 
     multi_plane: bool = True
@@ -50,6 +50,7 @@ class Options:
     seed: int = 0
     rho: float | str = "auto"
     parts: int = 1
+    aggressiveness: float = 1.0
 
     @property
     def needs_gaps(self):
@@ -80,10 +81,15 @@ class Setup:
         Where the state is saved after passes, and taken up from if the file is there. This and
         `warm` are for solvers with dual weights.
     warm : dict or None
-        ``FrankWolfe.export`` of an earlier fit.
+        What ``export`` of an earlier fit gave.
     delay : DelayedInterrupt
         Begun once the iterations are over, by themselves or by an exception: so that no signal
         comes between the Solution and whoever takes it, if they have entered the block.
+    step_weight : ndarray of shape (n_blocks,) or None
+        What a step on each block is multiplied by, for solvers that make them one by one. None:
+        `block_weight`, with mean 1.
+    online : bool
+        Whether these are not all the samples: there is then no objective to be certified.
     """
 
     problem: object
@@ -96,6 +102,15 @@ class Setup:
     checkpoint: object = None
     warm: dict | None = None
     delay: DelayedInterrupt = field(default_factory=DelayedInterrupt)
+    step_weight: np.ndarray | None = None
+    online: bool = False
+
+    @property
+    def steps(self):
+        """The `step_weight`, also where it is None."""
+        if self.step_weight is None:
+            return self.block_weight * len(self.block_weight)
+        return self.step_weight
 
 
 @dataclass
@@ -158,6 +173,10 @@ class Solver:
         that it takes, by name, the default first. Those here are of solvers without dual weights.
     has_dual_weights : bool
         Whether another fit can go on from where it ended.
+    has_objective : bool
+        Whether it minimizes the objective, which depends on lam.
+    takes_samples_as_they_come : bool
+        Whether ``export`` gives a state that other samples can go on from.
     """
 
     takes: ClassVar[dict] = {
@@ -169,7 +188,8 @@ class Solver:
         "warm_start": (False,),
         "checkpoint": (None,),
     }
-    has_dual_weights = False
+    has_dual_weights = takes_samples_as_they_come = False
+    has_objective = True
     n_oracle_calls = n_approximate = 0
     working_set_size = 0.0
     measures = ()
@@ -179,20 +199,27 @@ class Solver:
         self.options, self.bounds = setup.options, setup.bounds
         self.progress, self.callback, self.delay = setup.progress, setup.callback, setup.delay
         problem, options = setup.problem, setup.options
-        self.rounding = Rounding(problem, setup.block_weight)
-        self.rounding.check_range(setup.lam)
+        self.online = setup.online
+        self.certifies = self.has_objective and not self.online
+        if self.has_objective:
+            self.rounding = Rounding(problem, setup.block_weight)
+            self.rounding.check_range(setup.lam)
         self.history = History(problem.counts(), self.measures)
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
         self.n_passes = 0
-        self.primal, self.exact = math.inf, True
+        # The objective before a certificate.
+        self.unknown = math.inf if self.certifies else math.nan
+        self.primal, self.exact = self.unknown, True
         self.pool = ThreadPool(problem, options.n_jobs)
 
     @classmethod
     def refused(cls, parameters):
         """Yield an estimator's parameters, as (name, values taken), that the solver refuses."""
         for name, values in cls.takes.items():
+            if name not in parameters:
+                continue
             value = parameters[name]
             if not any(value is fine or (np.isscalar(value) and value == fine) for fine in values):
                 yield name, values
@@ -241,7 +268,7 @@ class Solver:
 
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""
-        if solution.primal == math.inf:
+        if not self.certifies or solution.primal == math.inf:
             return solution
         rounding = self._rounding(solution.w, solution.primal, solution.dual)
         if self._is_sound(solution, rounding, self.options.tol * solution.primal):
@@ -339,6 +366,8 @@ class Solver:
         return Status.MAX_ITER if last else None
 
     def _certify(self, last=True):
+        if not self.certifies:
+            return False
         begin = seconds()
         certified = self._evaluate(last)
         self.certificate_seconds += seconds() - begin

@@ -56,7 +56,7 @@ class FrankWolfe(Solver):
         for; None: a fresh one, or that of ``setup.warm``.
     """
 
-    takes: ClassVar[dict] = {}
+    takes: ClassVar[dict] = {"sampling": ("auto", *SAMPLINGS)}
     has_dual_weights = True
 
     def __init__(self, setup, state=None):

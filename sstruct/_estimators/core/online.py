@@ -1,0 +1,136 @@
+"""Samples that come in parts, ``partial_fit``: what the first part settles, and later ones keep."""
+
+import numpy as np
+
+from sstruct._checks.shown import shortened
+from sstruct._input.labels import training_classes
+
+# What the data have settled about the meaning of weights, and what parameters have.
+OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_")
+OF_PARAMETERS = ("_terms", "_edge_shape", "_masks")
+OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
+
+
+def takes_parts(estimator):
+    """Raise AttributeError unless the solver of an estimator takes samples as they come."""
+    name, solvers = estimator.solver, estimator._solvers
+    fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
+    if not isinstance(name, str) or name not in fine:
+        raise AttributeError(
+            f"partial_fit needs a solver that takes samples as they come, one of {fine}; found "
+            f"solver={shortened(name)}"
+        )
+    return True
+
+
+def learner_of_part(estimator, y, classes):
+    """Return an estimator's twin for the next part: it knows what the first part has settled.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+        Stays as it is.
+    y, classes : as given to ``partial_fit``
+
+    Raises
+    ------
+    ValueError, TypeError
+        If classes are missing or others than before, if the estimator cannot go on from its last
+        fit, or if a parameter needs all samples at once.
+    """
+    parameters = estimator._parameters()
+    for name in ("loss", "class_weight"):
+        value = parameters.get(name)
+        if isinstance(value, str) and value == "balanced":
+            raise ValueError(
+                f'{name}="balanced" counts the labels of all samples, which partial_fit does not '
+                f"have: give {name} as numbers"
+            )
+    if estimator._solvers[estimator.solver].has_objective and isinstance(estimator.lam, str):
+        raise ValueError(
+            f"lam={estimator.lam!r} depends on all samples, which partial_fit does not have: give "
+            f"lam as a number for solver={estimator.solver!r}"
+        )
+    if classes is not None and "classes" not in parameters:
+        raise ValueError(f"{type(estimator).__name__} has no classes: leave classes=None")
+    twin = object.__new__(type(estimator))
+    twin.__dict__.update(estimator.__dict__)
+    if estimator._is_fitted():
+        estimator._require_fitted()
+        _check_goes_on(estimator)
+        if classes is not None:
+            _check_classes(estimator.classes_, classes)
+        twin.__dict__.update(estimator._settled(), _goes_on=True)
+    elif classes is not None:
+        if estimator.classes is not None:
+            _check_classes(_class_array(estimator.classes), classes)
+        twin.classes = classes
+    elif parameters.get("classes", ()) is None and estimator._needs_classes(y):
+        raise ValueError(
+            "classes must be passed on the first call to partial_fit: all labels that may ever "
+            "occur"
+        )
+    return twin
+
+
+def check_settled(estimator, training):
+    """Raise ValueError where a part's Training is of another model than the parts before."""
+    now, before = _settled(training.attributes), _settled(estimator.__dict__)
+    for name in before | now:
+        found, expected = now.get(name), before.get(name)
+        if _same(found, expected):
+            continue
+        if name in OF_DATA:
+            raise ValueError(
+                f"{name} of this part is {shortened(found)}, of those before {shortened(expected)}"
+            )
+        raise ValueError(
+            f"this part is for another model than those before: {name.strip('_')} is "
+            f"{shortened(found)}, was {shortened(expected)}; take a clone"
+        )
+    n_weights, found = len(estimator._w), training.problem.n_weights
+    if found != n_weights:
+        raise ValueError(f"this part has {found} weights, the model {n_weights}")
+
+
+def _settled(attributes):
+    """Return of attributes those that every part must have alike, by name."""
+    names = (*OF_DATA, *OF_PARAMETERS)
+    found = {name: attributes[name] for name in names if name in attributes}
+    model = attributes.get("_model", {})
+    return found | {name: model[name] for name in OF_MODEL if name in model}
+
+
+def _class_array(classes):
+    return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
+
+
+def _check_classes(known, classes):
+    given = _class_array(classes)
+    if {*given.tolist()} != {*known.tolist()}:
+        raise ValueError(
+            f"classes={shortened(classes)} is not the same as on the last call, "
+            f"{shortened(known.tolist())}: name all that may ever occur on the first"
+        )
+
+
+def _check_goes_on(estimator):
+    """Refuse a model whose last fit has left nothing that its parameters could go on from."""
+    kept, solver = estimator.__dict__.get("_steps"), estimator.solver
+    if kept is None or kept["solver"] != solver:
+        before = estimator.solver_ if kept is None else kept["solver"]
+        raise ValueError(
+            f"partial_fit with solver={solver!r} cannot go on from a fit with solver={before!r}: "
+            "take a clone"
+        )
+    if estimator._solvers[solver].has_objective and float(estimator.lam) != estimator.lam_:
+        raise ValueError(
+            f"partial_fit with lam={estimator.lam!r} cannot go on from steps with "
+            f"lam={estimator.lam_!r}: take a clone"
+        )
+
+
+def _same(a, b):
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return np.array_equal(a, b)

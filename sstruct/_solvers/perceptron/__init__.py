@@ -1,0 +1,1 @@
+"""Averaged perceptron and passive-aggressive: no objective, samples as they come."""

@@ -1,0 +1,104 @@
+"""The averaged perceptron, and passive-aggressive: which pass next, when to stop."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from sstruct._solvers.core.solver import Solver
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.core.step_state import exported, kept_steps
+from sstruct._solvers.perceptron._perceptron_pass import PerceptronState
+
+
+class Perceptron(Solver):
+    """Steps from what the model predicts to the truth, and the mean of the iterates.
+
+    No objective is minimized, so there is none in the record of the fit. A pass over all samples
+    that makes no mistake is the last: none after it would do anything.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    References
+    ----------
+    M. Collins. Discriminative Training Methods for Hidden Markov Models: Theory and Experiments
+    with Perceptron Algorithms. EMNLP 2002.
+    """
+
+    takes: ClassVar[dict] = Solver.takes | {
+        "lam": ("auto",),
+        "rescaling": ("margin",),
+        "sampling": ("auto", "permutation", "given"),
+        "average": ("auto", True),
+    }
+    has_objective = False
+    takes_samples_as_they_come = True
+    dual = math.nan
+    measures = ("mistakes",)
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        kept = kept_steps(setup.warm, setup.problem)
+        self.state = PerceptronState(
+            setup.problem, setup.steps, self._aggressiveness(), self.bounds, **kept
+        )
+        self.random = np.random.default_rng(self.options.seed)
+        self.n_mistakes = 0
+
+    def _aggressiveness(self):
+        """Return the longest step of passive-aggressive; 0: all steps are of length 1."""
+        return 0.0
+
+    @property
+    def w(self):
+        """The mean of the iterates."""
+        return self.state.average
+
+    @property
+    def n_oracle_calls(self):
+        return self.state.n_steps
+
+    def _iterate(self):
+        """A pass; return the status once there is one."""
+        n, before = self.problem.n_blocks, self.state.n_mistakes
+        shuffled = self.options.sampling == "permutation"
+        order = self.random.permutation(n) if shuffled else np.arange(n)
+        complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
+        self.n_passes += 1
+        self.exact, self.n_mistakes = self.state.exact, self.state.n_mistakes - before
+        status = self._conclude(complete)
+        if complete and self.n_mistakes == 0 and not self.online:
+            return Status.CONVERGED
+        return status
+
+    def _estimate(self):
+        return math.nan
+
+    def _measures(self):
+        return {"mistakes": float(self.n_mistakes)}
+
+    def export(self):
+        """Return what later samples can go on from."""
+        return exported(self.state.last, self.state.moment, self.state.n_steps)
+
+
+class PassiveAggressive(Perceptron):
+    """The perceptron with the shortest steps that correct a mistake: PA-I, prediction-based.
+
+    The step is the least after which the truth scores higher than the prediction by the square root
+    of the prediction's loss, or the aggressiveness if that is less.
+
+    Parameters
+    ----------
+    setup : Setup
+
+    References
+    ----------
+    K. Crammer, O. Dekel, J. Keshet, S. Shalev-Shwartz, Y. Singer. Online Passive-Aggressive
+    Algorithms. JMLR 7, 2006, sections 8 and 9.
+    """
+
+    def _aggressiveness(self):
+        return float(self.options.aggressiveness)
