@@ -38,8 +38,11 @@ class Block:
         return self.phi[self.truth] - self.phi
 
 
-def joint_feature(x, y, model, starts=True, ends=True):
-    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K)."""
+def joint_feature(x, y, model, starts=True, ends=True, edge_features=None):
+    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K).
+
+    Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G).
+    """
     x = np.asarray(x, dtype=np.float64)
     K = model.n_labels
     coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
@@ -60,6 +63,12 @@ def joint_feature(x, y, model, starts=True, ends=True):
         parts += [start, end]
     if model.transitions:
         parts.append(edge)
+    if edge_features is not None:
+        own = np.zeros((np.shape(edge_features)[1], K, K))
+        for features, before, after in zip(edge_features, y[:-1], y[1:], strict=True):
+            for g, value in enumerate(features):
+                own[g, before, after] += value
+        parts.append(own)
     return np.concatenate([part.ravel() for part in parts])
 
 
