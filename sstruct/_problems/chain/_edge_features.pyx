@@ -225,4 +225,3 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         terms = (self.bias, self.boundaries, self.transitions)
         return chain_weight_views(
             w, self.n_labels, self.n_features, terms, self.edge_features.n_features)
-
