@@ -143,7 +143,15 @@ def class_factors(class_weight, y, weights, node_weights, n_labels):
 
 
 def blocks(
-    X, y, model, loss="hamming-count", weights=None, *, class_weight=None, node_weights=None
+    X,
+    y,
+    model,
+    loss="hamming-count",
+    weights=None,
+    *,
+    class_weight=None,
+    node_weights=None,
+    edge_features=None,
 ):
     """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
@@ -166,6 +174,7 @@ def blocks(
         n_labeled = factors[np.asarray(labels) >= 0].sum()
         for first, after in segments(labels):
             starts, ends = first == 0, after == len(labels)
+            own = None if edge_features is None else edge_features[i][first : after - 1]
             truth = tuple(int(label) for label in labels[first:after])
             allowed = labelings(after - first, model, starts, ends)
             scale = 1 / n_labeled if divided else 1.0
@@ -174,7 +183,10 @@ def blocks(
                     sample=i,
                     labelings=allowed,
                     phi=np.array(
-                        [joint_feature(x[first:after], z, model, starts, ends) for z in allowed]
+                        [
+                            joint_feature(x[first:after], z, model, starts, ends, own)
+                            for z in allowed
+                        ]
                     ),
                     loss=np.array(
                         [

@@ -13,7 +13,7 @@ from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import EdgeRows
 from sstruct._problems.core._rows import compressed
-from sstruct.sequences import Sequences
+from sstruct.sequences import Sequences, check_sequences
 
 
 @dataclass
@@ -35,6 +35,8 @@ class ChainNodes(Nodes):
 
 def pack_chains(estimator, X, *, fitted):
     """Validate X and return its ChainNodes; see `pack_nodes`."""
+    if isinstance(X, Sequences) and X.edge_features is not None:
+        check_sequences(X, "X")
     X, edges = split_edge_features(items_of(X))
     expected = getattr(estimator, "n_edge_features_in_", 0) if fitted else None
     if fitted and (edges is not None) != (expected > 0):
