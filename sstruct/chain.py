@@ -302,14 +302,18 @@ class ChainSSVM(LabelingSSVM):
         chain["edge_feature"] = ({"feature": self._edge_feature_names()}, label, after)
         return super()._weight_axes(features) | chain
 
+    @property
+    def _n_edge_features(self):
+        """G, or 0; while a fit calls hooks, attributes that are not there are None."""
+        return getattr(self, "n_edge_features_in_", None) or 0
+
     def _edge_feature_names(self):
-        default = [f"edge{g}" for g in range(len(self.edge_feature_coef_))]
-        return getattr(self, "edge_feature_names_in_", default)
+        names = getattr(self, "edge_feature_names_in_", None)
+        return [f"edge{g}" for g in range(self._n_edge_features)] if names is None else names
 
     def _views(self):
-        n_edge_features = getattr(self, "n_edge_features_in_", 0)
         sizes = len(self.classes_), self.n_features_in_
-        return chain_weight_views(self._w, *sizes, self._terms, n_edge_features)
+        return chain_weight_views(self._w, *sizes, self._terms, self._n_edge_features)
 
     def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
@@ -327,7 +331,7 @@ class ChainSSVM(LabelingSSVM):
             len(fitted["classes_"]),
             fitted["n_features_in_"],
             fitted["_terms"],
-            fitted["n_edge_features_in_"] or 0,
+            fitted.get("n_edge_features_in_") or 0,
         )
         if as_sparse(views, fitted["_masks"]) is not None:
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"

@@ -28,9 +28,8 @@ def split_edge_features(X):
     edges : Sequences, list or None
         Those of each sequence; None: there are none, and `nodes` is `X`.
     """
-    edges = getattr(X, "edge_features", None)
-    if edges is not None:
-        return X.without_edge_features(), edges
+    if hasattr(type(X), "without_edge_features"):
+        return X.without_edge_features(), X.edge_features
     if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 2:
         if len(X) and _is_table(X[0, 0]):  # what NumPy makes of a list of tuples
             X = [tuple(item) for item in X]

@@ -258,7 +258,7 @@ def structures_of(X):
 
     By the first of them, or by the first of several nodes.
     """
-    if getattr(X, "edge_features", None) is not None:
+    if isinstance(X, Sequences) and X.edge_features is not None:
         return Chains(X)
     if isinstance(X, np.ndarray) and X.dtype != object:
         return Images(X) if X.ndim == 4 else Plain(X)

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
-from sstruct import ChainSSVM, GraphCRFSSVM, Sequences
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    PathCV,
+    RegularizationPath,
+    Sequences,
+    ssvm_path,
+)
 from sstruct._problems.graph.grid_edges import grid_edges
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force
@@ -207,6 +214,30 @@ def test_chains_without_edge_features_are_as_before(tiny_chains):
     zeros = fit([(x, np.zeros((len(x) - 1, 1))) for x in X], y)
     assert not zeros.edge_feature_coef_.any()
     np.testing.assert_allclose(zeros.w_[:-9], model.w_, rtol=0, atol=1e-5)
+
+
+def test_a_fit_forgets_the_last_one(chains):
+    X, y = chains
+    model = fit(FORMS["frames"](X), y)
+    model.fit([x for x, _ in X], y)
+    assert not hasattr(model, "n_edge_features_in_")
+    assert not hasattr(model, "edge_feature_names_in_")
+    assert model.edge_feature_coef_.shape == (0, 3, 3)
+
+
+def test_a_feature_of_ones_is_a_transition(tiny_chains):
+    X, y = tiny_chains
+    plain = fit(X, y)
+    ones = fit([(x, np.ones((len(x) - 1, 1))) for x in X], y, transitions=False)
+    assert ones.objective_ == pytest.approx(plain.objective_, rel=1e-7)
+    np.testing.assert_allclose(ones.edge_feature_coef_[0], plain.edge_coef_, rtol=0, atol=1e-4)
+    assert not ones.edge_coef_.any()
+
+
+def test_a_column_of_that_name_is_a_column(rng):
+    frame = pd.DataFrame({"edge_features": rng.standard_normal(20)})
+    model = ChainSSVM(random_state=0).fit(frame, [0, 1] * 10)
+    assert model.feature_names_in_.tolist() == ["edge_features"]
 
 
 def test_names(chains):
@@ -442,3 +473,19 @@ def test_directional_walks(rng):
     assert left[1, 0] > left[0, 1]
     assert down[0, 0] > down[0, 2]  # at the ends of rows
     assert down[2, 2] > down[2, 0]
+
+
+def test_paths(chains, tmp_path):
+    X, y = [part * 2 for part in chains]
+    path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.02, lam_min=0.05)
+    path.save(tmp_path / "path.npz")
+    reference = terms(X, y, brute_force.Model(3))
+    for one in (path, RegularizationPath.load(tmp_path / "path.npz")):
+        for lam in (0.05, 0.3):
+            model = one.estimator(lam)
+            excess = brute_force.primal(model.w_, lam, reference) - fit(X, y, lam=lam).objective_
+            assert excess <= one.gap(lam)
+            assert model.edge_feature_coef_.shape == (2, 3, 3)
+            assert len(model.predict(Sequences.from_list(X))) == len(X)
+    search = PathCV(ChainSSVM(random_state=0), cv=2).fit(Sequences.from_list(X), y)
+    assert search.best_estimator_.n_edge_features_in_ == 2

@@ -38,7 +38,7 @@ def pack_chains(estimator, X, *, fitted):
     if isinstance(X, Sequences) and X.edge_features is not None:
         check_sequences(X, "X")
     X, edges = split_edge_features(items_of(X))
-    expected = getattr(estimator, "n_edge_features_in_", 0) if fitted else None
+    expected = estimator._n_edge_features if fitted else None
     if fitted and (edges is not None) != (expected > 0):
         found = f"no edge features, expected {expected}" if expected else "edge features"
         hint = f": each sequence is a tuple {PAIR}" if expected else ", which the fit had not"
