@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from sstruct import ChainSSVM
-from sstruct._input.ragged import pack_nodes
+from sstruct._estimators.chain.samples import pack_chains
 from sstruct._problems.chain._sparse import decode_sparse
 from sstruct._problems.core._decode import decode
 from sstruct.chain import as_sparse
@@ -63,7 +63,7 @@ def main():
             random_state=0,
         ).fit(X[:n], y[:n])
         test = X[n:]
-        nodes = pack_nodes(model, test, fitted=True)
+        nodes = pack_chains(model, test, fitted=True)
         problem, w = model._decoder(nodes)
         transitions = as_sparse(model._views(), model._masks)
         seconds, labels = {"sparse": [], "dense": []}, {}

@@ -1,13 +1,14 @@
 """ChainSSVM: max-margin labeling of sequences."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._estimators.chain.fitted_state import CHAIN_STATE
+from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
@@ -18,12 +19,12 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number, pack_nodes
-from sstruct._problems.chain._problem import ChainProblem, chain_top_k, max_marginals
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
+from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
 from sstruct._problems.core._decode import decode
-from sstruct._problems.core.node_arguments import weight_views
 from sstruct.masks import check_known
 
 # From so many labels on "auto" trains on factors: benchmarks/notes/chains.md.
@@ -54,7 +55,8 @@ class ChainSSVM(LabelingSSVM):
     Parameters
     ----------
     transitions : bool, default=True
-        Whether each pair of labels of neighboring nodes has a weight.
+        Whether each pair of labels of neighboring nodes has a weight. Edge features have theirs in
+        any case.
     boundaries : bool, default=True
         Whether each label has a start and an end weight.
     transition_mask : array-like of bool of shape (K, K), callable or None, default=None
@@ -95,7 +97,8 @@ class ChainSSVM(LabelingSSVM):
         is for chains of a thousand labels and more, where Viterbi's K^2 operations a node are too
         slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports.
         ``"auto"`` uses ``"gdmm"`` from 1,000 labels on, unless a parameter that it does not support
-        or a `transition_mask` is set, or `transitions` is False.
+        or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
+        does not take.
     <step>
     <sampling>
     <cache>
@@ -118,16 +121,24 @@ class ChainSSVM(LabelingSSVM):
     Attributes
     ----------
     w_ : ndarray of shape (n_weights,)
-        All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_`` and
-        ``edge_coef_``, without those that are switched off. A copy, made when you ask for it.
+        All weights in one vector: ``coef_``, ``intercept_``, ``start_coef_``, ``end_coef_``,
+        ``edge_coef_`` and ``edge_feature_coef_``, without those that are switched off. A copy,
+        made when you ask for it.
     <coef_>
     intercept_, start_coef_, end_coef_ : ndarray of shape (K,)
         Zero where the parameter switches them off.
     edge_coef_ : ndarray of shape (K, K)
         Weight of each transition, rows from, columns to.
+    edge_feature_coef_ : ndarray of shape (G, K, K)
+        Weights of each feature of a transition, by labels from and to; G is 0 where X has no edge
+        features.
     <classes_>
     <n_features_in_>
     <feature_names_in_>
+    n_edge_features_in_ : int
+        G. Only where X has edge features.
+    edge_feature_names_in_ : ndarray of shape (G,)
+        Names of the edge features, where X has some.
     <lam_>
     <solver_>
     <n_iter_>
@@ -158,7 +169,9 @@ class ChainSSVM(LabelingSSVM):
     nonzero features and K labels; prediction O(sum of L (nnz K + K log K + m)) where only m
     transitions have a weight, and they are few. Beyond the features, memory is O(K F + K^2) for the
     weights and, per sequence, a few cached labelings of 4 L bytes each with their pairwise
-    distances; no vector of the size of ``w_`` is kept per sequence.
+    distances; no vector of the size of ``w_`` is kept per sequence. With G edge features a pass
+    takes O(sum of L K^2 G) operations more, and each thread memory of O(L K^2) for the longest
+    sequence.
 
     <References>
     .. [7] I. E.-H. Yen, X. Huang, K. Zhong, R. Zhang, P. Ravikumar, I. S. Dhillon. Dual Decomposed
@@ -194,6 +207,11 @@ class ChainSSVM(LabelingSSVM):
         "Weight of each transition, rows from, columns to.",
         lambda estimator: np.zeros((len(estimator.classes_),) * 2),
     )
+    edge_feature_coef_ = named_weights(
+        "edge_feature",
+        "Weights of each feature of a transition, by labels from and to.",
+        lambda estimator: np.zeros((0, *(len(estimator.classes_),) * 2)),
+    )
 
     rescaling: str = "margin"
     search: str = "auto"
@@ -204,6 +222,8 @@ class ChainSSVM(LabelingSSVM):
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
+    n_edge_features_in_: int = field(init=False)
+    edge_feature_names_in_: np.ndarray = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -223,7 +243,9 @@ class ChainSSVM(LabelingSSVM):
         X : list of arrays of shape (L_i, n_features)
             Dense, sparse or data frames; also an object array or a series of such,
             :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
-            sparse matrix or data frame whose rows are chains of one node.
+            sparse matrix or data frame whose rows are chains of one node. Each sequence may have
+            features of its transitions too: it is then a tuple (features, edge features), of shapes
+            (L_i, n_features) and (L_i - 1, G), or ``Sequences`` have ``edge_features``.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
@@ -248,6 +270,11 @@ class ChainSSVM(LabelingSSVM):
 
     def _training(self, X, y, sample_weight):
         data = LabeledChains(self, X, y, sample_weight)
+        if self.solver == "gdmm" and data.nodes.n_edge_features:
+            raise ValueError(
+                "edge features do not go with solver='gdmm', which searches one table of "
+                "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
+            )
         return Training(
             data.problem(self),
             data.sample_weight,
@@ -263,8 +290,10 @@ class ChainSSVM(LabelingSSVM):
                 "_terms": (self.fit_intercept, self.boundaries, self.transitions),
                 "_masks": data.masks,
                 "_form": data.nodes.form,
+                "n_edge_features_in_": data.nodes.n_edge_features or None,
+                "edge_feature_names_in_": data.nodes.edge_names,
             },
-            features=(data.nodes.flat,),
+            features=data.scalable,
         )
 
     _frame_columns = ("label", "next_label")
@@ -272,11 +301,26 @@ class ChainSSVM(LabelingSSVM):
     def _weight_axes(self, features):
         label, after = {"label": self.classes_}, {"next_label": self.classes_}
         chain = {"start": (label,), "end": (label,), "edge": (label, after)}
+        chain["edge_feature"] = ({"feature": self._edge_feature_names()}, label, after)
         return super()._weight_axes(features) | chain
+
+    @property
+    def _n_edge_features(self):
+        """G, or 0; while a fit calls hooks, attributes that are not there are None."""
+        return getattr(self, "n_edge_features_in_", None) or 0
+
+    def _edge_feature_names(self):
+        names = getattr(self, "edge_feature_names_in_", None)
+        return [f"edge{g}" for g in range(self._n_edge_features)] if names is None else names
+
+    def _views(self):
+        sizes = len(self.classes_), self.n_features_in_
+        return chain_weight_views(self._w, *sizes, self._terms, self._n_edge_features)
 
     def _auto_solver(self, problem):
         """GDMM for very many labels, where nothing is asked for that it does not have."""
         refused = any(self._solvers["gdmm"].refused(self._parameters()))
+        refused |= isinstance(problem, EdgeFeatureChainProblem)
         # A mask would make its certificates Viterbi's.
         if refused or self.transition_mask is not None or not self.transitions:
             return "mp-bcfw"
@@ -284,8 +328,12 @@ class ChainSSVM(LabelingSSVM):
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)
-        views = weight_views(
-            solution.w, len(fitted["classes_"]), fitted["n_features_in_"], fitted["_terms"]
+        views = chain_weight_views(
+            solution.w,
+            len(fitted["classes_"]),
+            fitted["n_features_in_"],
+            fitted["_terms"],
+            fitted.get("n_edge_features_in_") or 0,
         )
         if as_sparse(views, fitted["_masks"]) is not None:
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
@@ -295,11 +343,11 @@ class ChainSSVM(LabelingSSVM):
         """Return the problem of decoding, around known labels, and the weights in its layout."""
         chains = Chains(nodes.offsets[:-1], nodes.lengths)
         model = ChainModel(len(self.classes_), *self._terms, *self._masks)
-        return ChainProblem(nodes.flat, chains, model, known=known), self._w
+        return chain_problem(nodes, nodes.flat, chains, model, known=known), self._w
 
     def _predict_codes(self, X, y_partial=None):
         self._require_fitted()
-        nodes, known = pack_nodes(self, X, fitted=True), None
+        nodes, known = pack_chains(self, X, fitted=True), None
         if y_partial is not None:
             known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
             check_known(known, nodes.offsets, *self._masks, self.classes_)
@@ -368,7 +416,7 @@ class ChainSSVM(LabelingSSVM):
             their node, up to ties.
         """
         self._require_fitted()
-        nodes = pack_nodes(self, X, fitted=True)
+        nodes = pack_chains(self, X, fitted=True)
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
 
@@ -409,7 +457,7 @@ class ChainSSVM(LabelingSSVM):
         """
         self._require_fitted()
         check_number("k", k, least=1, whole=True)
-        nodes = pack_nodes(self, X, fitted=True)
+        nodes = pack_chains(self, X, fitted=True)
         ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
         labels, scores = np.empty((2, len(nodes)), dtype=object)
         for i, (codes, values) in enumerate(ranked):
@@ -420,6 +468,6 @@ class ChainSSVM(LabelingSSVM):
 
 def as_sparse(views, masks):
     """Return the transitions as sparse rows where decoding with them is faster, or None."""
-    if "edge" not in views or any(mask is not None for mask in masks):
+    if "edge" not in views or "edge_feature" in views or any(mask is not None for mask in masks):
         return None
     return sparse_transitions(views["edge"])

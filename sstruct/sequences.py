@@ -15,13 +15,19 @@ from scipy import sparse
 from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
 from sstruct._checks.compressed import check_compressed, check_rows, stacked
 from sstruct._checks.shown import shortened
+from sstruct._input.edge_features import join_edge_features, split_pairs
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
 
 __all__ = ["Sequences"]
 
 SEPARATOR = "\0"  # of names in pickles
-NOTHING = {"flat": np.empty(0), "offsets": np.zeros(1, dtype=np.int64), "feature_names": None}
+NOTHING = {
+    "flat": np.empty(0),
+    "offsets": np.zeros(1, dtype=np.int64),
+    "feature_names": None,
+    "edge_features": None,
+}
 NOTHING["offsets"].flags.writeable = False
 
 
@@ -45,6 +51,10 @@ class Sequences:
     feature_names : array-like of str of shape (n_features,), optional
         Names of the columns, which estimators keep as ``feature_names_in_``. Default: those of
         `flat` if it is a data frame with named columns.
+    edge_features : Sequences, array-like or sparse matrix, optional
+        Features of the steps from each row to the next of its item: ``Sequences`` whose items have
+        a row less than these, or the rows of all such items, one after another. Items are then
+        tuples (features, edge features), as :class:`ChainSSVM` reads them.
 
     Attributes
     ----------
@@ -54,6 +64,8 @@ class Sequences:
         Where items begin and end.
     feature_names : ndarray of str objects of shape (n_features,), or None
         Names of the columns, if they have some. Slices and selections have the same.
+    edge_features : Sequences or None
+        Features of the steps, if there are some. Slices and selections have those of their items.
 
     See Also
     --------
@@ -78,12 +90,21 @@ class Sequences:
     array([2, 3])
     >>> X[[1, 0, 1]].lengths
     array([3, 2, 3])
+
+    With a feature of each step:
+
+    >>> X = Sequences(X.flat, X.offsets, edge_features=[[0.5], [0.0], [2.0]])
+    >>> features, edge_features = X[1]
+    >>> edge_features
+    array([[0.],
+           [2.]])
     """
 
     # Named slots and a weak reference: some parallel backends share only objects that have one.
-    __slots__ = ("__weakref__", "feature_names", "flat", "offsets")
+    __slots__ = ("__weakref__", "edge_features", "feature_names", "flat", "offsets")
 
     feature_names: NDArray[np.object_] | None
+    edge_features: Sequences | None
 
     def __init__(
         self,
@@ -91,12 +112,15 @@ class Sequences:
         offsets: ArrayLike,
         *,
         feature_names: ArrayLike | None = None,
+        edge_features: Sequences | ArrayLike | sparse.spmatrix | None = None,
     ) -> None:
         names = column_names(flat) if feature_names is None else feature_names
         flat = _as_flat(flat)
         self.feature_names = None if names is None else _as_names(names, flat)
         self.offsets = _as_offsets(offsets, flat.shape[0])
-        self.flat = flat
+        self.flat, self.edge_features = flat, None
+        if edge_features is not None:
+            self.edge_features = _of_edges(edge_features, self)
 
     @classmethod
     def from_lengths(
@@ -105,6 +129,7 @@ class Sequences:
         lengths: ArrayLike,
         *,
         feature_names: ArrayLike | None = None,
+        edge_features: Sequences | ArrayLike | sparse.spmatrix | None = None,
     ) -> Sequences:
         """Cut a flat array into items of given lengths.
 
@@ -116,6 +141,8 @@ class Sequences:
             Number of rows of each item; their sum is the number of rows.
         feature_names : array-like of str of shape (n_features,), optional
             Names of the columns; by default those of a data frame.
+        edge_features : Sequences, array-like or sparse matrix, optional
+            Features of the steps between rows; see :class:`Sequences`.
 
         Returns
         -------
@@ -140,7 +167,8 @@ class Sequences:
                 f"lengths sum to {lengths.sum()} but flat has {flat.shape[0]} rows, "
                 "expected the same"
             )
-        return cls(flat, _offsets_of(lengths), feature_names=names)
+        offsets = _offsets_of(lengths)
+        return cls(flat, offsets, feature_names=names, edge_features=edge_features)
 
     @classmethod
     def from_list(cls, items: Collection[Any]) -> Sequences:
@@ -152,7 +180,8 @@ class Sequences:
             All of one kind: 2-D arrays (or lists of lists) with the same number of columns, sparse
             matrices with the same number of columns, or 1-D sequences of labels of any hashable
             type. A tuple inside an item is one label; a list or an array is a row of features. Data
-            frames are arrays of named columns, the same in all.
+            frames are arrays of named columns, the same in all. A tuple of two tables has the edge
+            features of an item of L rows behind its features: (L - 1, G).
 
         Returns
         -------
@@ -172,6 +201,12 @@ class Sequences:
         items = list(items_of(items))
         if len(items) == 0:
             raise ValueError("items is empty, expected at least one sequence")
+        items, edges = split_pairs(items, "items")
+        if edges is not None:
+            out = cls.from_list(items)
+            rows, names = join_edge_features(edges, out.lengths, "items")
+            out.edge_features = _of_edges(rows, out, names)
+            return out
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
         kind = _kind(arrays[0])
         for i, item in enumerate(arrays):
@@ -188,6 +223,16 @@ class Sequences:
         flat = (concatenated if kind == "dense" else stacked)(arrays, "items")
         offsets = _offsets_of([item.shape[0] for item in arrays])
         return cls(flat, offsets, feature_names=common_names(items, "items"))
+
+    def without_edge_features(self) -> Sequences:
+        """Return the same sequences without the features of steps between rows.
+
+        Returns
+        -------
+        sequences : Sequences
+            They share all other memory.
+        """
+        return self if self.edge_features is None else self._named(self.flat, self.offsets, None)
 
     @property
     def shape(self) -> tuple[int]:
@@ -222,12 +267,13 @@ class Sequences:
             i %= len(self)
             start, stop = int(self.offsets[i]), int(self.offsets[i + 1])
             self._check_rows(np.arange(start, stop))
-            return _row_range(self.flat, start, stop)
+            rows = _row_range(self.flat, start, stop)
+            return rows if self.edge_features is None else (rows, self.edge_features[i])
         return self._selection(self._positions(key))
 
     def __iter__(self) -> Iterator[Any]:
-        for start, stop in pairwise(self.offsets.tolist()):
-            yield _row_range(self.flat, start, stop)
+        items = (_row_range(self.flat, *ends) for ends in pairwise(self.offsets.tolist()))
+        yield from items if self.edge_features is None else zip(items, self.edge_features)
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> np.ndarray:
         if dtype is not None and np.dtype(dtype) != object:
@@ -249,6 +295,7 @@ class Sequences:
             + self.offsets.nbytes
             + sum(int(part.nbytes) for part in parts)
             + (0 if self.feature_names is None else self.feature_names.nbytes)
+            + (0 if self.edge_features is None else self.edge_features.__sizeof__())
         )
 
     if not TYPE_CHECKING:  # which would take any name for an attribute
@@ -265,15 +312,16 @@ class Sequences:
         if names is not None and len(names):
             text = SEPARATOR.join(names)
             names = text if text.count(SEPARATOR) == len(names) - 1 else names
-        return self.flat, self.offsets, names
+        state = self.flat, self.offsets, names
+        return state if self.edge_features is None else (*state, self.edge_features)
 
     def __setstate__(self, state: tuple) -> None:
-        if not isinstance(state, tuple) or len(state) != 3:
+        if not isinstance(state, tuple) or len(state) not in (3, 4):
             raise ValueError(
                 f"these Sequences have a state that is a {type(state).__name__}, expected a tuple "
-                "of flat, offsets and feature_names: their file is damaged"
+                "of flat, offsets, feature_names and edge_features: their file is damaged"
             )
-        self.flat, self.offsets, names = state
+        self.flat, self.offsets, names, self.edge_features = (*state, None)[:4]
         check_sequences(self, "Sequences")
         names = names.split(SEPARATOR) if isinstance(names, str) else names
         self.feature_names = None if names is None else _as_names(names, self.flat)
@@ -281,7 +329,10 @@ class Sequences:
     def __repr__(self) -> str:
         flat = self.flat
         stored = f" CSR, {flat.nnz} stored" if sparse.issparse(flat) else ""
-        return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored})"
+        edges = (
+            "" if self.edge_features is None else f", edge_features={self.edge_features.flat.shape}"
+        )
+        return f"Sequences(n={len(self)}, flat={flat.dtype} {flat.shape}{stored}{edges})"
 
     def _check_rows(self, rows):
         """Raise where rows that are to be taken end elsewhere: arrays may have been written to."""
@@ -312,7 +363,9 @@ class Sequences:
         offsets = self.offsets[start : stop + 1]
         self._check_rows(np.arange(offsets[0], offsets[-1]))
         rows = _row_range(self.flat, int(offsets[0]), int(offsets[-1]))
-        return self._named(rows, offsets - offsets[0])
+        edges = self.edge_features
+        edges = edges if edges is None else edges._run(start, stop)
+        return self._named(rows, offsets - offsets[0], edges)
 
     def _selection(self, positions):
         starts = self.offsets[positions]
@@ -320,12 +373,15 @@ class Sequences:
         offsets = _offsets_of(lengths)
         rows = np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
         self._check_rows(rows)
-        return self._named(self.flat[rows], offsets)
+        edges = self.edge_features
+        edges = edges if edges is None else edges._selection(positions)
+        return self._named(self.flat[rows], offsets, edges)
 
-    def _named(self, flat, offsets):
+    def _named(self, flat, offsets, edge_features):
         """Other rows with the same names, which are not looked at again."""
         out = type(self).__new__(type(self))
         out.flat, out.offsets, out.feature_names = flat, offsets, self.feature_names
+        out.edge_features = edge_features
         return out
 
 
@@ -342,6 +398,45 @@ def check_sequences(sequences, name):
     if not isinstance(offsets, np.ndarray) or offsets.dtype != np.int64:
         raise ValueError(f"{name}.offsets must be an int64 array, found {type(offsets).__name__}")
     _as_offsets(offsets, flat.shape[0], f"{name}.offsets")
+    edges = sequences.edge_features
+    if edges is None:
+        return
+    if not isinstance(edges, Sequences) or edges.edge_features is not None:
+        raise ValueError(f"{name}.edge_features must be Sequences, found {type(edges).__name__}")
+    check_sequences(edges, f"{name}.edge_features")
+    if len(flat.shape) != 2 or len(edges.flat.shape) != 2:
+        raise ValueError(f"{name} has edge features, expected 2-D ones, of 2-D rows")
+    expected = _n_steps(sequences)
+    if len(edges) != len(expected):
+        raise ValueError(f"{name}.edge_features has {len(edges)} items, expected {len(expected)}")
+    wrong = np.flatnonzero(edges.lengths != expected)
+    if len(wrong):
+        i = wrong[0]
+        raise ValueError(
+            f"{name}.edge_features[{i}] has {edges.lengths[i]} rows, expected {expected[i]}: one "
+            f"for each step between the {sequences.lengths[i]} rows of {name}[{i}]"
+        )
+
+
+def _n_steps(sequences):
+    """How many steps there are between the rows of each item."""
+    return np.maximum(sequences.lengths - 1, 0)
+
+
+def _of_edges(edge_features, sequences, names=None):
+    """Return features of the steps between the rows of sequences, as Sequences."""
+    if not isinstance(edge_features, Sequences):
+        names = column_names(edge_features) if names is None else names
+        rows, expected = _as_flat(edge_features), _n_steps(sequences)
+        if rows.shape[0] != expected.sum():
+            raise ValueError(
+                f"edge_features has {rows.shape[0]} rows, expected {expected.sum()}: one for each "
+                "step between two rows of an item"
+            )
+        edge_features = Sequences(rows, _offsets_of(expected), feature_names=names)
+    draft = sequences._named(sequences.flat, sequences.offsets, edge_features)
+    check_sequences(draft, "these Sequences")
+    return edge_features
 
 
 def _offsets_of(lengths):

@@ -92,10 +92,12 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     X = items_of(X)
     if sparse.issparse(X):
         check_attributes(X, "X")
-    convert = _numeric if numeric else _as_it_is
+    convert = numeric_rows if numeric else _as_it_is
     expected = estimator.n_features_in_ if fitted else None
     if isinstance(X, Sequences):
         check_sequences(X, "X")
+        if X.edge_features is not None:
+            raise TypeError(f"X has edge features, which {type(estimator).__name__} does not read")
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
         if np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
@@ -230,7 +232,7 @@ def _concatenated(X, expected, numeric):
     offsets = np.zeros(len(items) + 1, dtype=np.int64)
     np.cumsum([item.shape[0] for item in items], out=offsets[1:])
     flat = (stacked if n_sparse else concatenated)(items, "X")
-    return Nodes((_numeric if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
+    return Nodes((numeric_rows if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
 
 def _item_array(item, i, numeric):
@@ -254,7 +256,7 @@ def _check_width(i, found, expected):
         raise ValueError(f"X[{i}] has {found} features, expected {expected}")
 
 
-def _numeric(array, name):
+def numeric_rows(array, name):
     """Return float32 or float64 dense C-contiguous or canonical CSR; refuse anything else.
 
     What is sparse has been checked.
@@ -276,7 +278,7 @@ def _numeric(array, name):
 
 def _as_it_is(array, name):
     """Return any dense array, or canonical CSR."""
-    return _numeric(array, name) if sparse.issparse(array) else np.asarray(array)
+    return numeric_rows(array, name) if sparse.issparse(array) else np.asarray(array)
 
 
 def pack_rows(estimator, X, fitted):
@@ -310,7 +312,7 @@ def pack_rows(estimator, X, fitted):
             raise
         raise ValueError(f"X must be a table of numbers: {error}") from None  # a frame's own words
     nodes = Nodes(
-        _numeric(flat, "X"),
+        numeric_rows(flat, "X"),
         np.arange(flat.shape[0] + 1),
         "rows",
         flat.shape[1],

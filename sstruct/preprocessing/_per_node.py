@@ -69,8 +69,8 @@ class PerNode(
         Any transformer that keeps the number of rows: ``StandardScaler()``, ``PCA(10)``,
         ``OneHotEncoder()``, ``SelectKBest()``, a pipeline of such. It is cloned.
     edge_transformer : estimator or None, default=None
-        Another one for the edge features of graphs, fitted on those of all edges. None leaves them
-        as they are. For ``pairwise="contrast"`` it must keep them nonnegative, as
+        Another one for the edge features of graphs or sequences, fitted on those of all edges. None
+        leaves them as they are. For ``pairwise="contrast"`` it must keep them nonnegative, as
         ``MaxAbsScaler()`` does.
 
     Attributes
@@ -96,7 +96,8 @@ class PerNode(
     rows. Items are sparse rows if the transformer makes such; otherwise data frames where they were
     data frames with named columns and the transformer has names for its own; otherwise arrays.
     ``Sequences`` with names get those of the transformer. So names reach the estimator after it.
-    Images are dense arrays (H, W, n_features_out); graphs keep their edges and node sizes.
+    Images are dense arrays (H, W, n_features_out); graphs keep their edges and node sizes,
+    sequences their edge features, but for what `edge_transformer` makes of them.
     ``PerNode`` itself has no ``set_output``, since ragged data does not fit into a data frame.
 
     Values may be strings or missing if the transformer accepts that. If the items are data frames
@@ -150,7 +151,8 @@ class PerNode(
             Dense, sparse or data frames; also an object array, :class:`sstruct.Sequences`, or an
             array of shape (n, L, n_features). For images a list of arrays of shape
             (H, W, n_features), or one of shape (n, H, W, n_features); for graphs a list of tuples
-            (node features, edges[, edge features[, node sizes]]). 2-D X is passed on unchanged.
+            (node features, edges[, edge features[, node sizes]]), for sequences with edge features
+            of tuples (features, edge features). 2-D X is passed on unchanged.
         y : list of label sequences, label images or arrays of node labels, optional
             Passed on as one flat array, for transformers that learn from labels; not to that of
             edges.
@@ -319,7 +321,8 @@ class PerNode(
             found = "one 2-D array" if nodes is None else given.kind
             raise ValueError(
                 "edge_transformer is for graphs with edge features, (node features, edges, edge "
-                f"features), but X is {found}{' without them' * (given.kind == 'graphs')}"
+                "features), or such sequences, (features, edge features), but X is "
+                f"{found}{' without them' * (given.kind == 'graphs')}"
             )
         return edges
 

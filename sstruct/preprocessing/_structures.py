@@ -1,13 +1,15 @@
-"""Images and graphs as sequences of their nodes, and back."""
+"""Images, graphs and sequences with edge features as sequences of their nodes, and back."""
 
 from dataclasses import dataclass
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of, check_depth, concatenated, is_sized
+from sstruct._input.edge_features import join_edge_features, split_edge_features
 from sstruct._input.labels import object_array
-from sstruct.sequences import Sequences
+from sstruct.sequences import Sequences, check_sequences
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,63 @@ class Plain:
     def restored(self, items, edge_rows=None):
         """Return transformed sequences of nodes, and rows of edges, as what was given."""
         return items
+
+
+class Chains(Plain):
+    """Sequences with features of the steps between nodes: tuples, or ``Sequences`` of such."""
+
+    @property
+    def items(self):
+        """The features of each sequence's nodes."""
+        return split_edge_features(self.given)[0]
+
+    @property
+    def edges(self):
+        """The StepRows of the sequences."""
+        items, edges = split_edge_features(self.given)
+        if isinstance(edges, Sequences):
+            check_sequences(self.given, "X")
+            return StepRows(edges.flat, edges.offsets)
+        lengths = np.array([_n_rows(item) for item in items])
+        flat, _ = join_edge_features(edges, lengths, "X")
+        return StepRows(flat, np.r_[0, np.cumsum(np.maximum(lengths - 1, 0))])
+
+    def restored(self, items, edge_rows=None):
+        """Return sequences with transformed features of nodes and, where given, of steps."""
+        edges = split_edge_features(self.given)[1] if edge_rows is None else edge_rows
+        if isinstance(items, Sequences):
+            items.edge_features = edges
+            return items
+        out = list(zip(items, edges, strict=True))
+        return object_array(out) if isinstance(self.given, np.ndarray) else out
+
+
+@dataclass(frozen=True)
+class StepRows:
+    """The features of the steps of sequences.
+
+    Attributes
+    ----------
+    flat : ndarray or CSR matrix of shape (n_steps, G)
+    offsets : ndarray of int of shape (n + 1,)
+        Sequence i has the rows ``offsets[i]`` to ``offsets[i + 1] - 1``.
+    """
+
+    flat: object
+    offsets: np.ndarray
+
+    def of_edges(self, values):
+        """Repeat an array with an entry for each sequence for each of its steps."""
+        return np.repeat(values, np.diff(self.offsets))
+
+    def cut(self, out):
+        """Return transformed rows as Sequences."""
+        if len(np.shape(out)) != 2 or np.shape(out)[0] != self.offsets[-1]:
+            raise ValueError(
+                f"the edge_transformer made an array of shape {np.shape(out)} of "
+                f"{self.offsets[-1]} edges, expected one row an edge"
+            )
+        return Sequences(out, self.offsets)
 
 
 class Images(Plain):
@@ -195,7 +254,12 @@ class EdgeRows:
 
 
 def structures_of(X):
-    """Tell images and graphs from sequences and rows, by the first of them."""
+    """Tell images, graphs and sequences with edge features from sequences and rows.
+
+    By the first of them, or by the first of several nodes.
+    """
+    if isinstance(X, Sequences) and X.edge_features is not None:
+        return Chains(X)
     if isinstance(X, np.ndarray) and X.dtype != object:
         return Images(X) if X.ndim == 4 else Plain(X)
     if not _is_list(X) or not is_sized(X) or len(X) == 0:
@@ -204,11 +268,41 @@ def structures_of(X):
     first = X[0]
     check_depth(first, "X[0]")
     if isinstance(first, tuple) and len(first) and _depth(first[0]) == 2:
-        return Graphs(X)
+        return Chains(X) if _have_steps(X) else Graphs(X)
     # A list is one as well where it cannot be an image, given by lists of its rows.
     if isinstance(first, list | np.ndarray) and _holds_arrays(first):
-        return Graphs(X)
+        return Chains(X) if _have_steps(X) else Graphs(X)
     return Images(X) if _depth(first) == 3 else Plain(X)
+
+
+def _have_steps(X):
+    """Whether tuples of two tables are sequences: the second has a row a step, and no edges.
+
+    Pairs of integers are edges, also where there are as many as a sequence has steps.
+    """
+    for item in X:
+        if not isinstance(item, tuple | np.ndarray) or not is_sized(item) or len(item) != 2:
+            return False
+        n_nodes = _n_rows(item[0])
+        if n_nodes != 1:
+            return _n_rows(item[1]) == n_nodes - 1 and not _are_pairs(item[1])
+    return False
+
+
+def _n_rows(table):
+    """Number of rows; 0 where it is no table."""
+    shape = getattr(table, "shape", None)
+    if shape is None:
+        return len(table) if is_sized(table) else 0
+    return shape[0] if shape else 0
+
+
+def _are_pairs(table):
+    """Whether rows are pairs of integers, by the first where they are lists."""
+    if hasattr(table, "dtype"):
+        return table.shape[1:] == (2,) and table.dtype.kind in "iu"
+    row = next(iter(table), ())
+    return is_sized(row) and len(row) == 2 and all(isinstance(v, Integral) for v in row)
 
 
 def _is_list(X):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sstruct import ChainSSVM
-from sstruct._input.ragged import pack_nodes
+from sstruct._estimators.chain.samples import pack_chains
 from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges, sparse_transitions
 from sstruct._problems.core._decode import decode
 from sstruct._testing import _problem_doors as doors
@@ -27,7 +27,7 @@ def test_predictions_are_those_of_dense_tables(chains, model):
     X, _ = chains
     assert model.inference_ == "viterbi (exact); predictions: sparse viterbi (exact)"
     assert 0 < np.count_nonzero(model.edge_coef_) <= 0.1 * model.edge_coef_.size
-    nodes = pack_nodes(model, X, fitted=True)
+    nodes = pack_chains(model, X, fitted=True)
     expected = decode(*model._decoder(nodes))
     for n_jobs in (1, 2):
         model.set_params(n_jobs=n_jobs)
@@ -86,7 +86,7 @@ def test_masks_and_dense_transitions_are_decoded_as_before(chains):
     assert masked.inference_ == "viterbi (exact)"
     plain = ChainSSVM(transitions=False, **options).fit(X, y)
     assert plain.inference_ == "viterbi (exact)"
-    problem, w = masked._decoder(pack_nodes(masked, X, fitted=True))
+    problem, w = masked._decoder(pack_chains(masked, X, fitted=True))
     with pytest.raises(ValueError, match="with a mask are not sparse"):
         decode_sparse(problem, w, sparse_transitions(masked.edge_coef_))
 

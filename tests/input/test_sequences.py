@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -277,6 +278,101 @@ def test_states_from_files_are_looked_at(form):
     ]:
         with pytest.raises(ValueError, match=message):
             Sequences.__new__(Sequences).__setstate__(state)
+
+
+def with_edges(form, lengths):
+    """Sequences with features of steps, and the plain list of pairs they stand for."""
+    n_steps = np.maximum(np.array(lengths) - 1, 0)
+    edges = np.arange(2.0 * n_steps.sum()).reshape(-1, 2) % 3
+    nodes, items = make(form, lengths)
+    given = edges if form == "dense" else getattr(sparse, form)(edges)
+    sequences = Sequences(nodes.flat, nodes.offsets, edge_features=given)
+    return sequences, list(zip(items, np.split(edges, np.cumsum(n_steps)[:-1]), strict=True))
+
+
+def assert_same_pairs(sequences, pairs):
+    assert len(sequences) == len(pairs)
+    for found, expected in zip(sequences, pairs, strict=True):
+        assert isinstance(found, tuple)
+        for a, b in zip(found, expected, strict=True):
+            np.testing.assert_array_equal(dense(a), b)
+
+
+@pytest.mark.parametrize("form", ["dense", "csr_array", "csr_matrix"])
+@settings(max_examples=30, deadline=None)
+@given(data=st.data())
+def test_edge_features_go_with_their_items(form, data):
+    lengths = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=6))
+    sequences, pairs = with_edges(form, lengths)
+    n = len(pairs)
+    assert_same_pairs(sequences, pairs)
+    i = data.draw(st.integers(-n, n - 1))
+    assert_same_pairs([sequences[i]], [pairs[i]])
+    bound = st.none() | st.integers(-n - 1, n + 1)
+    step = data.draw(st.none() | st.sampled_from([-2, -1, 1, 2]))
+    key = slice(data.draw(bound), data.draw(bound), step)
+    assert_same_pairs(sequences[key], pairs[key])
+    positions = data.draw(st.lists(st.integers(-n, n - 1), max_size=8))
+    chosen = [pairs[i] for i in positions]
+    assert_same_pairs(sequences[positions], chosen)
+    assert_same_pairs(pickle.loads(pickle.dumps(sequences))[positions], chosen)
+    assert_same_pairs(np.asarray(sequences[positions]), chosen)
+    alone = sequences.without_edge_features()
+    assert_same_items(alone, [nodes for nodes, _ in pairs])
+    assert alone.flat is sequences.flat
+    assert alone.without_edge_features() is alone
+    again = Sequences.from_lengths(
+        sequences.flat, lengths, edge_features=sequences.edge_features[:]
+    )
+    assert_same_pairs(again, pairs)
+    if form == "dense" and n > 0 and sum(lengths):
+        assert_same_pairs(Sequences.from_list(list(sequences)), pairs)
+
+
+def test_edge_features_of_lists_and_frames():
+    rows = [[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]
+    sequences = Sequences.from_list([(rows, [[1], [2]]), (rows[:1], []), (rows[:2], [[3]])])
+    assert repr(sequences) == "Sequences(n=3, flat=float64 (6, 2), edge_features=(3, 1))"
+    assert sequences.edge_features.lengths.tolist() == [2, 0, 1]
+    frame = pd.DataFrame({"down": [1.0, 2.0, 3.0]})
+    for edges in (frame, Sequences(frame, [0, 2, 2, 3])):
+        named = Sequences(sequences.flat, sequences.offsets, edge_features=edges)
+        assert named.edge_features.feature_names.tolist() == ["down"]
+        assert named[1:].edge_features.feature_names.tolist() == ["down"]
+    assert sys.getsizeof(named) > sys.getsizeof(named.without_edge_features())
+
+
+@pytest.mark.parametrize(
+    "edges, message",
+    [
+        (np.ones((4, 1)), "edge_features has 4 rows, expected 3: one for each step"),
+        (np.ones(3), "expected 2-D ones, of 2-D rows"),
+        (Sequences(np.ones((3, 1)), [0, 3]), r"edge_features has 1 items, expected 2"),
+        (Sequences(np.ones((3, 1)), [0, 2, 3]), r"edge_features\[0\] has 2 rows, expected 1"),
+        (
+            Sequences(np.ones((3, 1)), [0, 1, 3], edge_features=np.ones((1, 1))),
+            "edge_features must be Sequences",
+        ),
+    ],
+    ids=["rows", "1-D", "items", "lengths", "nested"],
+)
+def test_edge_features_that_do_not_fit_are_refused(edges, message):
+    nodes = np.ones((5, 2))
+    assert len(Sequences(nodes, [0, 2, 5], edge_features=np.ones((3, 1)))) == 2
+    with pytest.raises(ValueError, match=message):
+        Sequences(nodes, [0, 2, 5], edge_features=edges)
+    with pytest.raises(ValueError, match="expected 2-D ones, of 2-D rows"):
+        Sequences(["a", "b"], [0, 2], edge_features=[[1.0]])
+    state = Sequences(nodes, [0, 2, 5]).__getstate__()
+    with pytest.raises(ValueError, match=r"Sequences.edge_features"):
+        Sequences.__new__(Sequences).__setstate__((*state, edges))
+
+
+def test_arrays_of_edge_features_that_were_written_to_are_refused():
+    X = Sequences(np.ones((5, 2)), [0, 2, 5], edge_features=np.ones((3, 1)))
+    X.edge_features.offsets[1] = 3
+    with pytest.raises(ValueError, match=r"X.edge_features\[0\] has 3 rows, expected 1"):
+        ChainSSVM().fit(X, [[0, 1], [0, 1, 1]])
 
 
 def test_a_file_without_a_state_has_no_items():

@@ -16,7 +16,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, OneHotEncoder, StandardScaler
 
-from sstruct import GraphCRFSSVM, GridCRFSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences
 from sstruct.preprocessing import PerNode
 
 SHAPES = (3, 2), (1, 4), (2, 2)
@@ -324,3 +324,84 @@ def test_whatever_comes_goes_out_with_its_nodes_in_place(new_rng, data):
     assert [item.shape for item in found] == [
         (array.shape if kind == "images" else own.shape) for array, own in zip(arrays, rows)
     ]
+
+
+@pytest.fixture
+def chains(rng):
+    """Sequences with 2 edge features, one of a single node."""
+    return [(rng.standard_normal((v, 3)) + 5, 100 * rng.random((v - 1, 2))) for v in V]
+
+
+FORMS = {
+    "list": list,
+    "object array": objects,
+    "array of pairs": lambda X: np.array([*X, (None, None)], dtype=object)[:-1],
+    "sequences": Sequences.from_list,
+    "sparse": lambda X: [(x, sparse.csr_array(f)) for x, f in X],
+    "sparse sequences": lambda X: Sequences.from_list([(x, sparse.csr_array(f)) for x, f in X]),
+    "lists": lambda X: [(x.tolist(), f.tolist()) for x, f in X],
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_edge_features_of_sequences(chains, form):
+    X = FORMS[form](chains)
+    nodes = np.vstack([x for x, _ in chains])
+    scaled = StandardScaler().fit(nodes)
+    of_edges = MaxAbsScaler().fit(np.vstack([f for _, f in chains]))
+    kind = Sequences if isinstance(X, Sequences) else np.ndarray if "array" in form else list
+    y = [np.arange(len(x)) % 2 for x, _ in chains]
+    for per_node in (PerNode(StandardScaler()), PerNode(StandardScaler(), MaxAbsScaler())):
+        out = per_node.fit_transform(X, y, sample_weight=None)
+        again = per_node.transform(X)
+        back = per_node.inverse_transform(out)
+        for found in (out, again, back):
+            assert isinstance(found, kind)
+        for i, (x, f) in enumerate(chains):
+            rows, edges = out[i]
+            edges = edges.toarray() if sparse.issparse(edges) else np.reshape(edges, f.shape)
+            expected = f
+            if per_node.edge_transformer is not None and len(f):
+                expected = of_edges.transform(f)
+            np.testing.assert_allclose(rows, scaled.transform(x))
+            np.testing.assert_allclose(edges, expected)
+            np.testing.assert_allclose(back[i][0], x)
+    model = make_pipeline(per_node, ChainSSVM(lam=0.1, random_state=0)).fit(X, y)
+    assert model[-1].n_edge_features_in_ == 2
+    assert len(model.predict(X)) == len(V)
+    weighted = per_node.fit(X, y, sample_weight=np.arange(1.0, 5.0))
+    copies = np.repeat(nodes, np.repeat(np.arange(1, 5), V), axis=0)
+    np.testing.assert_allclose(weighted.transformer_.mean_, copies.mean(axis=0))
+
+
+def test_pairs_that_are_graphs_stay_graphs(rng):
+    # Of paths, which have as many edges as a sequence has steps.
+    X = [(rng.standard_normal((v, 3)), np.array([(a, a + 1) for a in range(v - 1)])) for v in V[2:]]
+    out = PerNode(StandardScaler()).fit_transform(X)
+    assert out[0][1] is X[0][1]
+    for edges in (lambda e: e, np.ndarray.tolist):
+        given_ = [(x, edges(e)) for x, e in X]
+        with pytest.raises(ValueError, match=r"edge_transformer .* X is graphs without them"):
+            PerNode(StandardScaler(), MaxAbsScaler()).fit(given_)
+
+
+class Shorter(BaseEstimator, TransformerMixin):
+    """Loses a row."""
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X[1:]
+
+
+def test_edge_features_of_sequences_that_do_not_fit(chains):
+    with pytest.raises(ValueError, match=r"shape \(5, 2\) of 6 edges, expected one row an edge"):
+        PerNode(StandardScaler(), Shorter()).fit_transform(chains)
+    with pytest.raises(TypeError, match=r"X\[2\] is ndarray, expected a tuple \(features, edge"):
+        PerNode(StandardScaler()).fit([*chains[:2], chains[2][0]])
+    wrong = [*chains[:2], (chains[2][0], chains[2][1][1:])]
+    with pytest.raises(
+        ValueError, match=r"features of X\[2\] have shape \(2, 2\), expected 3 rows"
+    ):
+        PerNode(StandardScaler(), MaxAbsScaler()).fit(wrong)

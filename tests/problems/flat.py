@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.graph._problem import GraphProblem
@@ -11,6 +12,9 @@ from sstruct._problems.tree.arguments import TreeStates
 
 
 def chain_problem(**arguments):
+    if "edges" in arguments:
+        records = with_records(arguments, chains=Chains, model=ChainModel)
+        return EdgeFeatureChainProblem(**records)
     return ChainProblem(**with_records(arguments, chains=Chains, model=ChainModel))
 
 

@@ -15,8 +15,9 @@ import pytest
 from scipy import sparse
 
 from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import ChainProblem, max_marginals
-from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -48,7 +49,7 @@ SIZES = [
 
 
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
-                F=4, cuts=True, weighted=False):  # fmt: skip
+                F=4, cuts=True, weighted=False, G=0):  # fmt: skip
     """Return a problem with its parts as the reference wants them."""
     bias, boundaries, transitions = switches or (True, True, True)
     n_rows = sum(lengths) + 2  # a row before and one after, of no block
@@ -92,12 +93,18 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         edge_mask=edge_mask,
         boundary_mask=boundary_mask,
     )
+    edge_start = 1 + np.cumsum(np.array(lengths) - 1) - (np.array(lengths) - 1)
+    if G:
+        f = rng.integers(-3, 4, (sum(lengths) - len(lengths) + 2, G)) * (rng.random() < 0.9)
+        rows = sparse.csr_matrix(f.astype(dtype)) if storage == "csr" else f.astype(dtype)
+        arguments["edges"] = EdgeRows(rows, edge_start)
     problem = chain_problem(**arguments)
-    size = K * F + bias * K + boundaries * 2 * K + transitions * K * K
+    size = K * F + bias * K + boundaries * 2 * K + transitions * K * K + G * K * K
 
     def phi(i, y):
+        own = f[edge_start[i] : edge_start[i] + lengths[i] - 1] if G else None
         return brute_force.joint_feature(
-            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i]
+            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i], own
         )
 
     def loss(i, y):
@@ -453,21 +460,34 @@ def test_every_size_and_storage(rng, K, lengths, storage, dtype, masked):
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
+@pytest.mark.parametrize("K, lengths", SIZES, ids=lambda v: str(v).replace(" ", ""))
+def test_every_size_and_storage_of_edge_features(rng, K, lengths, storage, dtype, masked):
+    for G in (1, 3):
+        chains = make_chains(rng, K, lengths, storage=storage, dtype=dtype, masked=masked, G=G)
+        check_against_definition(chains, rng)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("storage", ["dense", "csr"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
 def test_every_switch(rng, switches, storage, masked):
     for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3))]:
-        chains = make_chains(rng, K, lengths, storage=storage, masked=masked, switches=switches)
-        check_against_definition(chains, rng)
+        for G in (0, 2):
+            chains = make_chains(
+                rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G
+            )
+            check_against_definition(chains, rng)
 
 
+@pytest.mark.parametrize("G", [0, 2])
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype):
+def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype, G):
     # Beyond 64 differing positions planes are added up in an accumulator, which must be left
     # clean: every distance is asked for twice, short ones in between.
     chains = make_chains(
-        rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5
+        rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G
     )
     problem = chains.problem
     for _ in range(2):
@@ -482,16 +502,25 @@ def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, 
                 assert doors.squared_distance(problem, i, code(other), code(a)) == move @ move
 
 
-def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
+@pytest.mark.parametrize("with_edge_features", [False, True])
+def test_distance_of_real_features_on_both_sides_of_the_switch(rng, with_edge_features):
     X = rng.standard_normal((80, 6))
-    problem = ChainProblem(X, Chains([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32))
+    f = rng.standard_normal((79, 3)) if with_edge_features else None
+    arguments = X, Chains([0], [80]), ChainModel(4), np.zeros(80, dtype=np.int32)
+    problem = ChainProblem(*arguments)
+    if with_edge_features:
+        problem = EdgeFeatureChainProblem(*arguments, edges=EdgeRows(f, [0]))
     model = brute_force.Model(4)
+
+    def phi(y):
+        return brute_force.joint_feature(X, y, model, edge_features=f)
+
     for differing in (1, 63, 64, 65, 66, 79, 80):
         a = rng.integers(0, 4, 80)
         b = a.copy()
         where = rng.permutation(80)[:differing]
         b[where] = (a[where] + rng.integers(1, 4, differing)) % 4
-        move = brute_force.joint_feature(X, a, model) - brute_force.joint_feature(X, b, model)
+        move = phi(a) - phi(b)
         for _ in range(2):
             distance = doors.squared_distance(problem, 0, code(a), code(b))
             assert distance == pytest.approx(move @ move, rel=1e-12)
@@ -499,10 +528,11 @@ def test_distance_of_real_features_on_both_sides_of_the_switch(rng):
             assert doors.squared_distance(problem, 0, code(b), code(a)) == distance
 
 
+@pytest.mark.parametrize("G", [0, 2])
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_max_marginals_equal_enumeration(rng, switches, masked):
-    chains = make_chains(rng, 3, (4, 1, 5), masked=masked, switches=switches)
+def test_max_marginals_equal_enumeration(rng, switches, masked, G):
+    chains = make_chains(rng, 3, (4, 1, 5), masked=masked, switches=switches, G=G)
     expected = []
     for i, allowed in enumerate(chains.allowed):
         through = np.full((chains.lengths[i], 3), -np.inf)
@@ -514,12 +544,13 @@ def test_max_marginals_equal_enumeration(rng, switches, masked):
     np.testing.assert_array_equal(max_marginals(chains.problem, chains.padded), np.vstack(expected))
 
 
+@pytest.mark.parametrize("G", [0, 1, 2])
 @pytest.mark.parametrize("K", [1, 3, 4, 5, 8, 17])
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_public_and_padded_weights_are_inverse(rng, K, switches):
-    problem = make_chains(rng, K, (2,), switches=switches, F=3).problem
+def test_public_and_padded_weights_are_inverse(rng, K, switches, G):
+    problem = make_chains(rng, K, (2,), switches=switches, F=3, G=G).problem
     bias, boundaries, transitions = switches
-    size = 3 * K + bias * K + 2 * boundaries * K + transitions * K * K
+    size = 3 * K + bias * K + 2 * boundaries * K + transitions * K * K + G * K * K
     w = 1.0 + np.arange(size)
     padded = problem.padded_weights(w)
     assert padded.shape == (problem.n_weights,)

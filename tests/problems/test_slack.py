@@ -62,9 +62,10 @@ def make_classes(rng, K, n, F=3):
 @pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
 def test_contract_of_chains(rng, switches, masked):
     for K, lengths in [(1, (2, 1)), (3, (4, 1, 3)), (5, (1, 3)), (9, (3, 1))]:
-        made = make_chains(rng, K, lengths, switches=switches, masked=masked)
-        assert made.problem.has_product
-        check_against_definition(rescaled(made), rng)
+        for G in (0, 2):
+            made = make_chains(rng, K, lengths, switches=switches, masked=masked, G=G)
+            assert made.problem.has_product
+            check_against_definition(rescaled(made), rng)
 
 
 @pytest.mark.parametrize("K", [1, 2, 5, 17, 64])

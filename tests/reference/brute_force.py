@@ -38,8 +38,11 @@ class Block:
         return self.phi[self.truth] - self.phi
 
 
-def joint_feature(x, y, model, starts=True, ends=True):
-    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K)."""
+def joint_feature(x, y, model, starts=True, ends=True, edge_features=None):
+    """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K).
+
+    Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G).
+    """
     x = np.asarray(x, dtype=np.float64)
     K = model.n_labels
     coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
@@ -60,6 +63,12 @@ def joint_feature(x, y, model, starts=True, ends=True):
         parts += [start, end]
     if model.transitions:
         parts.append(edge)
+    if edge_features is not None:
+        own = np.zeros((np.shape(edge_features)[1], K, K))
+        for features, before, after in zip(edge_features, y[:-1], y[1:], strict=True):
+            for g, value in enumerate(features):
+                own[g, before, after] += value
+        parts.append(own)
     return np.concatenate([part.ravel() for part in parts])
 
 
@@ -134,7 +143,15 @@ def class_factors(class_weight, y, weights, node_weights, n_labels):
 
 
 def blocks(
-    X, y, model, loss="hamming-count", weights=None, *, class_weight=None, node_weights=None
+    X,
+    y,
+    model,
+    loss="hamming-count",
+    weights=None,
+    *,
+    class_weight=None,
+    node_weights=None,
+    edge_features=None,
 ):
     """The objective's hinge terms: one for each labeled segment of each sample."""
     weights = [1.0] * len(X) if weights is None else list(weights)
@@ -157,6 +174,7 @@ def blocks(
         n_labeled = factors[np.asarray(labels) >= 0].sum()
         for first, after in segments(labels):
             starts, ends = first == 0, after == len(labels)
+            own = None if edge_features is None else edge_features[i][first : after - 1]
             truth = tuple(int(label) for label in labels[first:after])
             allowed = labelings(after - first, model, starts, ends)
             scale = 1 / n_labeled if divided else 1.0
@@ -165,7 +183,10 @@ def blocks(
                     sample=i,
                     labelings=allowed,
                     phi=np.array(
-                        [joint_feature(x[first:after], z, model, starts, ends) for z in allowed]
+                        [
+                            joint_feature(x[first:after], z, model, starts, ends, own)
+                            for z in allowed
+                        ]
                     ),
                     loss=np.array(
                         [

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.padding import refuse_padding
-from sstruct._input.ragged import flat_labels, labeled_nodes, pack_nodes
-from sstruct._problems.chain._problem import ChainProblem
+from sstruct._input.ragged import flat_labels, labeled_nodes
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
 from sstruct.losses import class_weighted_costs, node_costs
@@ -24,7 +24,7 @@ class LabeledChains:
 
     Attributes
     ----------
-    nodes : Nodes
+    nodes : ChainNodes
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
         Index of each node's label, -1 where the node does not train.
@@ -40,7 +40,7 @@ class LabeledChains:
     """
 
     def __init__(self, estimator, X, y, sample_weight):
-        self.nodes = nodes = pack_nodes(estimator, X, fitted=estimator._goes_on)
+        self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
         labels = flat_labels(y, nodes, type(estimator).__name__)
         refuse_padding(estimator, y, labels, nodes)
         labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
@@ -68,9 +68,10 @@ class LabeledChains:
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
 
     def problem(self, estimator):
-        """Return the ChainProblem; dense features that are mostly zeros are stored as CSR."""
+        """Return the problem; dense features that are mostly zeros are stored as CSR."""
         offsets = self.nodes.offsets
-        return ChainProblem(
+        return chain_problem(
+            self.nodes,
             compressed(self.nodes.flat),
             Chains(
                 self.start,
@@ -91,10 +92,18 @@ class LabeledChains:
             node_weight=self._node_weight,
         )
 
+    @property
+    def scalable(self):
+        """The rows of features, whose scales a warning may name."""
+        edges = self.nodes.edge_rows
+        return (self.nodes.flat,) if edges is None else (self.nodes.flat, edges)
+
     def data(self):
         """Return what tells these data, and the meaning of a labeling, from others."""
         masks = [mask for mask in self.masks if mask is not None]
         common = [label_array(self.classes), *masks]
+        if self.nodes.edge_rows is not None:
+            common.append(np.array(self.nodes.n_edge_features))
         costs = [self._cost] if self._node_weight is None else [self._cost, self._node_weight]
         return SampleData(len(self.nodes), common, self._of_first, self._n_segments, costs)
 
@@ -102,7 +111,9 @@ class LabeledChains:
         offsets, blocks = self.nodes.offsets[: n + 1], self._n_segments(n)
         features = first_rows(self.nodes.flat, offsets[-1])
         segments = [self.start[:blocks], self.length[:blocks]]
-        return [*features, offsets, *segments, self.codes[: offsets[-1]]]
+        edges = self.nodes.edge_rows
+        edges = [] if edges is None else first_rows(edges, offsets[-1] - n)
+        return [*features, offsets, *segments, self.codes[: offsets[-1]], *edges]
 
     def _n_segments(self, n):
         """How many of the segments are of the first n sequences."""

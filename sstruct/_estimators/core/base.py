@@ -542,7 +542,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
             kind
                 The part of the weights, an attribute without its ending: coef, intercept, start,
-                end, edge, type (``type_coef_``), w.
+                end, edge, edge_feature, type (``type_coef_``), w.
             label, next_label or other_label
                 The label, or the pair of neighboring or interacting labels. ``edge_coef_`` of
                 chains goes from label to next_label; with ``pairwise="directed"`` label is that of

@@ -4,6 +4,9 @@ from sstruct._oracles.chain._error_table cimport ErrorTable
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
+# Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
+cdef enum: MAX_PAIRS = 64
+
 
 cdef class ChainProblem(BlockProblem):
     # Data, shared by forks.
@@ -29,7 +32,8 @@ cdef class ChainProblem(BlockProblem):
     # Scratch of this object.
     cdef double[::1] theta, best, table, label_score, accumulator
     cdef int32_t[::1] origin, place, label, where, where_edge
-    cdef const double* edge
+    cdef const double* edge          # scores of transitions: K x KP tables, or NULL
+    cdef Py_ssize_t edge_step        # from one transition's table to the next's; 0: one for all
     cdef ErrorTable error_table
 
     cdef void node_scores(

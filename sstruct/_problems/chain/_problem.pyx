@@ -39,9 +39,6 @@ cdef extern from "sstruct/_kernels/kernels.h":
     int64_t sstruct_transition_distance(
         const int32_t* a, const int32_t* b, const int32_t* where, int64_t count) noexcept nogil
 
-# Up to so many differing positions, pairs of rows are multiplied; beyond, planes are added up.
-cdef Py_ssize_t MAX_PAIRS = 64
-
 
 cdef class ChainProblem(BlockProblem):
     """Chains over flat rows.
@@ -196,8 +193,8 @@ cdef class ChainProblem(BlockProblem):
         cdef double n_values
         self.potentials(i, w, loss_weight)
         answer.value = viterbi_labels(
-            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, code, &self.best[0],
-            &self.origin[0])
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, self.edge_step, code,
+            &self.best[0], &self.origin[0])
         if answer.value == -INFINITY:
             with gil:
                 raise ValueError(f"block {i}: the masks forbid every labeling of {L} positions")
@@ -217,8 +214,8 @@ cdef class ChainProblem(BlockProblem):
         answer.work, codes[0] = 0, &self.labels[first]
         self.scores(i, NULL, 0, codes, 1, &true_score, &answer.work)
         self.error_table.fill(
-            &self.theta[0], L, self.n_labels, self.KP, self.edge, 0, &self.errors[0, 0],
-            &self.labels[first], most)
+            &self.theta[0], L, self.n_labels, self.KP, self.edge, self.edge_step,
+            &self.errors[0, 0], &self.labels[first], most)
         answer.value = 0
         for d in range(1, most + 1):
             value = self.loss_scale[i] * d * (margin + self.error_table.best[d] - true_score)
@@ -253,7 +250,8 @@ cdef class ChainProblem(BlockProblem):
                     value += self.theta[l * KP + codes[k][l]]
                 if self.edge != NULL:
                     for l in range(1, L):
-                        value += self.edge[codes[k][l - 1] * KP + codes[k][l]]
+                        value += self.edge[
+                            (l - 1) * self.edge_step + codes[k][l - 1] * KP + codes[k][l]]
                 out[k] = value
             work[0] += spent
             return 0
@@ -445,8 +443,8 @@ def max_marginals(ChainProblem problem not None, const double[::1] w):
         for i in range(problem.n_blocks):
             problem.potentials(i, &w[0], 0.0)
             chain_max_marginals(
-                &problem.theta[0], problem.length[i], K, KP, problem.edge, 0, &problem.best[0],
-                &backward[0], &problem.origin[0])
+                &problem.theta[0], problem.length[i], K, KP, problem.edge, problem.edge_step,
+                &problem.best[0], &backward[0], &problem.origin[0])
             for l in range(problem.length[i]):
                 for k in range(K):
                     scores[at + l, k] = problem.best[l * KP + k]
@@ -481,7 +479,8 @@ def chain_top_k(ChainProblem problem not None, const double[::1] w, Py_ssize_t k
             if edge == NULL:
                 edge = &no_edges[0]
             m = ranking.rank(
-                &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge, 0, k)
+                &problem.theta[0], problem.length[i], problem.n_labels, problem.KP, edge,
+                problem.edge_step, k)
         if m == 0:
             raise ValueError(
                 f"block {i}: the masks forbid every labeling of {problem.length[i]} positions")

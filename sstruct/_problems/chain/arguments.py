@@ -4,7 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sstruct._problems.core.node_arguments import padded
+from sstruct._problems.core._rows import padded_labels
+from sstruct._problems.core.node_arguments import padded, weight_views
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,22 @@ class Chains:
     length: np.ndarray
     starts_here: np.ndarray | None = None
     ends_here: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class EdgeRows:
+    """The features of transitions.
+
+    Attributes
+    ----------
+    rows : ndarray or canonical CSR of shape (n_edge_rows, G)
+        Of the transitions of all chains.
+    start : array-like of shape (n_blocks,)
+        Row of each chain's first transition; a chain of L nodes has L - 1 of them.
+    """
+
+    rows: object
+    start: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -52,6 +69,38 @@ def penalties(mask, shape, width, name):
     if mask is None:
         mask = np.ones(shape, dtype=bool)
     return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
+
+
+def check_edge_rows(start, length, n_rows, n_features):
+    """Return the row of each block's first transition as an int64 array."""
+    start, n_edges = np.ascontiguousarray(start, dtype=np.int64), np.asarray(length) - 1
+    if n_features < 1:
+        raise ValueError("transitions have 0 features, expected at least 1")
+    if start.shape != n_edges.shape:
+        raise ValueError(f"{start.shape} first transitions for {len(n_edges)} blocks")
+    if (start < 0).any() or (n_edges > n_rows - start).any():
+        raise ValueError(f"every block's transitions must be among the {n_rows} given")
+    return start
+
+
+def edge_feature_size(n_labels, n_edge_features):
+    """Return the number of padded weights that edge features add to those of a chain."""
+    return n_edge_features * padded_labels(n_labels * padded_labels(n_labels))
+
+
+def chain_weight_views(w, n_labels, n_features, terms, n_edge_features):
+    """Name the parts of a chain's weights: those of `weight_views`, and edge_feature (G, K, K).
+
+    The latter only where there are edge features; no copies.
+    """
+    own = len(w) - edge_feature_size(n_labels, n_edge_features)
+    views = weight_views(w[:own], n_labels, n_features, terms)
+    if n_edge_features:
+        width = padded_labels(n_labels)
+        tables = w[own:].reshape(n_edge_features, -1)[:, : n_labels * width]
+        tables = tables.reshape(n_edge_features, n_labels, width)
+        views["edge_feature"] = tables[:, :, :n_labels]
+    return views
 
 
 # A table by number of errors costs about (errors + 1) / 2 times what Viterbi does, a search by

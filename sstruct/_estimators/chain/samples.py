@@ -1,0 +1,94 @@
+"""Sequences as users give them, with or without edge features, checked and packed."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
+from sstruct._input.frames import check_names, items_of
+from sstruct._input.ragged import Nodes, numeric_rows, pack_nodes
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import EdgeRows
+from sstruct._problems.core._rows import compressed
+from sstruct.sequences import Sequences, check_sequences
+
+
+@dataclass
+class ChainNodes(Nodes):
+    """Nodes of sequences and the features of the steps between them.
+
+    ``edge_rows`` has a row for each two neighboring nodes of a sequence, (n_nodes - n, G); None:
+    there are no such features. ``edge_names`` are those of its columns, or None.
+    """
+
+    edge_rows: object = None
+    edge_names: np.ndarray | None = None
+
+    @property
+    def n_edge_features(self):
+        """G, or 0."""
+        return 0 if self.edge_rows is None else self.edge_rows.shape[1]
+
+
+def pack_chains(estimator, X, *, fitted):
+    """Validate X and return its ChainNodes; see `pack_nodes`."""
+    if isinstance(X, Sequences) and X.edge_features is not None:
+        check_sequences(X, "X")
+    X, edges = split_edge_features(items_of(X))
+    expected = estimator._n_edge_features if fitted else None
+    if fitted and (edges is not None) != (expected > 0):
+        found = f"no edge features, expected {expected}" if expected else "edge features"
+        hint = f": each sequence is a tuple {PAIR}" if expected else ", which the fit had not"
+        raise ValueError(f"X has {found}{hint}")
+    nodes = ChainNodes(**vars(pack_nodes(estimator, X, fitted=fitted)))
+    if edges is None:
+        return nodes
+    if isinstance(edges, Sequences):
+        rows, names = edges.flat, edges.feature_names
+        if expected is not None and rows.shape[1] != expected:
+            raise ValueError(f"X[0] has {rows.shape[1]} edge features, expected {expected}")
+    else:
+        rows, names = join_edge_features(edges, nodes.lengths, "X", expected)
+    nodes.edge_rows, nodes.edge_names = numeric_rows(rows, "edge features of X"), names
+    if nodes.n_edge_features == 0:
+        raise ValueError("X has 0 edge features, expected at least 1")
+    _check_edge_magnitudes(nodes)
+    known = getattr(estimator, "edge_feature_names_in_", None) if fitted else None
+    if known is not None and names is not None:
+        check_names(names, known, "the edge features of X", "those of the fit")
+    return nodes
+
+
+def _check_edge_magnitudes(nodes):
+    rows = nodes.edge_rows
+    wrong = first_beyond(rows.data if sparse.issparse(rows) else rows)
+    if wrong is None:
+        return
+    row, value = wrong
+    if sparse.issparse(rows):
+        row = np.searchsorted(rows.indptr, row, side="right") - 1
+    ends = np.cumsum(nodes.lengths - 1)
+    i = int(np.searchsorted(ends, row, side="right"))
+    step = row - (ends[i] - nodes.lengths[i] + 1)
+    raise ValueError(f"the edge features of X[{i}] contain {complaint(value)} at step {step}")
+
+
+def chain_problem(nodes, flat, chains, model, labels=None, **options):
+    """Return the problem of chains that are parts of sequences.
+
+    Parameters
+    ----------
+    nodes : ChainNodes
+    flat : ndarray or CSR matrix of shape (n_nodes, n_features)
+        The features of the nodes.
+    chains, model, labels, **options : as of ChainProblem
+    """
+    if nodes.edge_rows is None:
+        return ChainProblem(flat, chains, model, labels, **options)
+    # Each sequence before has a step less than it has nodes.
+    sample = np.searchsorted(nodes.offsets, chains.start, side="right") - 1
+    edges = EdgeRows(compressed(nodes.edge_rows), chains.start - sample)
+    return EdgeFeatureChainProblem(flat, chains, model, labels, edges=edges, **options)

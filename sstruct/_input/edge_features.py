@@ -1,0 +1,132 @@
+"""Features of the transitions of sequences: told from those of the nodes, joined, checked.
+
+Here they are called edge features, as those of graphs are.
+"""
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import concatenated, is_sized, real_array
+from sstruct._checks.compressed import check_attributes, stacked
+from sstruct._input.frames import check_names, column_names
+
+PAIR = "(features, edge features)"
+
+
+def split_edge_features(X):
+    """Take sequences with edge features apart.
+
+    Parameters
+    ----------
+    X : any object
+        Read are ``Sequences``, and lists or object arrays of tuples (features, edge features).
+
+    Returns
+    -------
+    nodes : object
+        `X` without edge features.
+    edges : Sequences, list or None
+        Those of each sequence; None: there are none, and `nodes` is `X`.
+    """
+    if hasattr(type(X), "without_edge_features"):
+        return X.without_edge_features(), X.edge_features
+    if isinstance(X, np.ndarray) and X.dtype == object and X.ndim == 2 and X.shape[1] == 2:
+        if len(X) and _is_table(X[0, 0]):  # what NumPy makes of a list of tuples
+            X = [tuple(item) for item in X]
+    if isinstance(X, list | tuple) or (isinstance(X, np.ndarray) and X.dtype == object):
+        return split_pairs(X, "X")
+    return X, None
+
+
+def split_pairs(items, name):
+    """Take tuples (features, edge features) apart, as two lists; or return `items` and None.
+
+    Raises
+    ------
+    TypeError
+        Where some are such and others not; an error calls the items by `name`.
+    """
+    if not is_sized(items) or len(items) == 0 or not _has_parts(items[0]):
+        return items, None
+    for i, item in enumerate(items):
+        if not _has_parts(item) or len(item) != 2:
+            found = f"a tuple of {len(item)} parts" if _has_parts(item) else type(item).__name__
+            hint = "; GraphCRFSSVM takes graphs" if found.startswith("a tuple") else ""
+            raise TypeError(f"{name}[{i}] is {found}, expected a tuple {PAIR}{hint}")
+    return [item[0] for item in items], [item[1] for item in items]
+
+
+def _has_parts(item):
+    """Tell a tuple of tables from a table."""
+    return isinstance(item, tuple) and is_sized(item) and len(item) > 1 and _is_table(item[0])
+
+
+def _is_table(part):
+    if sparse.issparse(part):
+        return True
+    if isinstance(part, list | tuple):
+        return is_sized(part) and len(part) > 0 and isinstance(part[0], list | tuple | np.ndarray)
+    return len(getattr(part, "shape", ())) == 2
+
+
+def join_edge_features(parts, lengths, name, expected=None):
+    """Put the edge features of sequences one below the other.
+
+    Parameters
+    ----------
+    parts : list of array-like or sparse of shape (L_i - 1, G)
+        A sequence of one node has none, in an array of any width.
+    lengths : ndarray of int of shape (n,)
+        L_i.
+    name : str
+        What an error calls the list of sequences.
+    expected : int, optional
+        G, if it is known.
+
+    Returns
+    -------
+    flat : ndarray or CSR matrix of shape (n_edges, G)
+    names : ndarray of str or None
+        Those of the columns, where these are of data frames.
+    """
+    rows, names, first = [], None, None
+    for i, (part, length) in enumerate(zip(parts, lengths.tolist(), strict=True)):
+        what = f"the edge features of {name}[{i}]"
+        n_edges = max(length - 1, 0)
+        part, found = _as_table(part, what), column_names(part)
+        if n_edges == 0 and part.shape[0] == 0 and part.shape[1:] in ((), (0,)):
+            continue
+        if len(part.shape) != 2 or part.shape[0] != n_edges:
+            raise ValueError(
+                f"{what} have shape {part.shape}, expected {n_edges} rows: one for each step "
+                f"between its {length} nodes"
+            )
+        expected = part.shape[1] if expected is None else expected
+        if part.shape[1] != expected:
+            raise ValueError(f"{name}[{i}] has {part.shape[1]} edge features, expected {expected}")
+        if found is not None and names is None:
+            names, first = found, i
+        elif found is not None:
+            check_names(found, names, what, f"those of {name}[{first}]")
+        rows.append(part)
+    if not rows:
+        if expected is None:
+            raise ValueError(
+                f"no sequence of {name} has a step between two nodes, so that the number of edge "
+                "features is not known; give arrays of shape (0, n_edge_features)"
+            )
+        return np.zeros((0, expected)), None
+    n_sparse = sum(map(sparse.issparse, rows))
+    if n_sparse not in (0, len(rows)):
+        raise TypeError(f"the edge features of {name} mix sparse and dense arrays")
+    return (stacked if n_sparse else concatenated)(rows, f"the edge features of {name}"), names
+
+
+def _as_table(part, what):
+    """Return a sparse matrix, or an array of numbers."""
+    if sparse.issparse(part):
+        check_attributes(part, what, ndims=(1, 2))
+        return part
+    if isinstance(part, np.ndarray) and part.dtype.kind in "fiub":
+        return part
+    return real_array(part, what)

