@@ -23,10 +23,10 @@ SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
 # Those that visit every block in each pass.
 EACH_ONCE = ("permutation", "sequential")
 
-# Passes that an unused labeling survives: T of paper 000, which has 10. Plain BCFW keeps active ones
-# only. With 2 the fits of the sets of benchmarks/defaults_data.py to a gap of 0.01 took 0.70 to 1.02 of
-# the time that they took with 10 (median 0.89) and 0.73 to 1.09 of the passes, with fewer labelings:
-# idle ones cost their part of every approximate visit, and are seldom found again.
+# Passes that an unused labeling survives: T of paper 000, which has 10. Plain BCFW keeps active
+# ones only. With 2 the fits of the sets of benchmarks/defaults_data.py to a gap of 0.01 took 0.70
+# to 1.02 of the time that they took with 10 (median 0.89) and 0.73 to 1.09 of the passes: idle
+# labelings cost their part of every approximate visit, and are seldom found again.
 KEEP = 2
 # M of paper 000.
 MAX_APPROXIMATE_PASSES = 1000
@@ -280,7 +280,9 @@ class FrankWolfe(Solver):
         return True
 
     def _rounding(self, w, primal, dual):
-        return self.rounding.bound(self.lam, primal, dual, w, self.state.v())
+        state = self.state
+        v = state.v() if state.n_boxed > 0 else state.live_w  # no copy of the same
+        return self.rounding.bound(self.lam, primal, dual, w, v)
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
