@@ -44,7 +44,7 @@ def plain(axis, ticks):
     """Label a logarithmic axis with plain numbers at given places."""
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
 
 
 def bars(axes, names, values, colors, notes):
@@ -223,7 +223,7 @@ def growth():
     plain(left.xaxis, [1000, 10000, 100000, 1000000])
     plain(left.yaxis, [0.01, 0.1, 1, 10, 100])
     left.tick_params(axis="x", labelsize=7)
-    left.set(xlabel="sequences", ylabel="CPU seconds")
+    left.set(xlabel="sequences", ylabel="CPU seconds", ylim=(None, 2000))
     left.legend(loc="upper left", fontsize=8)
     left.set_title("Default fit")
     for solver, color, label in (("gdmm", OURS, "GDMM"), ("mp-bcfw", OTHER, "MP-BCFW")):
@@ -270,10 +270,8 @@ def power_line(axes, of, name, color):
 @mpl.rc_context(STYLE)
 def growth_of_data():
     _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.0), layout="constrained")
-    for of, name, color in (
-        ("labels", "labels", OURS), ("features", "features", OTHER), ("nodes", "nodes", ACCENT),
-    ):  # fmt: skip
-        power_line(left, of, name, color)
+    for of, color in (("labels", OURS), ("features", OTHER), ("nodes", ACCENT)):
+        power_line(left, of, of, color)
     plain(left.xaxis, [4, 16, 64, 256])
     plain(left.yaxis, [0.1, 1, 10])
     left.set(xlabel="labels, features, nodes of a sequence", ylabel="CPU seconds")
