@@ -49,6 +49,8 @@ from sstruct.datasets import make_sequences
 
 # Wall clock of a measurement, at least.
 LEAST_SECONDS = 0.3
+# With less of a control other work has taken a core, and nothing is to be told of shares.
+LEAST_CONTROL = 1.3
 
 
 def ocr_letters(lam):
@@ -224,7 +226,9 @@ def measure_threads(name, rounds, limit):
     workers.close()
     speed_up = median(a / b for a, b in zip(one, two, strict=True))
     control = median(control)
-    share = (1 - 1 / speed_up) / (1 - 1 / control) if control > 1 else math.nan
+    share = None
+    if control >= LEAST_CONTROL:
+        share = round(min(max((1 - 1 / speed_up) / (1 - 1 / control), 0.0), 1.0), 3)
     return {
         "set": name,
         "passes": passes,
@@ -233,7 +237,7 @@ def measure_threads(name, rounds, limit):
         "seconds_two_threads": round(median(two), 4),
         "speed_up": round(speed_up, 3),
         "two_processes": round(control, 3),
-        "share_in_threads": round(min(max(share, 0.0), 1.0), 3),
+        "share_in_threads": share,
         "rounds": rounds,
     }
 
@@ -249,7 +253,8 @@ def compare_threads(arguments):
         print(
             f"{name:28s}{row['seconds_one_thread']:9.3f}s{row['seconds_two_threads']:10.3f}s"
             f"{row['speed_up']:10.3f}{row['two_processes']:9.3f}"
-            f"{row['speed_up'] / row['two_processes']:7.2f}{row['share_in_threads']:7.2f}"
+            f"{row['speed_up'] / row['two_processes']:7.2f}"
+            f"{'-' if row['share_in_threads'] is None else row['share_in_threads']:>7}"
             f"{row['passes']:8d}  {row['status']}",
             flush=True,
         )

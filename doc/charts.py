@@ -321,6 +321,8 @@ def cores():
     numbers = 2.0 ** np.arange(0, 6.01, 0.25)
     colors = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(rows)))
     for row, color in zip(rows, colors, strict=True):
+        if row["share_in_threads"] is None:
+            continue
         right.plot(
             numbers, amdahl(row["share_in_threads"], numbers), color=color, linewidth=1.3,
             label=f"{row['set']}: {row['share_in_threads']:.0%}",
