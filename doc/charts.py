@@ -5,6 +5,7 @@ from pathlib import Path
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
+import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 # matplotlib.sphinxext.plot_directive runs this file in its own folder, without __file__.
@@ -43,7 +44,7 @@ def plain(axis, ticks):
     """Label a logarithmic axis with plain numbers at given places."""
     axis.set_major_locator(FixedLocator(ticks))
     axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,g}"))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.9g}"))
 
 
 def bars(axes, names, values, colors, notes):
@@ -217,11 +218,13 @@ def growth():
     _, (left, middle, right) = plt.subplots(
         1, 3, figsize=(7.6, 3.0), width_ratios=(1, 1, 1.1), layout="constrained"
     )
-    rows = read("growth")
-    left.loglog([row["n"] for row in rows], [row["seconds"] for row in rows], "o-", color=OURS)
-    plain(left.xaxis, [1000, 10000, 100000])
-    plain(left.yaxis, [0.01, 0.1, 1, 10])
-    left.set(xlabel="sequences", ylabel="CPU seconds", ylim=(0.01, 10))
+    for of, color in (("samples", OURS), ("samples, noisy", OTHER)):
+        power_line(left, of, of.removeprefix("samples, "), color)
+    plain(left.xaxis, [1000, 10000, 100000, 1000000])
+    plain(left.yaxis, [0.01, 0.1, 1, 10, 100])
+    left.tick_params(axis="x", labelsize=7)
+    left.set(xlabel="sequences", ylabel="CPU seconds", ylim=(None, 2000))
+    left.legend(loc="upper left", fontsize=8)
     left.set_title("Default fit")
     for solver, color, label in (("gdmm", OURS, "GDMM"), ("mp-bcfw", OTHER, "MP-BCFW")):
         rows = [row for row in read("labels") if row["solver"] == solver]
@@ -254,3 +257,80 @@ def growth():
     right.invert_yaxis()
     right.set(xlim=(1, 2.2), xlabel="speed-up")
     right.set_title("Two threads")
+
+
+def power_line(axes, of, name, color):
+    """Draw seconds of growth.csv against what grows, with the slope of a line through them."""
+    rows = [row for row in read("growth") if row["of"] == of]
+    x, seconds = ([row[key] for row in rows] for key in ("value", "seconds"))
+    slope = np.polyfit(np.log(x), np.log(seconds), 1)[0]
+    axes.loglog(x, seconds, "o-", color=color, markersize=4, label=f"{name}, power {slope:.2f}")
+
+
+@mpl.rc_context(STYLE)
+def growth_of_data():
+    _, (left, right) = plt.subplots(1, 2, figsize=(7.6, 3.0), layout="constrained")
+    for of, color in (("labels", OURS), ("features", OTHER), ("nodes", ACCENT)):
+        power_line(left, of, of, color)
+    plain(left.xaxis, [4, 16, 64, 256])
+    plain(left.yaxis, [0.1, 1, 10])
+    left.set(xlabel="labels, features, nodes of a sequence", ylabel="CPU seconds")
+    left.set_title("5,000 sequences")
+    left.legend(loc="upper left", fontsize=8)
+    rows = read("growth")
+    for of, color in (("samples", OURS), ("samples, noisy", OTHER)):
+        mine = [row for row in rows if row["of"] == of]
+        right.semilogx(
+            [row["value"] for row in mine], [row["bytes_a_sequence"] for row in mine],
+            "o-", color=color, markersize=4, label=of,
+        )  # fmt: skip
+    right.axhline(rows[0]["feature_bytes"], color="#999999", linewidth=1)
+    right.annotate(
+        "features", (1e6, rows[0]["feature_bytes"]), xytext=(0, 3), textcoords="offset points",
+        ha="right", color="#666666",
+    )  # fmt: skip
+    plain(right.xaxis, [1000, 10000, 100000, 1000000])
+    right.set(xlabel="sequences", ylabel="bytes a sequence", ylim=(0, None))
+    right.set_title("Memory beyond the data")
+    right.legend(loc="upper right", fontsize=8)
+
+
+def amdahl(share, cores):
+    """Speed-up of a fit of which a share runs in threads."""
+    return 1 / (1 - share + share / cores)
+
+
+@mpl.rc_context(STYLE)
+def cores():
+    """Measured speed-ups of two threads, and what their shares make of more cores: a model."""
+    rows = sorted(read("scaling"), key=lambda row: -row["speed_up"])
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(7.6, 3.4), width_ratios=(1, 1.15), layout="constrained"
+    )
+    places = range(len(rows))
+    bars(
+        left, [row["set"] for row in rows], [row["speed_up"] for row in rows], OURS,
+        [f"{row['seconds_one_thread']:.2g} s" for row in rows],
+    )  # fmt: skip
+    left.plot([row["two_processes"] for row in rows], places, "|", color="black", markersize=11,
+              markeredgewidth=2, label="two processes")  # fmt: skip
+    left.set(xlim=(0.8, 2.4), xlabel="speed-up of a whole fit")
+    left.tick_params(axis="y", labelsize=8)
+    left.set_title("Two threads, measured")
+    left.legend(loc="lower right", fontsize=8)
+    numbers = 2.0 ** np.arange(0, 6.01, 0.25)
+    colors = mpl.colormaps["viridis"](np.linspace(0, 0.85, len(rows)))
+    for row, color in zip(rows, colors, strict=True):
+        if row["share_in_threads"] is None:
+            continue
+        right.plot(
+            numbers, amdahl(row["share_in_threads"], numbers), color=color, linewidth=1.3,
+            label=f"{row['set']}: {row['share_in_threads']:.0%}",
+        )  # fmt: skip
+        right.plot([1, 2], [1, row["speed_up"]], "o", color=color, markersize=4)
+    right.set(xscale="log", yscale="log", xlabel="cores", ylabel="speed-up", ylim=(0.9, 70))
+    right.plot(numbers, numbers, color="#bbbbbb", linewidth=1)
+    plain(right.xaxis, [1, 2, 4, 8, 16, 32, 64])
+    plain(right.yaxis, [1, 2, 4, 8, 16, 32, 64])
+    right.set_title("Model: Amdahl's law")
+    right.legend(loc="upper left", fontsize=7, title="share in threads", title_fontsize=8)

@@ -4,7 +4,10 @@
 stand-in of this package, with the same names.
 """
 
+import math
+
 from sklearn.utils import _safe_indexing as safe_indexing
+from sklearn.utils._openmp_helpers import _openmp_effective_n_threads, _openmp_parallelism_enabled
 from sklearn.utils.validation import validate_data
 
 try:
@@ -15,6 +18,7 @@ except ImportError:
 __all__ = [
     "CallbackSupportMixin",
     "callbacks_of",
+    "most_threads",
     "open_context",
     "safe_indexing",
     "validate_data",
@@ -30,3 +34,14 @@ def callbacks_of(estimator):
 def open_context(estimator, max_subtasks):
     """Begin a fit: return the context of its task, the callbacks set up."""
     return estimator._init_callback_context(max_subtasks=max_subtasks)
+
+
+def most_threads():
+    """Return how many threads scikit-learn's own compiled loops would use here.
+
+    All cores, unless ``threadpool_limits``, ``OMP_NUM_THREADS`` or joblib, which sets that for its
+    workers, says less; infinite where scikit-learn was built without OpenMP and does not know.
+    """
+    if not _openmp_parallelism_enabled():
+        return math.inf
+    return _openmp_effective_n_threads(only_physical_cores=False)

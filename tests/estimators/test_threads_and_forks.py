@@ -1,13 +1,18 @@
 """Fits and predictions in several threads at once, and forks of the process beside them."""
 
+import math
 import os
 import time
 from concurrent.futures import ThreadPoolExecutor
 
+import joblib
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_limits
 
 from sstruct import ChainSSVM
+from sstruct._compat import most_threads
+from sstruct._estimators.core.threads import n_threads
 from tests.estimators import test_fitted_state as small
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -68,3 +73,48 @@ def test_threads_fit_and_predict_as_one(kind):
         for w, of_model, of_own in pool.map(work, range(16)):
             assert (w, of_model) == expected
             assert of_own == of_model
+
+
+def counts():
+    return [n_threads(n) for n in (None, 1, 3, -1, -2)]
+
+
+needs_openmp = pytest.mark.skipif(
+    most_threads() == math.inf, reason="scikit-learn was built without OpenMP"
+)
+
+
+@needs_openmp
+@pytest.mark.parametrize("share", [1, 2])
+def test_a_worker_of_joblib_takes_no_more_than_its_share(share):
+    with joblib.parallel_config(backend="loky", inner_max_num_threads=share):
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(counts)() for _ in range(2))
+    cores = joblib.cpu_count()
+    expected = [1, 1, 3, min(share, cores), min(share, max(cores - 1, 1))]
+    assert found == [expected, expected]
+
+
+@needs_openmp
+def test_limits_of_thread_pools_are_kept():
+    with threadpool_limits(1):
+        assert counts() == [1, 1, 3, 1, 1]
+
+
+def test_deeper_levels_of_joblib_have_one_thread():
+    def inner():
+        return joblib.Parallel(n_jobs=2)(joblib.delayed(counts)() for _ in range(2))
+
+    with joblib.parallel_config(backend="threading"):
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(inner)() for _ in range(2))
+    assert found == 2 * [2 * [[1, 1, 1, 1, 1]]]
+
+
+def test_the_bits_inside_workers_are_those_outside(chains):
+    X, y = chains
+    model = ChainSSVM(random_state=0, max_iter=5, tol=0, n_jobs=-1)
+    outside = model.fit(X, y).w_
+    for backend in ("loky", "threading"):
+        with joblib.parallel_config(backend=backend):
+            models = joblib.Parallel(n_jobs=2)(joblib.delayed(model.fit)(X, y) for _ in range(2))
+        for inside in models:
+            np.testing.assert_array_equal(inside.w_, outside)

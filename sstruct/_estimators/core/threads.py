@@ -6,6 +6,7 @@ import sys
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import LokyBackend, get_active_backend
 
+from sstruct._compat import most_threads
 from sstruct._input.ragged import check_number
 
 # No machine has more cores; so many processes would stop one.
@@ -67,12 +68,18 @@ def n_threads(n_jobs):
     """Number of threads for `n_jobs`, where joblib's backend may be a cluster.
 
     A cluster says how many workers it has, which are not for threads here: without a number of its
-    own a fit takes one.
+    own a fit takes one. Negative numbers stand for cores, of which this process may have a share:
+    as much as scikit-learn's compiled loops take inside joblib's workers or `threadpool_limits`;
+    in a task of a cluster one.
     """
     check_n_jobs(n_jobs)
     if active_client() is None:
-        return effective_n_jobs(n_jobs)
-    if n_jobs is None:
+        count = effective_n_jobs(n_jobs)
+    elif n_jobs is None:
         return 1
-    with parallel_config(backend="threading"):
-        return effective_n_jobs(n_jobs)
+    else:
+        with parallel_config(backend="threading"):
+            count = effective_n_jobs(n_jobs)
+    if n_jobs is None or n_jobs > 0:
+        return count
+    return min(count, 1 if in_task() else most_threads())

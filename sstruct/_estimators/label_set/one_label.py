@@ -40,7 +40,9 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
         From codes, weights and the number of classes to a (K, K) table of costs.
     """
     labels = _flat_labels(y, rows, type(estimator).__name__)
-    if labels.dtype != object:  # scikit-learn knows numbers and strings alone
+    # Of one integer, boolean or string a row there is nothing to find out, and of objects
+    # scikit-learn knows nothing.
+    if labels.dtype.kind not in "iubUSO":
         check_classification_targets(labels)
     weights = check_weights(sample_weight, len(rows))
     used = weights > 0

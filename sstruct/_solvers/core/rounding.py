@@ -26,7 +26,7 @@ import math
 
 import numpy as np
 
-from sstruct._kernels.slices import by_slices
+from sstruct._kernels.slices import SLICE
 from sstruct._solvers.core._state import squared_norm
 
 UNIT = np.finfo(np.float64).eps / 2
@@ -102,4 +102,5 @@ def _norm(vector):
     largest = max(vector.max(initial=0.0), -vector.min(initial=0.0))
     if not 0 < largest < math.inf:
         return largest
-    return largest * math.sqrt(squared_norm(by_slices(lambda part: part / largest, vector)))
+    parts = (vector[first : first + SLICE] for first in range(0, len(vector), SLICE))
+    return largest * math.sqrt(sum(squared_norm(part / largest) for part in parts))

@@ -1,0 +1,371 @@
+#!/usr/bin/env python3
+"""How do whole fits grow with threads and with the data?
+
+    python benchmarks/scaling.py threads [--sets "OCR letters, lam 0.01" USPS] [--rounds 5]
+    python benchmarks/scaling.py growth [--of samples labels] [--largest 1000000]
+
+threads: default fits, to a relative gap of 0.01, packing and certificates included. Two worker
+processes hold the same data. Each round fits in the first with one thread, in the first with two,
+in both at once with one thread each, and in the first with one again. The control is what two
+processes get out of the machine just then, t1/ta + t1/tb. Medians over rounds, wall clock; fits
+that are short are repeated. From the speed-up s of two threads and the control c follows the share
+of a fit that runs in threads, (1 - 1/s) / (1 - 1/c), from which doc/charts.py draws Amdahl's law.
+Data sets are those of defaults_data.py (SSTRUCT_DATA).
+
+growth: default fits of ChainSSVM, to a relative gap of 0.01, on made sequences, one thread: CPU
+seconds (medians of --repeats below a hundred thousand nodes, else one fit), passes, and the memory
+at most in use beyond what the data took before the fit. One of these grows, the others stay:
+samples (3 to 11 nodes, 10 labels, 20 features), labels, features, nodes of a sequence. "samples,
+noisy" has features three times as noisy, which is what hard data are like. Printed: slopes
+of seconds, in logarithms. Each fit is in a process of its own. Linux only: it reads /proc.
+
+Each measurement replaces its row of scaling.csv or growth.csv in --output, so that a set at a time
+can be measured; --load says what to write about the machine there.
+"""
+
+import argparse
+import csv
+import ctypes
+import gc
+import json
+import math
+import multiprocessing
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from datetime import date
+from pathlib import Path
+from statistics import median
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from reports import add_output
+
+from sstruct import ChainSSVM, Sequences
+from sstruct.datasets import make_sequences
+
+# Wall clock of a measurement, at least.
+LEAST_SECONDS = 0.3
+# With less of a control other work has taken a core, and nothing is to be told of shares.
+LEAST_CONTROL = 1.3
+
+
+def ocr_letters(lam):
+    """Folds 1-9 of the OCR letters with a lambda; 0: one over the number of words."""
+    from defaults_data import ocr
+
+    trial = ocr(False)
+    return trial.kind, trial.X, trial.y, {"lam": lam or 1 / len(trial.X)}
+
+
+def default_set(name):
+    """One of the sets on which defaults are tried, whole."""
+    from defaults_data import SETS
+
+    trial = SETS[name]()
+    return trial.kind, trial.X, trial.y, {}
+
+
+SETS = {
+    name: lambda name=name: default_set(name)
+    for name in (
+        "CoNLL-2000",
+        "EWT tags",
+        "horses, superpixels",
+        "horses, pixels",
+        "yeast",
+        "USPS",
+    )
+} | {
+    "OCR letters, lam 0.01": lambda: ocr_letters(0.01),
+    "OCR letters, lam 0.001": lambda: ocr_letters(0.001),
+    "OCR letters, lam 1/n": lambda: ocr_letters(0.0),
+}
+
+
+@dataclass(frozen=True)
+class Data:
+    """Made sequences: how many, of what size."""
+
+    n: int
+    labels: int = 10
+    features: int = 20
+    shortest: int = 3
+    longest: int = 11
+    noise: float = 1.0
+
+    @property
+    def nodes(self):
+        """Nodes of a sequence, on average."""
+        return (self.shortest + self.longest) / 2
+
+
+N = 5000
+SERIES = {
+    "samples": {n: Data(n) for n in (10**3, 10**4, 10**5, 10**6)},
+    "samples, noisy": {n: Data(n, noise=3.0) for n in (10**3, 10**4, 10**5, 10**6)},
+    "labels": {k: Data(N, labels=k) for k in (4, 8, 16, 32, 64, 128)},
+    "features": {f: Data(N, features=f) for f in (10, 20, 40, 80, 160, 320)},
+    "nodes": {m: Data(N, shortest=m, longest=m) for m in (4, 8, 16, 32, 64, 128)},
+}
+
+
+# Rows ---------------------------------------------------------------------------------------------
+
+
+def machine():
+    """What the rows say about the machine."""
+    flags = Path("/proc/cpuinfo").read_text()
+    wide = "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else "SSE2"
+    return f"{os.uname().machine.replace('_', '-')}, {os.cpu_count()} cores, {wide}"
+
+
+def origin(what, load):
+    """Return the columns that say how a row was measured."""
+    head = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD")
+    return {
+        "command": f"python benchmarks/scaling.py {what}",
+        "commit": subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip(),
+        "date": date.today().isoformat(),
+        "machine": machine(),
+        "load": load,
+    }
+
+
+class Table:
+    """A CSV file with a row for each key, in a fixed order; rows replace those that are there."""
+
+    def __init__(self, path, keys, order):
+        self.path, self.keys, self.order, self.rows = path, keys, order, {}
+        if path.exists():
+            with open(path, newline="") as lines:
+                rows = list(csv.DictReader(lines))
+            self.rows = {key: row for row in rows if (key := self._key(row)) in order}
+
+    def _key(self, row):
+        return tuple(str(row.get(key)) for key in self.keys)
+
+    def put(self, row):
+        """Add or replace a row, and write the file."""
+        self.rows[self._key(row)] = row
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "w", newline="") as lines:
+            writer = csv.DictWriter(lines, list(row), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows[key] for key in self.order if key in self.rows)
+
+
+# Threads ------------------------------------------------------------------------------------------
+
+
+def work(pipe, name):
+    """Loop of a worker process: answers (threads, repeats) with seconds a fit until None comes."""
+    kind, X, y, more = SETS[name]()
+    gc.collect()
+    pipe.send(None)
+    while (call := pipe.recv()) is not None:
+        n_jobs, repeats = call
+        begin = time.perf_counter()
+        for _ in range(repeats):
+            model = kind(n_jobs=n_jobs, random_state=0, **more).fit(X, y)
+        pipe.send(((time.perf_counter() - begin) / repeats, model.n_iter_, model.status_))
+
+
+class Workers:
+    """Two processes with the same data."""
+
+    def __init__(self, name):
+        context = multiprocessing.get_context("spawn")
+        self.pipes, self.processes = [], []
+        for _ in range(2):
+            here, there = context.Pipe()
+            process = context.Process(target=work, args=(there, name))
+            process.start()
+            there.close()
+            self.pipes.append(here)
+            self.processes.append(process)
+        for pipe in self.pipes:
+            pipe.recv()
+
+    def alone(self, *call):
+        """Fit in the first worker."""
+        self.pipes[0].send(call)
+        return self.pipes[0].recv()
+
+    def together(self, *call):
+        """Fit in both at once; return their seconds."""
+        for pipe in self.pipes:
+            pipe.send(call)
+        return [pipe.recv()[0] for pipe in self.pipes]
+
+    def close(self):
+        for pipe, process in zip(self.pipes, self.processes, strict=True):
+            pipe.send(None)
+            process.join()
+
+
+def measure_threads(name, rounds, limit):
+    """Return the row of a set."""
+    workers = Workers(name)
+    first = workers.alone(1, 1)[0]  # warms up, too
+    repeats = max(1, math.ceil(LEAST_SECONDS / first))
+    rounds = max(1, min(rounds, int(limit / (4 * repeats * first))))
+    one, two, control = [], [], []
+    for _ in range(rounds):
+        # With one thread before and after: the machine's speed drifts.
+        before = workers.alone(1, repeats)[0]
+        two.append(workers.alone(2, repeats)[0])
+        both = workers.together(1, repeats)
+        after, passes, status = workers.alone(1, repeats)
+        mean = (before + after) / 2
+        control.append(mean / both[0] + mean / both[1])
+        one.append(mean)
+    workers.close()
+    speed_up = median(a / b for a, b in zip(one, two, strict=True))
+    control = median(control)
+    share = None
+    if control >= LEAST_CONTROL:
+        share = round(min(max((1 - 1 / speed_up) / (1 - 1 / control), 0.0), 1.0), 3)
+    return {
+        "set": name,
+        "passes": passes,
+        "status": status,
+        "seconds_one_thread": round(median(one), 4),
+        "seconds_two_threads": round(median(two), 4),
+        "speed_up": round(speed_up, 3),
+        "two_processes": round(control, 3),
+        "share_in_threads": share,
+        "rounds": rounds,
+    }
+
+
+def compare_threads(arguments):
+    """Measure the sets asked for, print and keep a row each."""
+    table = Table(arguments.output / "scaling.csv", ["set"], [(name,) for name in SETS])
+    print(f"{'':28s}{'1 thread':>10s}{'2 threads':>11s}{'speed-up':>10s}{'control':>9s}", end="")
+    print(f"{'of it':>7s}{'share':>7s}{'passes':>8s}")
+    for name in arguments.sets or SETS:
+        row = measure_threads(name, arguments.rounds, arguments.limit)
+        table.put(row | origin(f"threads --rounds {arguments.rounds}", arguments.load))
+        print(
+            f"{name:28s}{row['seconds_one_thread']:9.3f}s{row['seconds_two_threads']:10.3f}s"
+            f"{row['speed_up']:10.3f}{row['two_processes']:9.3f}"
+            f"{row['speed_up'] / row['two_processes']:7.2f}"
+            f"{'-' if row['share_in_threads'] is None else row['share_in_threads']:>7}"
+            f"{row['passes']:8d}  {row['status']}",
+            flush=True,
+        )
+
+
+# Growth -------------------------------------------------------------------------------------------
+
+
+def memory(name):
+    """Read an entry of this process's status, in bytes."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(name))
+
+
+def job(data, repeats):
+    """Make data and fit; return the figures."""
+    made = make_sequences(
+        data.n,
+        n_labels=data.labels,
+        n_features=data.features,
+        min_length=data.shortest,
+        max_length=data.longest,
+        noise=data.noise,
+        random_state=0,
+    )
+    X, y = map(Sequences.from_list, made)
+    del made
+    # What making them has left is given back, so that the fit cannot live in it.
+    gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
+    Path("/proc/self/clear_refs").write_text("5")  # forgets the greatest memory so far
+    before = memory("VmRSS")
+    spent = []
+    for k in range(repeats):
+        begin = time.process_time()
+        model = ChainSSVM(random_state=k).fit(X, y)
+        spent.append(time.process_time() - begin)
+        if k == 0:
+            most = memory("VmHWM")
+    return {
+        "feature_bytes": round(X.flat.nbytes / data.n),
+        "seconds": round(median(spent), 4),
+        "passes": model.n_iter_,
+        "status": model.status_,
+        "bytes_a_sequence": round((most - before) / data.n),
+    }
+
+
+def run(data, repeats):
+    """Run a job in a process of its own."""
+    call = json.dumps([asdict(data), repeats])
+    done = subprocess.run(
+        [sys.executable, __file__, "--job", call], check=True, capture_output=True, text=True
+    )
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def slope(rows):
+    """Return the slope of the least-squares line of seconds, in logarithms."""
+    x, t = ([float(row[name]) for row in rows] for name in ("value", "seconds"))
+    return float(np.polyfit(np.log(x), np.log(t), 1)[0])
+
+
+def compare_growth(arguments):
+    """Measure the series asked for, print and keep a row for each fit."""
+    order = [(of, str(value)) for of, series in SERIES.items() for value in series]
+    table = Table(arguments.output / "growth.csv", ["of", "value"], order)
+    for of in arguments.of or SERIES:
+        print(f"{of:18s}{'seconds':>10s}{'us/node':>10s}{'passes':>8s}{'bytes a sequence':>18s}")
+        for value, data in SERIES[of].items():
+            if data.n > arguments.largest:
+                continue
+            repeats = arguments.repeats if data.n * data.nodes < 1e5 else 1
+            row = {"of": of, "value": value, **asdict(data), **run(data, repeats)}
+            table.put(row | origin(f"growth --repeats {arguments.repeats}", arguments.load))
+            print(
+                f"{value:18d}{row['seconds']:10.3f}"
+                f"{1e6 * row['seconds'] / (data.n * data.nodes):10.2f}{row['passes']:8d}"
+                f"{row['bytes_a_sequence']:18d}  {row['status']}",
+                flush=True,
+            )
+        rows = [row for key, row in table.rows.items() if key[0] == of]
+        if len(rows) > 1:
+            print(f"seconds grow with {of} to the power {slope(rows):.2f}\n")
+
+
+def main():
+    if sys.argv[1:2] == ["--job"]:
+        data, repeats = json.loads(sys.argv[2])
+        print(json.dumps(job(Data(**data), repeats)))
+        return
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parts = parser.add_subparsers(required=True)
+    threads = parts.add_parser("threads", help="one and two threads against two processes")
+    threads.add_argument("--sets", nargs="*", choices=SETS, metavar="SET", help=", ".join(SETS))
+    threads.add_argument("--rounds", type=int, default=5)
+    threads.add_argument("--limit", type=float, default=150, help="about the seconds of a set")
+    threads.set_defaults(compare=compare_threads)
+    growth = parts.add_parser("growth", help="samples, labels, features, nodes")
+    growth.add_argument("--of", nargs="*", choices=SERIES, metavar="WHAT", help=", ".join(SERIES))
+    growth.add_argument("--repeats", type=int, default=3)
+    growth.add_argument("--largest", type=int, default=10**6, help="most samples")
+    growth.set_defaults(compare=compare_growth)
+    for part in (threads, growth):
+        part.add_argument(
+            "--load", choices=["quiet", "busy", "not recorded"], default="not recorded"
+        )
+        add_output(part)
+    arguments = parser.parse_args()
+    arguments.compare(arguments)
+
+
+if __name__ == "__main__":
+    main()
