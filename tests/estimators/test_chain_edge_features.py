@@ -20,7 +20,10 @@ from sstruct import (
     Sequences,
     ssvm_path,
 )
+from sstruct._problems.chain._sparse import decode_sparse, sparse_hinges
+from sstruct._problems.core._rows import csr_arrays
 from sstruct._problems.graph.grid_edges import grid_edges
+from sstruct._solvers.gdmm._chain_pass import ChainFactors
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force
 from tests.reference.dual_qp import check_optimum
@@ -345,6 +348,14 @@ def test_gdmm_is_refused(chains, rng):
     X, y = chains
     with pytest.raises(ValueError, match="edge features do not go with solver='gdmm'"):
         ChainSSVM(solver="gdmm").fit(X, y)
+    # Nor does what decodes with one table of transitions take a problem that has many.
+    problem = ChainSSVM()._prepare(X, y, None).problem
+    w = np.ones(problem.n_weights)
+    assert sparse_hinges(problem, w) is None
+    with pytest.raises(ValueError, match="transitions with a mask or with features are not sparse"):
+        decode_sparse(problem, w, csr_arrays(np.eye(3)))
+    with pytest.raises(ValueError, match="the factors of chains know no features of transitions"):
+        ChainFactors(problem, 1.0, np.full(14, 1 / 14), 1.0, 1, 0)
     K = 1000
     X = [(rng.standard_normal((2, 2)), rng.standard_normal((1, 1)))]
     model = ChainSSVM(classes=np.arange(K), max_iter=1, tol=10.0, random_state=0)

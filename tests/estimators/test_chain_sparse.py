@@ -87,7 +87,7 @@ def test_masks_and_dense_transitions_are_decoded_as_before(chains):
     plain = ChainSSVM(transitions=False, **options).fit(X, y)
     assert plain.inference_ == "viterbi (exact)"
     problem, w = masked._decoder(pack_chains(masked, X, fitted=True))
-    with pytest.raises(ValueError, match="with a mask are not sparse"):
+    with pytest.raises(ValueError, match="with a mask or with features are not sparse"):
         decode_sparse(problem, w, sparse_transitions(masked.edge_coef_))
 
 

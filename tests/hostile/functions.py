@@ -224,8 +224,8 @@ def _joints(rng):
     return {"X": X, "y_true": y, "y_pred": y, "sample_weight": None, "ignore_label": -1}
 
 
-def _sequences(flat, offsets, feature_names, index):
-    made = Sequences(flat, offsets, feature_names=feature_names)
+def _sequences(flat, offsets, feature_names, edge_features, index):
+    made = Sequences(flat, offsets, feature_names=feature_names, edge_features=edge_features)
     try:
         made[index]
     except IndexError:  # as lists do
@@ -237,7 +237,9 @@ def _flat(rng):
     flat = rng.standard_normal((5, 2))
     flat = sparse.csr_matrix(flat) if rng.random() < 0.4 else flat
     index = (0, slice(1), np.array([1, 0]), np.array([True, False, True]))[rng.integers(4)]
-    return {"flat": flat, "offsets": [0, 2, 4, 5], "feature_names": None, "index": index}
+    made = {"flat": flat, "offsets": [0, 2, 4, 5], "feature_names": None, "index": index}
+    edges = rng.standard_normal((2, 3)), Sequences(rng.standard_normal((2, 1)), [0, 1, 2, 2]), None
+    return made | {"edge_features": edges[rng.integers(3)]}
 
 
 def _lengths(rng):

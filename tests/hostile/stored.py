@@ -27,6 +27,7 @@ def _sequences():
         Sequences(flat, offsets, feature_names=names),
         Sequences(sparse.csr_matrix(flat), offsets),
         Sequences(flat, offsets),
+        Sequences(flat, offsets, edge_features=RNG.standard_normal((6, 2))),
     ]
 
 

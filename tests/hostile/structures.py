@@ -115,9 +115,19 @@ def chains(rng, n):
     return X, [rng.integers(0, 2, len(x)) for x in X]
 
 
+def with_edge_features(X, rng):
+    return [(x, rng.standard_normal((len(x) - 1, 2))) for x in X]
+
+
 def chains_of_any_kind(rng, n):
     X, y = chains(rng, n)
-    kind = rng.integers(6)
+    kind = rng.integers(9)
+    if kind > 5:
+        X = with_edge_features(X, rng)
+    if kind == 6:
+        X = [(x, sparse.csr_array(f)) for x, f in X]
+    if kind == 7:
+        return Sequences.from_list(X), y
     if kind == 0:
         return [sparse.csr_matrix(x) for x in X], y
     if kind == 1:

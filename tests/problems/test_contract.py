@@ -17,7 +17,7 @@ from scipy import sparse
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import ChainProblem, max_marginals
-from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows
+from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows, check_edge_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import join_views
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -570,6 +570,27 @@ def test_features_that_need_no_copy_are_not_copied(rng):
     X[:] = -X  # seen by the problem
     after = decode(problem, problem.padded_weights(np.r_[1.0, np.zeros(15)]))
     np.testing.assert_array_equal(after, 1 - before)
+
+
+@pytest.mark.parametrize(
+    "start, rows, message",
+    [
+        ([0, 4], np.ones((6, 2)), r"every block's transitions must be among the 6 given"),
+        ([-1, 3], np.ones((6, 2)), "every block's transitions"),
+        ([0, 2**62], np.ones((6, 2)), "every block's transitions"),
+        ([0], np.ones((6, 2)), r"\(1,\) first transitions for 2 blocks"),
+        ([0, 3], np.ones((6, 0)), "transitions have 0 features"),
+    ],
+)
+def test_bad_edge_rows_are_refused(start, rows, message):
+    arguments = np.ones((8, 1)), Chains([0, 4], [4, 4]), ChainModel(2)
+    assert (
+        EdgeFeatureChainProblem(*arguments, edges=EdgeRows(np.ones((6, 2)), [0, 3])).n_blocks == 2
+    )
+    with pytest.raises(ValueError, match=message):
+        EdgeFeatureChainProblem(*arguments, edges=EdgeRows(rows, start))
+    with pytest.raises(ValueError, match="50000 labels are too many for features of transitions"):
+        check_edge_rows([0], [1], 1, 1, 50_000)
 
 
 def test_masks_that_forbid_everything_raise():

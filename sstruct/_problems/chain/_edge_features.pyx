@@ -61,7 +61,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
             edges=type(edges)(features, edges.start))
         self.edge_features, self.edge_rows = features, features.rows
         self.edge_start = check_edge_rows(
-            edges.start, self.length, features.n_rows, features.n_features)
+            edges.start, self.length, features.n_rows, features.n_features, self.n_labels)
         self.TP = self.edge_step = sstruct_padded(self.n_labels * self.KP)
         self.feature_at = self.n_weights
         self.n_weights += features.n_features * self.TP

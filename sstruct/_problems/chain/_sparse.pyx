@@ -2,7 +2,7 @@
 # (a) Prediction and hinge losses of chains whose transition weights are mostly 0: the weights as
 #     rows of what is not 0, once, and the decoder of _oracles/_sparse_viterbi for every block, in
 #     threads. Beside _problem.pyx: where weights move between blocks, the rows would be old.
-# (b) Without masks: what they forbid has no weight, but a score.
+# (b) Without masks: what they forbid has no weight, but a score. One table for all transitions.
 """Decoding of chains with sparse transitions."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -74,7 +74,7 @@ def decode_sparse(ChainProblem problem not None, const double[::1] w, transition
     Parameters
     ----------
     problem : ChainProblem
-        Without masks.
+        Without masks and edge features.
     w : ndarray of shape (n_weights,)
     transitions : as of `sparse_transitions`
         Of these weights.
@@ -94,11 +94,12 @@ def sparse_hinges(ChainProblem problem not None, const double[::1] w, n_threads=
     Returns
     -------
     hinges : ndarray of shape (n_blocks,), or None
-        None: too many have, or there are masks; the problem's own oracle is to be taken.
+        None: too many have, or there are masks or edge features; the problem's own oracle is to be
+        taken.
     """
     problem.need_labels()
     problem._check_weights(w)
-    if problem.masked or not problem.transitions:
+    if problem.masked or not problem.transitions or problem.edge_step != 0:
         return None
     cdef Py_ssize_t K = problem.n_labels
     edges = np.asarray(w)[problem.edge_at:].reshape(K, problem.KP)[:, :K]
@@ -114,8 +115,8 @@ cdef object _decode(
         ChainProblem problem, const double[::1] w, transitions, n_threads, double[::1] hinges):
     """The best labeling of every block: with loss where hinge losses are asked for."""
     problem._check_weights(w)
-    if problem.masked:
-        raise ValueError("transitions with a mask are not sparse")
+    if problem.masked or problem.edge_step != 0:
+        raise ValueError("transitions with a mask or with features are not sparse")
     cdef ThreadPool pool = ThreadPool(problem, n_threads)
     cdef Py_ssize_t i, n = problem.n_blocks, K = problem.n_labels, chunk = blocks_a_ticket(n)
     cdef Py_ssize_t n_chunks = (n + chunk - 1) // chunk

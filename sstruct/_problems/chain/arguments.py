@@ -71,8 +71,10 @@ def penalties(mask, shape, width, name):
     return padded(np.where(mask, 0.0, -np.inf), shape, width, name)
 
 
-def check_edge_rows(start, length, n_rows, n_features):
+def check_edge_rows(start, length, n_rows, n_features, n_labels):
     """Return the row of each block's first transition as an int64 array."""
+    if n_labels * padded_labels(n_labels) > np.iinfo(np.int32).max:
+        raise ValueError(f"{n_labels} labels are too many for features of transitions")
     start, n_edges = np.ascontiguousarray(start, dtype=np.int64), np.asarray(length) - 1
     if n_features < 1:
         raise ValueError("transitions have 0 features, expected at least 1")

@@ -59,6 +59,8 @@ cdef class ChainFactors:
             Py_ssize_t n_new, seed, bint exhaustive=False):
         cdef Py_ssize_t b, l, r, n = problem.features.n_rows, K = problem.n_labels, KP = problem.KP
         problem.need_labels()
+        if problem.edge_step != 0:
+            raise ValueError("the factors of chains know no features of transitions")
         self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
         self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
