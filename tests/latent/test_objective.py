@@ -1,0 +1,93 @@
+"""The latent objective after each round is that of enumeration, and never rises."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChainSSVM, LatentSSVM
+
+HIDDEN = -1
+
+
+def rounds(latent, X, y, sample_weight=None, most=8):
+    """Yield fits with 1, 2, ... rounds: what `latent` is after each of its own."""
+    for n_rounds in range(1, most + 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            latent.set_params(max_rounds=n_rounds).fit(X, y, sample_weight)
+        yield latent
+        if latent.n_rounds_ < n_rounds:
+            return
+
+
+def latent_objective(model, samples, weights, lam):
+    """J at the model's weights: `samples` are lists of (score, loss, whether h of the truth)."""
+    hinges = [
+        max(score + loss for score, loss, _ in labelings)
+        - max(score for score, _, is_true in labelings if is_true)
+        for labelings in samples
+    ]
+    return lam / 2 * (model.w_ @ model.w_) + np.average(hinges, weights=weights)
+
+
+def chain_labelings(model, x, labels, cost, n_states=1):
+    """All labelings of a chain by states: score, loss of known labels, whether they agree."""
+    known = np.flatnonzero(labels != HIDDEN)
+    node = x @ model.coef_.T + model.intercept_
+    node[0] += model.start_coef_
+    node[-1] += model.end_coef_
+    for states in itertools.product(range(node.shape[1]), repeat=len(x)):
+        states = np.array(states)
+        score = node[np.arange(len(x)), states].sum()
+        score += model.edge_coef_[states[:-1], states[1:]].sum()
+        found = states // n_states
+        loss = cost[labels[known], found[known]].sum()
+        yield score, loss, (found[known] == labels[known]).all()
+
+
+def partly_labeled_chains(seed, n_labels=2, length=5):
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(14):
+        labels = rng.integers(n_labels, size=rng.integers(2, length + 1))
+        X.append(2 * rng.normal(size=(len(labels), 2)) + labels[:, np.newaxis] * [1.0, 0.5])
+        y.append(np.where(rng.random(len(labels)) < 0.5, HIDDEN, labels))
+    y[0] = np.full(len(y[0]), HIDDEN)  # of which nothing is known
+    y[1], y[2] = np.arange(len(y[1])) % n_labels, np.full(len(y[2]), HIDDEN)
+    y[2][0] = 1
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("n_states", "seed", "least"),
+    [(1, 0, 2), (1, 3, 2), (1, 1, 1), (2, 0, 3), (2, 3, 3), (2, 4, 3)],
+)
+def test_chains(n_states, seed, least):
+    X, y = partly_labeled_chains(seed)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
+    cost = np.array([[0.0, 1.0], [2.0, 0.0]])
+    chain = ChainSSVM(
+        lam=0.05, loss=cost, ignore_label=HIDDEN, tol=1e-4, max_iter=10_000, random_state=0
+    )
+    latent = LatentSSVM(chain, states_per_label=n_states, tol=1e-4, random_state=0)
+    last = np.inf
+    for fit in rounds(latent, X, y, weights):
+        model, used = fit.estimator_, [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
+        samples = []
+        for i in used:
+            share = cost / (y[i] != HIDDEN).sum()  # a cost matrix is a share of nodes
+            samples.append([*chain_labelings(model, X[i], y[i], share, n_states)])
+        expected = latent_objective(model, samples, weights[used], 0.05)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+        history = fit.history_
+        assert history["objective"][-1] == fit.objective_
+        assert (history["objective"] <= history["bound"]).all()
+        assert (np.diff(history["objective"]) <= 0).all()
+        assert (history["bound"] - history["dual"] <= history["gap"] + 1e-12).all()
+        assert (history["gap"] <= 1e-4 * history["bound"]).all()
+    assert len(history["objective"]) >= least
