@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, LatentSSVM
+from sstruct import ChainSSVM, LatentSSVM, MultilabelSSVM
 
 HIDDEN = -1
 
@@ -91,3 +91,46 @@ def test_chains(n_states, seed, least):
         assert (history["bound"] - history["dual"] <= history["gap"] + 1e-12).all()
         assert (history["gap"] <= 1e-4 * history["bound"]).all()
     assert len(history["objective"]) >= least
+
+
+def set_labelings(model, x, known, full):
+    """All sets of labels of a row: score, loss of known labels, whether they agree."""
+    at = known >= 0
+    node = model.coef_ @ x + model.intercept_
+    for labels in itertools.product((0, 1), repeat=len(known)):
+        labels = np.array(labels)
+        u, v = labels[model.edges_.T]
+        of_edges = model.edge_coef_[range(len(u)), u, v] if full else u * v * model.edge_coef_
+        loss = (labels != known)[at].sum()
+        yield node @ labels + of_edges.sum(), loss, loss == 0
+
+
+def partly_known_sets(seed, n_labels=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    Y = (X @ rng.normal(size=(3, n_labels)) + rng.normal(size=(30, n_labels)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.5] = np.nan
+    Y[0] = np.nan
+    return X, Y
+
+
+@pytest.mark.parametrize("edges", ["full", "tree", None])
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+@pytest.mark.parametrize("seed", range(2))
+def test_label_sets(seed, pairwise, edges):
+    X, Y = partly_known_sets(seed)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
+    sets = MultilabelSSVM(
+        lam=0.05, edges=edges, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0
+    )
+    last, known = np.inf, np.where(np.isnan(Y), -1, Y).astype(int)
+    used = np.flatnonzero((known >= 0).any(axis=1))
+    for fit in rounds(LatentSSVM(sets, tol=1e-4), X, Y, weights):
+        samples = [
+            [*set_labelings(fit.estimator_, X[i], known[i], pairwise == "full")] for i in used
+        ]
+        expected = latent_objective(fit.estimator_, samples, weights[used], 0.05)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+    print(fit.history_["changed"])
