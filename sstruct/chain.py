@@ -301,8 +301,8 @@ class ChainSSVM(LabelingSSVM):
         edge, boundary = (None if m is None else m[..., ::n_states] for m in self._masks)
         edge = None if edge is None else edge[::n_states]
         labels = self.classes_[::n_states]
-        check_known(known, nodes.offsets, edge, boundary, labels)
-        return self._decoded(nodes, known, n_states)
+        check_known(known.codes, nodes.offsets, edge, boundary, labels)
+        return self._decoded(nodes, known.codes, n_states)
 
     def _decoder(self, nodes, known=None, n_states=1):
         """Return the problem of decoding, around known labels, and the weights in its layout."""

@@ -398,8 +398,8 @@ class GraphCRFSSVM(LabelingSSVM):
     def _complete(self, X, known, n_states=1):
         graphs = self._pack(X, self._model, fitted=True)
         if n_states == 1:
-            return self._around(graphs, known)
-        scores = state_scores(graphs, known, self._pairwise, self._views(), n_states)
+            return self._around(graphs, known.codes)
+        scores = state_scores(graphs, known.codes, self._pairwise, self._views(), n_states)
         return self._decoded(graphs, node_scores=scores)
 
     @property

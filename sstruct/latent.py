@@ -19,6 +19,7 @@ from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import first_states, randomly_weighted
+from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import as_labels
 from sstruct._input.partial import known_codes
 from sstruct._input.per_sample import PerSample
@@ -294,6 +295,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             nodes = model._nodes(X)
             shapes = getattr(nodes, "shapes", None)
             known = known_codes(y_partial, nodes, self.classes_, model.ignore_label, shapes)
+            known = KnownLabels(known, np.ones(len(known), dtype=bool))
             codes = model._complete(X, known, self._n_states)
         return nodes, codes // self._n_states
 

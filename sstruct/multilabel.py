@@ -393,7 +393,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     def _complete(self, X, known, n_states=1):
         rows = pack_rows(self, X, fitted=True)
-        problem = prediction_problem(rows, self._model, self.edges_, self._terms[0], known)
+        problem = prediction_problem(rows, self._model, self.edges_, self._terms[0], known.codes)
         return self._decoded(problem)
 
     def _first_labels(self, X, y, sample_weight, known):

@@ -310,8 +310,9 @@ class TreeSSVM(BaseSSVM):
 
     def _complete(self, X, known, n_states=1):
         trees = self._packed(X)
-        problem = trees.problem(self.parents_, self._model().fit_intercept, known=known)
-        return decode(problem, self._w, n_threads(self.n_jobs)).reshape(known.shape)
+        problem = trees.problem(self.parents_, self._model().fit_intercept, known=known.codes)
+        codes = decode(problem, self._w, n_threads(self.n_jobs))
+        return codes.reshape(known.codes.shape)
 
     def _packed(self, X):
         """Return the packed samples."""

@@ -1,7 +1,7 @@
 """Labels of which some are hidden, and what a model has completed them to."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,7 +22,11 @@ class KnownLabels:
         Labels, where nodes have them.
     features : ndarray or CSR matrix of shape (n_nodes, n_features), or None
         Of these nodes, where their labels may have states.
+    warm : bool
+        Whether a fit of other completions can go on from the working sets of one.
     """
+
+    warm: ClassVar = True
 
     codes: np.ndarray
     trained: np.ndarray
@@ -33,6 +37,10 @@ class KnownLabels:
     def in_loss(self):
         """Which labels count in the loss: those that are known, of samples that train."""
         return self.trained & (self.codes >= 0)
+
+    def changed(self, codes, others):
+        """Count the labels, or states, of samples that train in which two completions differ."""
+        return int((codes != others)[self.trained].sum())
 
     @property
     def n_hidden(self):

@@ -122,7 +122,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _complete(self, X, known, n_states=1):
         """Return the best codes of all labels, or states, around the known ones.
 
-        known : the codes of a KnownLabels of X, or other labels in their form
+        known : the KnownLabels of X
         """
         raise NotImplementedError
 
@@ -133,7 +133,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _first_labels(self, X, y, sample_weight, known):
         """Return codes of all labels to begin with: by a fit of what is known, as it is cut out."""
         model = clone(self).set_params(warm_start=False)
-        return model.fit(X, y, sample_weight)._complete(X, known.codes)
+        return model.fit(X, y, sample_weight)._complete(X, known)
 
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""

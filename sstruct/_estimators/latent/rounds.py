@@ -114,19 +114,19 @@ def concave_convex(model, latent, codes, seconds):
         be exact are not.
     """
     found, training = Rounds(model, np.inf, False, []), latent.training(model, codes)
-    model.set_params(warm_start=_has_dual_weights(model, training))
+    model.set_params(warm_start=_goes_on(model, training, latent))
     while len(found.rows) < latent.max_rounds:
         trial = copy(found.model)
         trial._fit(latent.X, latent.y, latent.sample_weight, training)
-        best = trial._complete(latent.X, latent.known.codes, latent.n_states)
-        changed = int((best != codes)[latent.known.trained].sum())
+        best = trial._complete(latent.X, latent.known, latent.n_states)
+        changed = latent.known.changed(best, codes)
         bound = objective = trial.objective_
         if changed:
             following = latent.training(trial, best)
             objective = objective_at(following, trial)
+        _check_fall(found, objective, trial, training, len(found.rows) + 1)
         if objective > bound:  # a search has found worse ones than it began with
             objective, changed = bound, 0
-        _check_fall(found, objective, trial, training, len(found.rows) + 1)
         fall = found.objective - objective
         if found.rows and fall < 0:
             found.converged = True
@@ -151,8 +151,10 @@ def objective_at(training, model):
     return 0.5 * training.lam * squared_norm(model._w) + hinge
 
 
-def _has_dual_weights(model, training):
+def _goes_on(model, training, latent):
     """Whether a fit can go on from the dual weights of the last one."""
+    if not latent.known.warm:
+        return False
     name = model._auto_solver(training.problem) if model.solver == "auto" else model.solver
     return model._solvers[name].has_dual_weights
 
@@ -161,13 +163,17 @@ def _check_fall(found, objective, trial, training, n_rounds):
     """Raise where the objective has risen although completions and certificate are exact."""
     inference, dual = training.inference, trial.dual_objective_
     exact = inference.quality is Quality.EXACT and not inference.relaxed
-    if not found.rows or not exact or np.isnan(dual):
+    if not exact:
         return
-    rounding = Rounding(training.problem, training.block_weight)
-    allowed = trial.dual_gap_ + 2 * rounding.bound(training.lam, trial.objective_, dual, trial._w)
-    if objective > found.objective + allowed:
+    bound, rounding = trial.objective_, Rounding(training.problem, training.block_weight)
+    allowed = 2 * rounding.bound(training.lam, bound, dual, trial._w)
+    risen = objective > bound + allowed
+    if found.rows and not np.isnan(dual):
+        risen = risen or objective > found.objective + trial.dual_gap_ + allowed
+    if risen:
         raise ValueError(
-            f"the latent objective has risen from {found.objective!r} to {objective!r} in round "
-            f"{n_rounds}, by more than the gap of its fit, {trial.dual_gap_:g}: a completion was "
-            "not the labeling of highest score around the known labels"
+            f"the latent objective is {objective!r} after round {n_rounds}, expected at most that "
+            f"of its fit, {bound!r}, and of the last round, {found.objective!r}, up to the gap of "
+            f"{trial.dual_gap_:g}: a completion was not the labeling of highest score that agrees "
+            "with what is known"
         )
