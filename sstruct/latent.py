@@ -75,6 +75,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         a model of what is known, the others with such models in which samples have random weights.
     random_state : int, RandomState instance or None, default=None
         Seed of the clusters and of further starts; the fits take that of `estimator`.
+
     Attributes
     ----------
     estimator_ : estimator
@@ -94,8 +95,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Whether the rounds have ended by `tol`.
     classes_ : ndarray of shape (K,)
         All labels.
-    n_features_in_, feature_names_in_
-        Those of ``estimator_``.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had some.
 
     See Also
     --------
