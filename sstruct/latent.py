@@ -74,7 +74,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Number of starts, of which the one with the lowest objective is kept. The first begins with
         a model of what is known, the others with such models in which samples have random weights.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clusters and of further starts; the fits take that of `estimator`.
+        Seed of the clusters and of further starts; and of the fits, where `estimator` has None.
 
     Attributes
     ----------
@@ -214,7 +214,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             If `max_rounds` were over before the objective fell by less than `tol`.
         """
         self._check_parameters()
-        begin, model = time.perf_counter(), clone(self.estimator)
+        begin, random = time.perf_counter(), random_of(self.random_state)
+        model = clone(self.estimator)
+        if model.random_state is None and self.random_state is not None:
+            model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
         model._check_given(X, y, sample_weight)
         n_states = int(self.states_per_label)
         known = model._known_labels(X, y, sample_weight)
@@ -233,9 +236,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             latent = Latent(
                 X, y, sample_weight, known, n_states, float(self.tol), int(self.max_rounds)
             )
-            best = self._best_start(latent, seconds)
+            best = self._best_start(model, latent, random, seconds)
             best.model.set_params(warm_start=self.estimator.warm_start)
             vars(best.model).pop("_warm_state", None)
+        best.model.set_params(random_state=self.estimator.random_state)
         self._forget_state()
         self.estimator_, self.objective_ = best.model, float(best.objective)
         self.history_, self.n_rounds_ = best.history(), len(best.rows)
@@ -249,11 +253,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         return self
 
-    def _best_start(self, latent, seconds):
+    def _best_start(self, template, latent, random, seconds):
         """Return the Rounds of the start with the lowest objective."""
-        random, best = random_of(self.random_state), None
+        best = None
         for start in range(int(self.n_init)):
-            model, codes = clone(self.estimator), latent.known.codes
+            model, codes = clone(template), latent.known.codes
             if latent.known.n_hidden:
                 weights = latent.sample_weight
                 if start > 0:
