@@ -143,10 +143,10 @@ def two_modes(n, rng):
     return X, y
 
 
-def by_states(X, y, X_test, y_test, lams):
+def by_states(X, y, X_test, y_test, lams, seed=0):
     chain = ChainSSVM(random_state=0)
     ways = {
-        f"{k} state{'s' * (k > 1)}": (LatentSSVM(chain, states_per_label=k, random_state=0), y)
+        f"{k} state{'s' * (k > 1)}": (LatentSSVM(chain, states_per_label=k, random_state=seed), y)
         for k in (1, 2)
     }
     return Task(X, ways, X_test, y_test, lams)
@@ -160,7 +160,7 @@ def states(rng):
     data = fetch_ocr_letters()
     train, test = np.flatnonzero(data.fold == 0), np.flatnonzero(data.fold != 0)
     parts = (at(part, chosen) for chosen in (train, test) for part in (data.data, data.target))
-    return by_states(*parts, (0.1, 0.03, 0.01, 0.003))
+    return by_states(*parts, (0.1, 0.03, 0.01, 0.003), seed=int(rng.integers(2**31)))
 
 
 TASKS = {

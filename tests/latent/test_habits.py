@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM
 from sstruct.preprocessing import PerNode
 from tests.estimators.test_common import WEIGHT_CHECKS, name_of
-from tests.latent.test_latent import chain, data, quietly  # noqa: F401
+from tests.latent.test_latent import chain, quietly
 
 CHECKS = [
     pytest.param(estimator, check, id=f"{estimator.estimator!r}-{name_of(check)}")
@@ -34,7 +34,7 @@ def test_estimator_check(estimator, check):
     check(clone(estimator).set_params(**tight))
 
 
-def hidden(data):  # noqa: F811
+def hidden(data):
     X, _, partly = data
     return X[:30], partly[:30]
 
@@ -47,7 +47,7 @@ def test_parameters_are_nested():
     assert repr(latent).startswith("LatentSSVM(estimator=ChainSSVM(ignore_label=-1, lam=0.01")
 
 
-def test_the_estimator_stays_as_it_was(data):  # noqa: F811
+def test_the_estimator_stays_as_it_was(data):
     inner = chain(warm_start=True)
     latent = LatentSSVM(inner).fit(*hidden(data))
     assert not hasattr(inner, "w_")
@@ -55,7 +55,7 @@ def test_the_estimator_stays_as_it_was(data):  # noqa: F811
     assert "_warm_state" not in vars(latent.estimator_)
 
 
-def test_searches(data):  # noqa: F811
+def test_searches(data):
     X, y = hidden(data)
     search = GridSearchCV(LatentSSVM(chain()), {"estimator__lam": [0.1, 0.01]}, cv=2)
     search.fit(X, y)
@@ -63,7 +63,7 @@ def test_searches(data):  # noqa: F811
     assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 
 
-def test_pipelines(data):  # noqa: F811
+def test_pipelines(data):
     X, y = hidden(data)
     pipeline = make_pipeline(PerNode(StandardScaler()), LatentSSVM(chain())).fit(X, y)
     assert pipeline.score(X, y) > 0.7
@@ -71,7 +71,7 @@ def test_pipelines(data):  # noqa: F811
         LatentSSVM(make_pipeline(PerNode(StandardScaler()), chain())).fit(X, y)
 
 
-def test_sample_weights_are_copies(data):  # noqa: F811
+def test_sample_weights_are_copies(data):
     X, y = hidden(data)
     weights = np.arange(len(X)) % 3
     copies = np.repeat(np.arange(len(X)), weights)
@@ -84,7 +84,7 @@ def test_sample_weights_are_copies(data):  # noqa: F811
     np.testing.assert_allclose(weighted.estimator_.w_, copied.estimator_.w_, atol=1e-3)
 
 
-def test_node_weights(data):  # noqa: F811
+def test_node_weights(data):
     X, y = hidden(data)
     doubled = [np.full(len(x), 2.0) for x in X]
     doubled = quietly(LatentSSVM(chain(lam=0.01, tol=1e-6), max_rounds=1).fit, X, y, doubled)
@@ -93,7 +93,7 @@ def test_node_weights(data):  # noqa: F811
     np.testing.assert_allclose(doubled.estimator_.w_, 2 * plain.estimator_.w_, atol=0.05)
 
 
-def test_names_of_features(data):  # noqa: F811
+def test_names_of_features(data):
     X, y = hidden(data)
     frames = [pd.DataFrame(x).add_prefix("f") for x in X]
     for n_states in (1, 2):
@@ -104,7 +104,7 @@ def test_names_of_features(data):  # noqa: F811
         assert latent.classes_.tolist() == [0, 1, 2, 3]
 
 
-def test_before_a_fit(data):  # noqa: F811
+def test_before_a_fit(data):
     latent = LatentSSVM(chain())
     with pytest.raises(NotFittedError):
         latent.predict(data[0])
@@ -114,7 +114,7 @@ def test_before_a_fit(data):  # noqa: F811
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_same_bits_for_every_n_jobs(data, n_jobs):  # noqa: F811
+def test_same_bits_for_every_n_jobs(data, n_jobs):
     fits = [
         LatentSSVM(chain(n_jobs=jobs), states_per_label=2, tol=0.01, random_state=0)
         for jobs in (None, n_jobs)
@@ -124,7 +124,7 @@ def test_same_bits_for_every_n_jobs(data, n_jobs):  # noqa: F811
 
 
 @pytest.mark.parametrize("n_states", [1, 2])
-def test_files(data, n_states):  # noqa: F811
+def test_files(data, n_states):
     X, y = hidden(data)
     latent = LatentSSVM(chain(), states_per_label=n_states, tol=0.1, random_state=0).fit(X, y)
     again = pickle.loads(pickle.dumps(latent))
@@ -149,7 +149,7 @@ def test_files(data, n_states):  # noqa: F811
         ("objective_", "low", "objective_ is"),
     ],
 )
-def test_damaged_files_are_refused(data, name, value, message):  # noqa: F811
+def test_damaged_files_are_refused(data, name, value, message):
     latent = LatentSSVM(chain(), states_per_label=2, tol=0.1, random_state=0).fit(*hidden(data))
     state = latent.__getstate__() | {name: value}
     other = LatentSSVM.__new__(LatentSSVM)
@@ -177,13 +177,13 @@ def test_damaged_files_are_refused(data, name, value, message):  # noqa: F811
         (LatentSSVM(chain(lam=-1)), ValueError, "lam must be"),
     ],
 )
-def test_what_is_refused(data, latent, error, message):  # noqa: F811
+def test_what_is_refused(data, latent, error, message):
     with pytest.raises(error, match=message):
         latent.fit(*hidden(data))
     assert not hasattr(latent, "estimator_")
 
 
-def test_bad_labels(data):  # noqa: F811
+def test_bad_labels(data):
     X, y = hidden(data)
     with pytest.raises(ValueError, match="y has no labeled node"):
         LatentSSVM(chain()).fit(X, [np.full(len(labels), -1) for labels in y])
@@ -203,13 +203,13 @@ def test_bad_labels(data):  # noqa: F811
         LatentSSVM(GraphCRFSSVM()).fit([([[1.0]], []), "x"], [[1], [2]])
 
 
-def test_too_few_rounds(data):  # noqa: F811
+def test_too_few_rounds(data):
     with pytest.warns(ConvergenceWarning, match="max_rounds=1 rounds"):
         latent = LatentSSVM(chain(), max_rounds=1).fit(*hidden(data))
     assert not latent.converged_
 
 
-def test_starts(data):  # noqa: F811
+def test_starts(data):
     X, y = hidden(data)
     one = LatentSSVM(chain(), states_per_label=2, random_state=0, tol=0.01).fit(X, y)
     more = clone(one).set_params(n_init=3)

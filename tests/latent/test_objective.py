@@ -187,7 +187,6 @@ def test_graphs(pairwise, n_states, seed):
         assert fit.objective_ == pytest.approx(expected, rel=1e-9)
         assert fit.objective_ <= last
         last = fit.objective_
-    print(fit.history_["changed"])
 
 
 def test_images():
@@ -205,7 +204,6 @@ def test_images():
         ]
         expected = latent_objective(fit.estimator_, samples, None, 0.1)
         assert fit.objective_ == pytest.approx(expected, rel=1e-9)
-    print(fit.history_["changed"])
 
 
 def tree_labelings(model, sample, truth, loss):
@@ -240,4 +238,3 @@ def test_trees(rng, form, loss):
         assert fit.objective_ == pytest.approx(expected, rel=1e-9)
         assert fit.objective_ <= last
         last = fit.objective_
-    print(fit.history_["changed"])
