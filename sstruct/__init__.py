@@ -6,6 +6,7 @@ from sstruct.chain import ChainSSVM
 from sstruct.custom import StructuredSVM
 from sstruct.graph import GraphCRFSSVM
 from sstruct.grid import GridCRFSSVM
+from sstruct.latent import LatentSSVM
 from sstruct.multiclass import MulticlassSSVM
 from sstruct.multilabel import MultilabelSSVM
 from sstruct.path import RegularizationPath, ssvm_path
@@ -20,6 +21,7 @@ __all__ = [
     "GapMonitor",
     "GraphCRFSSVM",
     "GridCRFSSVM",
+    "LatentSSVM",
     "MulticlassSSVM",
     "MultilabelSSVM",
     "PathCV",

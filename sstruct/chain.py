@@ -19,7 +19,7 @@ from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number
+from sstruct._input.ragged import check_choice, check_number, known_labels
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
@@ -268,8 +268,8 @@ class ChainSSVM(LabelingSSVM):
         """
         return self._fit(X, y, sample_weight)
 
-    def _training(self, X, y, sample_weight):
-        data = LabeledChains(self, X, y, sample_weight)
+    def _training(self, X, y, sample_weight, completion=None):
+        data = LabeledChains(self, X, y, sample_weight, completion)
         if self.solver == "gdmm" and data.nodes.n_edge_features:
             raise ValueError(
                 "edge features do not go with solver='gdmm', which searches one table of "
@@ -339,11 +339,38 @@ class ChainSSVM(LabelingSSVM):
             fitted["inference_"] += "; predictions: sparse viterbi (exact)"
         return fitted
 
-    def _decoder(self, nodes, known=None):
+    def _nodes(self, X):
+        return pack_chains(self, X, fitted=True)
+
+    def _known_labels(self, X, y, sample_weight):
+        nodes = pack_chains(self, X, fitted=False)
+        return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
+
+    def _complete(self, X, known, n_states=1):
+        nodes = pack_chains(self, X, fitted=True)
+        edge, boundary = (None if m is None else m[..., ::n_states] for m in self._masks)
+        edge = None if edge is None else edge[::n_states]
+        labels = self.classes_[::n_states]
+        check_known(known.codes, nodes.offsets, edge, boundary, labels)
+        return self._decoded(nodes, known.codes, n_states)
+
+    def _decoder(self, nodes, known=None, n_states=1):
         """Return the problem of decoding, around known labels, and the weights in its layout."""
         chains = Chains(nodes.offsets[:-1], nodes.lengths)
         model = ChainModel(len(self.classes_), *self._terms, *self._masks)
-        return chain_problem(nodes, nodes.flat, chains, model, known=known), self._w
+        problem = chain_problem(
+            nodes, nodes.flat, chains, model, known=known, states_per_label=n_states
+        )
+        return problem, self._w
+
+    def _decoded(self, nodes, known=None, n_states=1):
+        """Return the labels of all nodes."""
+        problem, w = self._decoder(nodes, known, n_states)
+        threads = n_threads(self.n_jobs)
+        transitions = as_sparse(self._views(), self._masks)
+        if transitions is None:
+            return decode(problem, w, threads)
+        return decode_sparse(problem, w, transitions, threads)
 
     def _predict_codes(self, X, y_partial=None):
         self._require_fitted()
@@ -351,12 +378,7 @@ class ChainSSVM(LabelingSSVM):
         if y_partial is not None:
             known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
             check_known(known, nodes.offsets, *self._masks, self.classes_)
-        problem, w = self._decoder(nodes, known)
-        threads = n_threads(self.n_jobs)
-        transitions = as_sparse(self._views(), self._masks)
-        if transitions is None:
-            return nodes, decode(problem, w, threads)
-        return nodes, decode_sparse(problem, w, transitions, threads)
+        return nodes, self._decoded(nodes, known)
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each sequence; known labels may be given.

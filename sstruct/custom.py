@@ -13,6 +13,7 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common
 from sstruct._estimators.core.training import Inference, Quality, Training
+from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.samples import CallOptions, some_samples
 from sstruct._input.labels import object_array
@@ -68,6 +69,10 @@ class StructuredSVM(BaseSSVM):
         ``encode(x, y)``, ``decode(x, labeling)``
             A labeling as the other methods take and return it, from one as in `y`; and back, for
             ``predict``. ``encode`` is called once for each true labeling.
+        ``complete(x, y, w)``
+            For :class:`LatentSSVM`: of the labelings that agree with `y`, a labeling known in part,
+            that of largest score. As in `y` of ``fit``, not encoded. With `w` None, at the
+            beginning, any of them. ``loss`` is then of what is known alone.
         ``work``
             A number: nanoseconds that a call of ``argmax`` takes; default 1e6. The slower the
             oracle, the more passes over cached labelings are made for each pass that calls it.
@@ -225,9 +230,27 @@ class StructuredSVM(BaseSSVM):
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
 
-    def _training(self, X, y, sample_weight):
+    def _known_labels(self, X, y, sample_weight):
+        if not callable(getattr(self.oracle, "complete", None)) or is_partitioned(X):
+            where = "X is on a cluster" if is_partitioned(X) else "the oracle has no 'complete'"
+            raise TypeError(
+                f"LatentSSVM of StructuredSVM needs samples here and an oracle with the method "
+                f"complete(x, y, w); {where}"
+            )
+        samples = adapter_of(self.oracle).samples(X, y)
+        weights = check_weights(sample_weight, len(samples))
+        known = [y if weight > 0 else None for y, weight in zip(samples.y, weights)]
+        return KnownLabelings(self.oracle, samples.X, known)
+
+    def _first_labels(self, X, y, sample_weight, known):
+        return known.completed(None)
+
+    def _complete(self, X, known, n_states=1):
+        return known.completed(frozen(self._w))
+
+    def _training(self, X, y, sample_weight, completion=None):
         oracle = adapter_of(self.oracle)
-        samples = oracle.samples(X, y)
+        samples = oracle.samples(X, y if completion is None else completion.codes)
         weights = check_weights(sample_weight, len(samples))
         if not weights.any():
             raise ValueError("all samples have weight 0")

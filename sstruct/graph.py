@@ -18,12 +18,12 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
 from sstruct._estimators.graph.fwmap_decoder import TreeSearch
-from sstruct._estimators.graph.partial import free_nodes
+from sstruct._estimators.graph.partial import free_nodes, state_scores
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number
+from sstruct._input.ragged import check_choice, check_number, known_labels
 from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
@@ -234,19 +234,23 @@ class GraphCRFSSVM(LabelingSSVM):
         """
         return self._fit(X, y, sample_weight)
 
-    def _training(self, X, y, sample_weight):
+    def _model_to_fit(self):
+        """Return the parts of ``_model`` that the parameters say."""
         fixed = is_real(self.pairwise)
-        model = {
+        return {
             "pairwise": "fixed" if fixed else self.pairwise,
             "strength": float(self.pairwise) if fixed else 0.0,
             "connectivity": self._parameters().get("connectivity", 0),
         }
+
+    def _training(self, X, y, sample_weight, completion=None):
+        model = self._model_to_fit()
         graphs = self._pack(X, model, fitted=self._goes_on)
         labels = self._labels(y, graphs.nodes)
         refuse_padding(self, y, labels, graphs.nodes)
         n_edge_features = None if graphs.edge_features is None else graphs.edge_features.shape[1]
         check_feature_need(model["pairwise"], n_edge_features)
-        data = LabeledGraphs(self, graphs, labels, sample_weight)
+        data = LabeledGraphs(self, graphs, labels, sample_weight, completion)
         K = len(data.classes)
         self._check_attraction(model["pairwise"], graphs.edge_features, K)
         common = [np.array(repr(model))]
@@ -258,7 +262,8 @@ class GraphCRFSSVM(LabelingSSVM):
         method = _method(model, data.graphs, K)
         decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
         problem = data.problem(pairwise, decoder, self.fit_intercept)
-        explicit = self._with_planes(problem)
+        # Planes are relative to truths: with other ones no warm start could go on from them.
+        explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
             if self.warm_start or self.checkpoint is not None:
                 explicit.keep_labelings()
@@ -374,15 +379,33 @@ class GraphCRFSSVM(LabelingSSVM):
         nodes = graphs.nodes
         if y_partial is None:
             return nodes, self._decoded(graphs)
-        codes = known_codes(
+        known = known_codes(
             y_partial, nodes, self.classes_, self.ignore_label, getattr(nodes, "shapes", None)
         )
-        free = codes < 0
+        return nodes, self._around(graphs, known)
+
+    def _around(self, graphs, known):
+        """Return the labels of all nodes, around known ones; -1 where they are free."""
+        codes, free = known.copy(), known < 0
         if free.any():
             edge, K = self._views().get("edge"), len(self.classes_)
-            rest = free_nodes(graphs, codes, self._pairwise, edge, K)
+            rest = free_nodes(graphs, known, self._pairwise, edge, K)
             codes[free] = self._decoded(rest.graphs, rest.samples, rest.node_scores)
-        return nodes, codes
+        return codes
+
+    def _nodes(self, X):
+        return self._pack(X, self._model, fitted=True).nodes
+
+    def _known_labels(self, X, y, sample_weight):
+        nodes = self._pack(X, self._model_to_fit(), fitted=False).nodes
+        return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
+
+    def _complete(self, X, known, n_states=1):
+        graphs = self._pack(X, self._model, fitted=True)
+        if n_states == 1:
+            return self._around(graphs, known.codes)
+        scores = state_scores(graphs, known.codes, self._pairwise, self._views(), n_states)
+        return self._decoded(graphs, node_scores=scores)
 
     @property
     def _pairwise(self):

@@ -147,7 +147,9 @@ def class_weighted_costs(
     return factor[:, np.newaxis] * cost
 
 
-def label_costs(loss: str | ArrayLike, on: np.ndarray, total: float) -> NDArray[np.float64]:
+def label_costs(
+    loss: str | ArrayLike, on: np.ndarray, total: float | np.ndarray
+) -> NDArray[np.float64]:
     """Turn a `loss` parameter into the costs of errors in sets of labels.
 
     The loss of a set is the sum of its labels' costs, those of wrong labels.
@@ -160,8 +162,8 @@ def label_costs(loss: str | ArrayLike, on: np.ndarray, total: float) -> NDArray[
         (K,): costs by label, divided by K.
     on : ndarray of shape (K,)
         Weight of the samples with each label.
-    total : float
-        N, the weight of all samples.
+    total : float, or ndarray of shape (K,)
+        N, the weight of all samples; or of each label of those in which it is known.
 
     Returns
     -------

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
@@ -27,17 +27,24 @@ from sstruct._estimators.label_set.one_label import (
     one_label_decisions,
     one_label_training,
 )
-from sstruct._estimators.label_set.partial import best_classes, close_hierarchy, known_sets
+from sstruct._estimators.label_set.partial import (
+    best_classes,
+    close_hierarchy,
+    inner_sets,
+    known_sets,
+)
 from sstruct._estimators.label_set.training import (
     MultilabelTraining,
     attractive_bounds,
     one_label_cost,
     prediction_problem,
 )
+from sstruct._input.completion import KnownLabels
 from sstruct._input.indicator import (
     as_output,
     check_label_names,
     is_indicator,
+    known_indicator,
     label_matrix,
     refuse_label_lists,
 )
@@ -311,11 +318,11 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         """
         return self._fit(X, y, sample_weight)
 
-    def _training(self, X, y, sample_weight):
+    def _training(self, X, y, sample_weight, completion=None):
         refuse_label_lists(y)
         rows = pack_rows(self, X, fitted=self._goes_on)
-        if is_indicator(y):
-            return MultilabelTraining(self, rows, y, sample_weight).training()
+        if completion is not None or is_indicator(y):
+            return MultilabelTraining(self, rows, y, sample_weight, completion).training()
         if is_hierarchy(self.edges):
             raise ValueError("a hierarchy needs sets of labels, an (n, K) array y of 0 and 1")
         training = one_label_training(self, rows, y, sample_weight, self._one_label_cost)
@@ -380,9 +387,56 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
                 known = close_hierarchy(known, self._model["parents"])
         return prediction_problem(rows, self._model, self.edges_, self._terms[0], known)
 
+    def _known_labels(self, X, y, sample_weight):
+        refuse_label_lists(y)
+        rows = pack_rows(self, X, fitted=False)
+        weights = check_weights(sample_weight, len(rows))
+        if not is_indicator(y):  # one label a row: nothing is hidden
+            return KnownLabels(np.zeros(len(rows), np.int32), weights > 0)
+        known = known_indicator(y, len(rows))
+        if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:
+            known = close_hierarchy(known, np.asarray(self.edges), "y")
+        used = (weights > 0) & (known >= 0).any(axis=1)
+        return KnownLabels(known, np.repeat(used[:, np.newaxis], known.shape[1], axis=1))
+
+    def _complete(self, X, known, n_states=1):
+        rows = pack_rows(self, X, fitted=True)
+        problem = prediction_problem(rows, self._model, self.edges_, self._terms[0], known.codes)
+        return self._decoded(problem)
+
+    def _first_labels(self, X, y, sample_weight, known):
+        """Labels one by one, each by the rows in which it is known."""
+        rows, codes = pack_rows(self, X, fitted=False).flat, known.codes.copy()
+        weights = check_weights(sample_weight, len(codes))
+        for k in range(codes.shape[1]):
+            here = np.flatnonzero(known.trained[:, k] & (known.codes[:, k] >= 0))
+            hidden = np.flatnonzero(known.codes[:, k] < 0)
+            on = known.codes[here, k : k + 1]
+            codes[hidden, k] = on.any()
+            if len(hidden) and on.any() and not on.all():
+                model = self._of_one_label(len(codes) / len(here))
+                found = model.fit(rows[here], on, weights[here]).predict(rows[hidden])
+                codes[hidden, k] = found.ravel()
+        if is_hierarchy(self.edges):
+            codes = inner_sets(codes, np.asarray(self.edges))
+        return codes
+
+    def _of_one_label(self, share):
+        """Return an estimator of one label that is known in one of `share` samples."""
+        model = clone(self).set_params(
+            edges=None, inference="auto", solver="auto", classes=None, class_weight=None,
+            bounds=None, loss="hamming-count", rescaling="margin", warm_start=False,
+        )  # fmt: skip
+        if not isinstance(self.lam, str):
+            model.set_params(lam=float(self.lam) * share)
+        return model
+
     def _label_sets(self, X, y_partial=None):
         """Return the best sets as zeros and ones, (n, K)."""
-        problem = self._problem(X, y_partial)
+        return self._decoded(self._problem(X, y_partial))
+
+    def _decoded(self, problem):
+        """Return the best sets of a problem of new rows, as zeros and ones, (n, K)."""
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return codes.reshape(problem.n_blocks, -1)[:, : problem.n_labels] // 2
 

@@ -17,6 +17,7 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.fitted_state import TREE_STATE
 from sstruct._estimators.tree.training import pack_known_states, pack_states, pack_trees
+from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
@@ -224,13 +225,18 @@ class TreeSSVM(BaseSSVM):
         """
         return self._fit(X, y, sample_weight)
 
-    def _training(self, X, y, sample_weight):
+    def _training(self, X, y, sample_weight, completion=None):
         parents, _ = parents_first(self.parents)
         trees = pack_trees(X, parents)
-        states = pack_states(y, trees, self.ignore_label)
+        known = states = pack_states(y, trees, self.ignore_label)
+        in_loss = None
+        if completion is not None:
+            states = completion.codes
         weights = check_weights(sample_weight, len(trees))
-        n_annotated = (states >= 0).sum(axis=1)
+        n_annotated = (known >= 0).sum(axis=1)
         used = (weights > 0) & (n_annotated > 0)
+        if completion is not None:
+            in_loss = completion.in_loss[used]
         if not used.any():
             raise ValueError("y has no annotated part in a sample of positive weight")
         total = float(weights[used].sum())
@@ -241,6 +247,7 @@ class TreeSSVM(BaseSSVM):
             used,
             loss_scale=None if self.loss == "hamming-count" else 1 / n_annotated[used],
             by_distance=self.loss == "distance",
+            in_loss=in_loss,
         )
         model = problem.model
         trained = TrainedNodes(
@@ -256,7 +263,7 @@ class TreeSSVM(BaseSSVM):
             weights[used],
             total,
             self._lam(total, trained),
-            trees.data(states, used, parents),
+            trees.data(known, used, parents),
             Inference("distance transform" if maps else "max-sum"),
             {
                 "n_features_in_": model.n_features,
@@ -297,16 +304,35 @@ class TreeSSVM(BaseSSVM):
             "type": pairs,
         }
 
+    def _known_labels(self, X, y, sample_weight):
+        trees = pack_trees(X, parents_first(self.parents)[0])
+        states = pack_states(y, trees, self.ignore_label)
+        used = (check_weights(sample_weight, len(trees)) > 0) & (states >= 0).any(axis=1)
+        return KnownLabels(states, np.repeat(used[:, np.newaxis], states.shape[1], axis=1))
+
+    def _complete(self, X, known, n_states=1):
+        trees = self._packed(X)
+        problem = trees.problem(self.parents_, self._model().fit_intercept, known=known.codes)
+        codes = decode(problem, self._w, n_threads(self.n_jobs))
+        return codes.reshape(known.codes.shape)
+
+    def _packed(self, X):
+        """Return the packed samples."""
+        self._model()
+        return pack_trees(
+            X,
+            self.parents_,
+            n_features=self.n_features_in_,
+            n_types=self.n_types_,
+            pairs=self._terms[1],
+        )
+
     def _decoder(self, X, y_partial=None):
         """Return the packed samples and the problem of decoding them, around known states."""
-        fit_intercept, pairs = self._model().fit_intercept, self._terms[1]
-        trees = pack_trees(
-            X, self.parents_, n_features=self.n_features_in_, n_types=self.n_types_, pairs=pairs
-        )
-        known = None
+        trees, known = self._packed(X), None
         if y_partial is not None:
             known = pack_known_states(y_partial, trees, self.ignore_label)
-        return trees, trees.problem(self.parents_, fit_intercept, known=known)
+        return trees, trees.problem(self.parents_, self._model().fit_intercept, known=known)
 
     def _predict_states(self, X, y_partial=None):
         trees, problem = self._decoder(X, y_partial)

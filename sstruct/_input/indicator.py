@@ -10,6 +10,7 @@ from sstruct._checks.arrays import array_of, is_sized
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.shown import shortened
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
+from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
@@ -125,6 +126,28 @@ def label_matrix(y, n_rows, n_labels=None):
     Y.data = np.ones(Y.nnz)
     Y.sort_indices()
     return Y
+
+
+def known_indicator(y, n_rows):
+    """Return 1 where a row has a label, 0 where not, -1 where it is not known: int32 (n, K).
+
+    Not known are NaN, None, -1 and what a masked array masks.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `label_matrix`.
+    """
+    if sparse.issparse(y):
+        return label_matrix(y, n_rows).toarray().astype(np.int32)
+    hidden = np.ma.getmaskarray(y) if isinstance(y, np.ma.MaskedArray) else False
+    array = array_of(getattr(y, "data", y) if hidden is not False else y, "y", "an (n, K) matrix")
+    if array.ndim == 2 and array.dtype.kind in "iufO":
+        values = array.ravel() if array.dtype.kind != "O" else array.ravel().tolist()
+        hidden = hidden | is_unknown(values, [-1]).reshape(array.shape)
+    if hidden is not False:
+        array = np.where(hidden, 0, array)
+    return np.where(hidden, -1, label_matrix(array, n_rows).toarray()).astype(np.int32)
 
 
 def _refuse(row, label, value):

@@ -25,6 +25,7 @@ from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
 from sstruct._compat import validate_data
+from sstruct._input.completion import KnownLabels
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
     as_labels,
@@ -585,8 +586,12 @@ class LabeledNodes:
         return counts[self.used]
 
 
-def labeled_nodes(estimator, nodes, labels, sample_weight):
-    """Check labels and weights of nodes; return the LabeledNodes."""
+def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
+    """Check labels and weights of nodes; return the LabeledNodes.
+
+    With a Completion all nodes of a sample of which a label is known are used. Their codes are
+    those of labels still, and those that were hidden have weight 0 in the loss.
+    """
     weights, node_weights = check_node_weights(sample_weight, nodes)
     sample = np.repeat(np.arange(len(nodes)), nodes.lengths)
     labeled = ~is_label(labels, estimator.ignore_label)
@@ -605,7 +610,23 @@ def labeled_nodes(estimator, nodes, labels, sample_weight):
     if not used.any():
         raise ValueError("y has no labeled node in a sample of positive weight")
     classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
-    return LabeledNodes(weights, node_weights, sample, used, classes, encode(labels, classes))
+    codes = encode(labels, classes)
+    if completion is not None:
+        node_weights = used * (1.0 if node_weights is None else node_weights)
+        codes = completion.codes // completion.n_states
+        used = (np.bincount(sample[used], minlength=len(nodes)) > 0)[sample]
+        if (node_weights[used] == 1).all():
+            node_weights = None
+    return LabeledNodes(weights, node_weights, sample, used, classes, codes)
+
+
+def known_labels(estimator, nodes, labels, sample_weight):
+    """Return the KnownLabels of nodes: those that are not `ignore_label`."""
+    labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+    codes, sample = labeled.codes, labeled.sample
+    codes[~labeled.used] = -1
+    n_known = np.bincount(sample[labeled.used], minlength=len(nodes))
+    return KnownLabels(codes, (n_known > 0)[sample], labeled.classes, nodes.flat)
 
 
 def check_choice(name, value, choices):

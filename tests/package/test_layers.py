@@ -21,7 +21,7 @@ def structures(layer, *others):
 
 
 # Of modules at the top: estimators that are made of others, and what all may use.
-ON_ESTIMATORS = ["grid", "multilabel", "path_cv"]
+ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
 BELOW_ESTIMATORS = ["losses", "masks", "mapped", "extending"]
 ESTIMATORS = sorted(
     {path.stem for path in ROOT.glob("*.py")}

@@ -12,6 +12,7 @@ from sstruct import (
     GapMonitor,
     GraphCRFSSVM,
     GridCRFSSVM,
+    LatentSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
@@ -74,6 +75,7 @@ rows: MulticlassSSVM = MulticlassSSVM(n_jobs=2).fit(np.zeros((2, 3)), [0, 1])
 sets: MultilabelSSVM = MultilabelSSVM(edges="tree").fit(scene_X, scene_Y)
 trees: TreeSSVM = TreeSSVM(parents=[-1, 0]).fit([], [])
 own: StructuredSVM = StructuredSVM(object()).fit([], [])
+partly: LatentSSVM = LatentSSVM(ChainSSVM(), states_per_label=2).fit([], [])
 
 # Path
 

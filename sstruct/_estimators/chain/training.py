@@ -21,13 +21,15 @@ class LabeledChains:
     estimator : ChainSSVM
         Its parameters are read; it is not changed.
     X, y, sample_weight : as in ``ChainSSVM.fit``
+    completion : Completion or None
+        Labels, or states below them, that take the place of y's.
 
     Attributes
     ----------
     nodes : ChainNodes
     classes : ndarray of shape (K,)
     codes : ndarray of int32 of shape (n_nodes,)
-        Index of each node's label, -1 where the node does not train.
+        Index of each node's label, or state, -1 where the node does not train.
     start, length : ndarray of shape (n_blocks,)
         The labeled segments of the sequences, which are the blocks of the problem.
     sample_weight : ndarray of shape (n_blocks,)
@@ -39,11 +41,11 @@ class LabeledChains:
         Allowed transitions (K, K); labels allowed at the start and the end (2, K).
     """
 
-    def __init__(self, estimator, X, y, sample_weight):
+    def __init__(self, estimator, X, y, sample_weight, completion=None):
         self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
         labels = flat_labels(y, nodes, type(estimator).__name__)
         refuse_padding(estimator, y, labels, nodes)
-        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
@@ -58,6 +60,7 @@ class LabeledChains:
         n_labeled = np.bincount(
             sample[used], weights=None if node is None else node[used], minlength=len(nodes)
         )
+        self._known = self.codes
         self._loss_scale = 1 / n_labeled[self._sample] if divided else None
         self.total_weight = float(weights[n_labeled > 0].sum())
         self.sample_weight = weights[self._sample]
@@ -66,6 +69,16 @@ class LabeledChains:
         cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())
         n_nodes = row_weight.sum() / self.total_weight
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
+        if completion is not None:
+            self._complete(completion, used)
+
+    def _complete(self, completion, used):
+        """Take states in the place of labels; hidden ones tell no data from others."""
+        self._known = np.where(completion.in_loss, self.codes, -1)
+        self.codes = np.where(used, completion.codes, -1)
+        self.classes, self._cost = completion.classes(self.classes), completion.spread(self._cost)
+        edge, boundary = self.masks
+        self.masks = completion.spread(edge), completion.spread(boundary, axes=(1,))
 
     def problem(self, estimator):
         """Return the problem; dense features that are mostly zeros are stored as CSR."""
@@ -113,7 +126,7 @@ class LabeledChains:
         segments = [self.start[:blocks], self.length[:blocks]]
         edges = self.nodes.edge_rows
         edges = [] if edges is None else first_rows(edges, offsets[-1] - n)
-        return [*features, offsets, *segments, self.codes[: offsets[-1]], *edges]
+        return [*features, offsets, *segments, self._known[: offsets[-1]], *edges]
 
     def _n_segments(self, n):
         """How many of the segments are of the first n sequences."""

@@ -9,7 +9,7 @@ import numpy as np
 import sklearn
 from numpy.typing import ArrayLike
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.arrays import check_depth
@@ -111,10 +111,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
     _scaling: ClassVar[str | None] = "PerNode({})"
 
-    def _training(self, X, y, sample_weight):
+    def _training(self, X, y, sample_weight, completion=None):
         """Check and pack the data of a fit, under margin rescaling; the estimator stays as it is.
 
-        Parameters are checked before. Returns a Training.
+        Parameters are checked before. With a Completion its labels are the truth in the place of
+        y's, hidden ones count in no loss, and a warm start may find them changed. Returns a
+        Training.
         """
         raise NotImplementedError
 
@@ -125,6 +127,27 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _settled(self):
         """Return the parameters that the first part of the samples has settled, by name."""
         return {"classes": self.classes_} if "classes" in self._parameters() else {}
+
+    def _known_labels(self, X, y, sample_weight):
+        """Return the KnownLabels of a fit's data, for LatentSSVM; parameters are checked before."""
+        name = type(self).__name__
+        raise TypeError(f"LatentSSVM has no hidden labels for {name}: every sample has one label")
+
+    def _complete(self, X, known, n_states=1):
+        """Return the best codes of all labels, or states, around the known ones.
+
+        known : the KnownLabels of X
+        """
+        raise NotImplementedError
+
+    def _nodes(self, X):
+        """Return the packed nodes of samples, after the fit."""
+        raise NotImplementedError
+
+    def _first_labels(self, X, y, sample_weight, known):
+        """Return codes of all labels to begin with: by a fit of what is known, as it is cut out."""
+        model = clone(self).set_params(warm_start=False)
+        return model.fit(X, y, sample_weight)._complete(X, known)
 
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
@@ -324,23 +347,32 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             return lam
         return lam_from_scale(nodes, total_weight, self._parameters().get("rescaling") == "slack")
 
-    def _prepare(self, X, y, sample_weight):
-        """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+    def _check_given(self, X, y, sample_weight):
+        """Refuse parameters out of range, and data or parameters too deep to look at."""
         data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, self._parameters()
         for name, value in (data | parameters).items():
             check_depth(value, name)
             if name in parameters and sparse.issparse(value):  # which even iterating would read
                 raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
         self._check_parameters()
-        training = self._training(X, y, sample_weight)
+
+    def _prepare(self, X, y, sample_weight, completion=None):
+        """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+        self._check_given(X, y, sample_weight)
+        more = {} if completion is None else {"completion": completion}
+        training = self._training(X, y, sample_weight, **more)
         if self._parameters().get("rescaling") == "slack":
             training = slack_rescaled(training, self)
         return training
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight):
-        """Solve and set every fitted attribute; what a subclass's ``fit`` calls."""
-        training = self._prepare(X, y, sample_weight)
+    def _fit(self, X, y, sample_weight, training=None):
+        """Solve and set every fitted attribute; what a subclass's ``fit`` calls.
+
+        training : what ``_prepare`` has made of the data, where it was called before
+        """
+        if training is None:
+            training = self._prepare(X, y, sample_weight)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
@@ -597,6 +629,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             Share of labels that are right.
         """
         nodes, codes = self._predict_codes(X)
+        return self._accuracy(nodes, codes, self.classes_, y, sample_weight)
+
+    def _accuracy(self, nodes, codes, classes, y, sample_weight):
+        """Return the weighted share of nodes whose code is that of their label."""
         labels = self._labels(y, nodes)
         of_samples, of_nodes = check_node_weights(sample_weight, nodes)
         weights = np.repeat(of_samples, nodes.lengths)
@@ -604,7 +640,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
         if not weights.any():
             raise ValueError("y has no labeled node in a sample of positive weight")
-        return float(np.average(encode(labels, self.classes_) == codes, weights=weights))
+        return float(np.average(encode(labels, classes) == codes, weights=weights))
 
     def __dask_tokenize__(self):
         # Of a dataclass Dask would see the fields alone, and not what was learned.

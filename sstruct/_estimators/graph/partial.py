@@ -2,6 +2,7 @@
 
 A known label turns its edges into scores of its neighbors' labels. What is left is a graph model
 of the other nodes, which the decoders solve as any: no score has to be so large that it forbids.
+Where a label has several states, the other labels' states get such a score.
 """
 
 from dataclasses import dataclass, replace
@@ -86,3 +87,33 @@ def _edge_scores(pairwise, weights, features, labels, n_labels, is_first):
     if name == "potts":
         return weights[0] * differs
     return (features @ weights)[:, np.newaxis] * differs
+
+
+def state_scores(graphs, known, pairwise, views, n_states):
+    """Return node scores, (n_nodes, K), that forbid all states but those of known labels.
+
+    On the scale of the model's own scores, so that little is lost to rounding.
+
+    Parameters
+    ----------
+    graphs : Graphs
+    known : ndarray of int of shape (n_nodes,)
+        Label of each node, -1 where it is free.
+    pairwise : tuple
+        Name of the pairwise model and its fixed cost.
+    views : dict
+        The model's weights by name.
+    n_states : int
+        Of each label: the K labels of the model are states.
+    """
+    scores = graphs.nodes.flat @ views["coef"].T + views.get("intercept", 0.0)
+    edge, most = views.get("edge"), abs(pairwise[1])
+    if edge is not None and graphs.edge_features is not None:
+        largest = np.abs(edge).reshape(len(edge), -1).max(axis=1)
+        most = (np.abs(graphs.edge_features) @ largest).max(initial=0)
+    elif edge is not None:
+        most = np.abs(edge).max()
+    # Changing one node's state changes its own score, and those of its edges, by less.
+    size = 1 + 2 * np.abs(scores).max() + 2 * graphs.n_edges.max() * most
+    others = known[:, np.newaxis] != np.arange(scores.shape[1]) // n_states
+    return np.where(others & (known >= 0)[:, np.newaxis], -size, 0.0)

@@ -93,6 +93,8 @@ class LabeledGraphs:
     graphs : Graphs
     labels : ndarray of shape (n_nodes,)
     sample_weight : as in ``fit``
+    completion : Completion or None
+        Labels, or states below them, that take the place of `labels`.
 
     Attributes
     ----------
@@ -106,9 +108,9 @@ class LabeledGraphs:
     trained : TrainedNodes
     """
 
-    def __init__(self, estimator, graphs, labels, sample_weight):
+    def __init__(self, estimator, graphs, labels, sample_weight, completion=None):
         nodes = graphs.nodes
-        labeled = labeled_nodes(estimator, nodes, labels, sample_weight)
+        labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, codes = labeled.classes, labeled.codes
         sizes = np.ones(len(codes)) if graphs.sizes is None else graphs.sizes
@@ -130,11 +132,16 @@ class LabeledGraphs:
         self.sample_weight = weights[kept]
         self.graphs = graphs.selected(kept)
         n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
+        known = codes  # hidden ones tell no data from others
+        if completion is not None:
+            known, codes = np.where(completion.in_loss, codes, -1), completion.codes
+            self.classes = completion.classes(self.classes)
+            self._cost = completion.spread(self._cost)
         partial = np.flatnonzero(n_used < self.graphs.length)
         if len(partial):
             self.graphs = without_nodes(self.graphs, used, n_used, partial)
-            codes, node_weight = codes[used], node_weight[used]
-        self._codes, self._node_weight = codes, node_weight
+            codes, known, node_weight = codes[used], known[used], node_weight[used]
+        self._codes, self._known, self._node_weight = codes, known, node_weight
 
     def problem(self, pairwise, decoder, bias):
         return self.graphs.problem(
@@ -174,7 +181,7 @@ class LabeledGraphs:
         other = np.flatnonzero(grids[:, 2] == 0)
         edges = _rows_of(graphs.edge_start[other], graphs.n_edges[other])
         flat = graphs.nodes.flat[rows]
-        parts = [*first_rows(flat, flat.shape[0]), self._codes[rows]]
+        parts = [*first_rows(flat, flat.shape[0]), self._known[rows]]
         parts += [graphs.length[:n], grids]
         parts += [graphs.n_edges[:n], graphs.edges[edges].astype(np.int32)]
         if graphs.edge_features is not None:

@@ -43,15 +43,17 @@ def is_hierarchy(edges):
     return edges is not None and not isinstance(edges, str) and np.ndim(edges) == 1
 
 
-def interactions(edges, Y, weights):
+def interactions(edges, Y, weights, known=None):
     """Return the edges (E, 2), u < v, in order, and the parents of a hierarchy or None.
 
     Parameters
     ----------
     edges : as the estimator's parameter
     Y : CSR matrix of shape (n, K)
-        Ones where a sample has a label.
+        Ones where a sample has a label, and is known to.
     weights : ndarray of shape (n,)
+    known : ndarray of bool of shape (n, K) or None
+        Whether it is known if a sample has a label; None: always.
     """
     K, none = Y.shape[1], np.empty((0, 2), dtype=np.int32)
     if edges is None:
@@ -62,37 +64,46 @@ def interactions(edges, Y, weights):
             raise ValueError(f"edges has {len(parents)} parents for {K} labels")
         return none, parents
     if isinstance(edges, str):
-        pairs = np.column_stack(np.triu_indices(K, 1)) if edges == "full" else tree(Y, weights)
+        pairs = (
+            np.column_stack(np.triu_indices(K, 1)) if edges == "full" else tree(Y, weights, known)
+        )
         return ordered_edges(pairs, K), None
     return ordered_edges(edges, K), None
 
 
-def mutual_information(Y, weights):
-    """Return the empirical mutual information of every two labels, (K, K), in nats."""
-    total = weights.sum()
-    both = np.asarray((Y.T @ Y.multiply(weights[:, np.newaxis])).todense()) / total
-    on = both.diagonal().copy()
+def mutual_information(Y, weights, known=None):
+    """Return the empirical mutual information of every two labels, (K, K), in nats.
+
+    Of the samples in which both are known.
+    """
+    weighted = Y.multiply(weights[:, np.newaxis])
+    if known is None:
+        both = np.asarray((Y.T @ weighted).todense()) / weights.sum()
+        on = both.diagonal()[:, np.newaxis].copy()
+    else:
+        total = np.maximum(known.T @ (known * weights[:, np.newaxis]), np.finfo(float).tiny)
+        both, on = np.asarray((Y.T @ weighted).todense()) / total, weighted.T @ known / total
     tables = {
         (1, 1): both,
-        (1, 0): on[:, np.newaxis] - both,
-        (0, 1): on[np.newaxis, :] - both,
-        (0, 0): 1 - on[:, np.newaxis] - on[np.newaxis, :] + both,
+        (1, 0): on - both,
+        (0, 1): on.T - both,
+        (0, 0): 1 - on - on.T + both,
     }
     information = np.zeros_like(both)
     for (a, b), table in tables.items():
-        alone = np.multiply.outer(on if a else 1 - on, on if b else 1 - on)
+        alone = (on if a else 1 - on) * (on if b else 1 - on).T
         # Of products of probabilities only those that rounding leaves positive.
         held = (table > 0) & (alone > 0)
         information[held] += table[held] * np.log(table[held] / alone[held])
     return information
 
 
-def tree(Y, weights):
+def tree(Y, weights, known=None):
     """Return a maximum spanning tree of the mutual information: the tree of Chow and Liu.
 
     Prim's method from label 0. Ties, up to rounding, go to the lowest labels. O(n nnz + K^2).
     """
-    information = np.round(mutual_information(Y, weights), 12)
+    information = np.round(mutual_information(Y, weights, known), 12)
     K = len(information)
     best, link = information[0].copy(), np.zeros(K, dtype=np.int64)
     outside = np.arange(K) > 0

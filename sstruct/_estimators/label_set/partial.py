@@ -23,7 +23,7 @@ def known_sets(y_partial, n_rows, classes):
     return known_numbers(y_partial, np.full((n_rows, len(classes)), 2), None, expected)
 
 
-def close_hierarchy(known, parents):
+def close_hierarchy(known, parents, name="y_partial"):
     """Add the ancestors of labels that are on, and the descendants of those off, to what is known.
 
     Raises
@@ -38,11 +38,22 @@ def close_hierarchy(known, parents):
             lacking = np.flatnonzero((known[:, k] == 1) & (known[:, above] == 0))
             if len(lacking):
                 raise ValueError(
-                    f"y_partial[{lacking[0]}] has label {k} on and its ancestor {above} off, "
+                    f"{name}[{lacking[0]}] has label {k} on and its ancestor {above} off, "
                     "expected a set of the hierarchy: a label comes with all its ancestors"
                 )
             out[known[:, k] == 1, above] = 1
             out[known[:, above] == 0, k] = 0
+            above = parents[above]
+    return out
+
+
+def inner_sets(sets, parents):
+    """Take labels out of sets whose ancestors are not in them; sets : (n, K) of 0 and 1."""
+    out = sets.copy()
+    for k in range(len(parents)):
+        above = parents[k]
+        while above >= 0:
+            out[:, k] &= sets[:, above]
             above = parents[above]
     return out
 

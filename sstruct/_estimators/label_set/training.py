@@ -1,6 +1,7 @@
 """Sets of labels and rows to the blocks of a MultilabelProblem."""
 
 import numpy as np
+from scipy import sparse
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
@@ -32,17 +33,26 @@ class MultilabelTraining:
     estimator : MultilabelSSVM
     rows : Nodes
     y, sample_weight : as given to ``fit``
+    completion : Completion or None
+        Labels that take the place of y's; rows of which nothing is known do not train.
     """
 
-    def __init__(self, estimator, rows, y, sample_weight):
+    def __init__(self, estimator, rows, y, sample_weight, completion=None):
         self.estimator, self.rows, self.output = estimator, rows, output_kind(y)
-        Y = label_matrix(y, len(rows))
+        Y = label_matrix(y if completion is None else completion.codes, len(rows))
         K = Y.shape[1]
         self.classes = _column_names(estimator.classes, y, K)
         weights = check_weights(sample_weight, len(rows))
-        used = weights > 0
+        used, self.in_loss = weights > 0, None
+        if completion is not None:
+            _check_completed(estimator)
+            used &= completion.in_loss.any(axis=1)
+            self.in_loss = completion.in_loss[used]
         Y, weights = Y[used], weights[used]
-        self.edges, self.parents = interactions(estimator.edges, Y, weights)
+        self.known = Y
+        if self.in_loss is not None:
+            self.known = sparse.csr_matrix(Y.toarray() * self.in_loss)
+        self.edges, self.parents = interactions(estimator.edges, self.known, weights, self.in_loss)
         self.method = decoding_method(
             estimator.inference,
             K,
@@ -55,10 +65,11 @@ class MultilabelTraining:
         if self.parents is not None:
             check_closed(Y, self.parents, np.flatnonzero(used))
         self.total = float(weights.sum())
-        on = np.asarray(Y.T @ weights).ravel()
-        self.cost = label_costs(estimator.loss, on, self.total)
+        on = np.asarray(self.known.T @ weights).ravel()
+        total = self.total if self.in_loss is None else weights @ self.in_loss
+        self.cost = label_costs(estimator.loss, on, total)
         off_cost, on_cost = self.cost
-        errors = (off_cost * (self.total - on) + on_cost * on).mean() / self.total
+        errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
         bias = estimator.fit_intercept
@@ -91,6 +102,7 @@ class MultilabelTraining:
             full=full,
             cost=self.cost,
             bias=estimator.fit_intercept,
+            in_loss=self.in_loss,
         )
         if estimator.rescaling == "slack" and self.decoder.relaxed:
             # The worst is then a mixture of two.
@@ -121,7 +133,9 @@ class MultilabelTraining:
 
     def _data(self, common):
         """Return what tells these data, and the meaning of a labeling, from others."""
-        flat, Y, hint = self.flat, self.Y, ""
+        flat, Y, hint = self.flat, self.known, ""
+        if self.in_loss is not None:
+            common = [*common, np.packbits(self.in_loss)]
         if isinstance(self.estimator.edges, str) and self.estimator.edges == "tree":
             hint = ' edges="tree" looks at all data: give edges=model.edges_ to keep them.'
         return SampleData(
@@ -129,6 +143,19 @@ class MultilabelTraining:
             common,
             lambda n: [*first_rows(flat, n), Y.indptr[: n + 1], Y.indices[: Y.indptr[n]]],
             hint=hint,
+        )
+
+
+def _check_completed(estimator):
+    """Refuse what needs all labels of a row, where some are hidden."""
+    if estimator.solver == "gdmm":
+        raise ValueError(
+            "solver='gdmm' does not train with hidden labels: take solver='mp-bcfw' or 'bcfw'"
+        )
+    if estimator.class_weight is not None:
+        raise ValueError(
+            "class_weight weighs rows by all of their labels, of which some are hidden: leave "
+            "class_weight=None, or give sample_weight"
         )
 
 

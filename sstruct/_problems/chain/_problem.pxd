@@ -26,7 +26,7 @@ cdef class ChainProblem(BlockProblem):
     cdef const double[:, ::1] boundary_penalty
     cdef const int32_t[:, ::1] errors   # `cost` where it is whole numbers, or empty
     cdef const int64_t[::1] most_errors
-    cdef readonly Py_ssize_t n_labels, n_features
+    cdef readonly Py_ssize_t n_labels, n_features, states_per_label
     cdef readonly bint bias, boundaries, transitions, masked, has_known
     cdef Py_ssize_t KP, bias_at, start_at, end_at, edge_at
     # Scratch of this object.

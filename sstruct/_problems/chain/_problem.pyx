@@ -7,7 +7,8 @@
 # (c) Unlabeled nodes are cut out by the caller; the segments are blocks without a start or end
 #     term at a cut. L(y) = c_i sum_l a_l cost[truth_l, y_l]; without node weights a_l whole costs
 #     are tabled for slack rescaling.
-#     Labels that are known forbid all others at their node: -inf, as masks do.
+#     Labels that are known forbid all others at their node: -inf, as masks do. Where every label has
+#     S states, k S to k S + S - 1 those of label k, a known label leaves its own.
 # (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
@@ -60,16 +61,19 @@ cdef class ChainProblem(BlockProblem):
     known : array-like of shape (n_rows,), dtype int32, optional
         Label that every labeling must have at a row, -1 where it is free. For decoding: training's
         working sets do not know it.
+    states_per_label : int
+        Of how many labels of the model, which are then states, each of `known` stands for.
     """
 
     def __init__(
             self, X, chains, model, labels=None, *, cost=None, loss_scale=None, node_weight=None,
-            known=None):
+            known=None, states_per_label=1):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n, n_rows = features.n_rows, K = model.n_labels
         self.arguments = dict(
             X=features, chains=chains, model=model, labels=labels, cost=cost,
-            loss_scale=loss_scale, node_weight=node_weight, known=known)
+            loss_scale=loss_scale, node_weight=node_weight, known=known,
+            states_per_label=states_per_label)
         self.features, self.rows = features, features.rows
         starts, lengths = check_blocks(chains.start, chains.length, n_rows)
         self.start, self.length = starts, lengths
@@ -88,7 +92,10 @@ cdef class ChainProblem(BlockProblem):
         self.has_labels = labels is not None
         self.labels = check_labels(
             np.zeros(n_rows) if labels is None else labels, starts, lengths, n_rows, K)
-        self.has_known, self.known = known is not None, check_known(known, (n_rows,), K)
+        if not 1 <= states_per_label <= K or K % states_per_label:
+            raise ValueError(f"{K} states, expected {states_per_label} of each label")
+        self.states_per_label, self.has_known = states_per_label, known is not None
+        self.known = check_known(known, (n_rows,), K // states_per_label)
         self.cost = padded(1.0 - np.eye(K) if cost is None else cost, (K, K), self.KP, "cost")
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.weighted = node_weight is not None
@@ -177,13 +184,13 @@ cdef class ChainProblem(BlockProblem):
         return 0
 
     cdef void forbid_others(self, Py_ssize_t i) noexcept nogil:
-        """theta = -inf at all labels but the known one of a node."""
-        cdef Py_ssize_t l, k
+        """theta = -inf at all labels but the known one of a node, or its states."""
+        cdef Py_ssize_t l, k, S = self.states_per_label
         cdef int32_t known
         for l in range(self.length[i]):
             known = self.known[self.start[i] + l]
             for k in range(self.n_labels if known >= 0 else 0):
-                if k != known:
+                if not known * S <= k < (known + 1) * S:
                     self.theta[l * self.KP + k] = -INFINITY
 
     cdef int maximize(

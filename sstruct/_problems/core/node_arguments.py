@@ -163,6 +163,16 @@ def check_known(known, shape, sizes):
     return known
 
 
+def check_in_loss(in_loss, shape):
+    """Return which labels count in the loss as uint8; None: all do, in one entry."""
+    if in_loss is None:
+        return np.ones((1,) * len(shape), dtype=np.uint8)
+    in_loss = np.ascontiguousarray(in_loss, dtype=bool)
+    if in_loss.shape != shape:
+        raise ValueError(f"in_loss of shape {in_loss.shape}, expected {shape}")
+    return in_loss.view(np.uint8)
+
+
 def graph_weight_views(w, n_labels, n_features, bias, shape):
     """Name the parts of weights of nodes and edges: coef, intercept, edge; no copies."""
     size = int(np.prod(shape)) if shape else 0

@@ -16,8 +16,9 @@ cdef class MultilabelProblem(BlockProblem):
     cdef const double[:, ::1] cost              # (2, K): of an error at a label that is off, on
     cdef const double[::1] squared_norm         # of each row, bias included
     cdef const int32_t[:, ::1] known            # 1: on, 0: off, -1: free
+    cdef const unsigned char[:, ::1] in_loss    # whether each label counts in the loss of a row
     cdef readonly Py_ssize_t n_labels, n_features, n_edges
-    cdef readonly bint bias, full, uniform, has_known
+    cdef readonly bint bias, full, uniform, has_known, has_unscored
     cdef Py_ssize_t KP, bias_at, edge_at, outcomes
     # Scratch of this object.
     cdef LabelDecoder decoder

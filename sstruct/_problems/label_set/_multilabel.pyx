@@ -7,7 +7,8 @@
 #     four numbers an edge (00, 01, 10, 11), not padded.
 # (c) The decoder sees sum_k theta_k q_k + sum_e pair_e q_e(1, 1): tables of four outcomes are brought
 #     to this form, which leaves a constant and adds to node scores.
-# (d) L_i(q) = sum_k c_k |q_k - y_k|. True labels are kept as lists, most of thousands being off.
+# (d) L_i(q) = sum_k c_k |q_k - y_k|, over the labels that count in the row's loss. True labels are
+#     kept as lists, most of thousands being off.
 # (e) A label that is known to be on, or off, has a score that no edge outweighs: on the scale of the
 #     others, so that nothing is lost to rounding. What is known of a hierarchy is closed by the caller.
 # (f) Squared distances: |x|^2 times the squared change of q, plus that of edges; no weights.
@@ -29,7 +30,8 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_known, graph_weight_views
+from sstruct._problems.core.node_arguments import (
+    check_in_loss, check_known, graph_weight_views)
 from sstruct._problems.label_set.arguments import check_label_lists, check_label_costs
 
 
@@ -55,6 +57,8 @@ cdef class MultilabelProblem(BlockProblem):
         1 where a label must be on, 0 where it must be off, -1 where it is free. For decoding:
         training's working sets do not know it. In a hierarchy with the ancestors of labels that are
         on, and the descendants of those that are off.
+    in_loss : array-like of bool of shape (n_blocks, K), optional
+        Which labels of a row count in its loss. Default: all.
 
     Raises
     ------
@@ -63,7 +67,9 @@ cdef class MultilabelProblem(BlockProblem):
         decoder can answer with.
     """
 
-    def __init__(self, X, labels, decoder, *, full=False, cost=None, bias=True, known=None):
+    def __init__(
+            self, X, labels, decoder, *, full=False, cost=None, bias=True, known=None,
+            in_loss=None):
         cdef FeatureRows features = FeatureRows(X)
         cdef Py_ssize_t i, n = features.n_rows, K = decoder.n_labels
         if n < 1:
@@ -75,7 +81,8 @@ cdef class MultilabelProblem(BlockProblem):
         self._set(dict(
             X=features, labels=None if labels is None else check_label_lists(*labels, n, K),
             decoder=decoder, full=bool(full), cost=cost, bias=bool(bias), squared_norm=squared_norm,
-            uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0),
+            uniform=bool((cost == cost[0, 0]).all() and cost[0, 0] > 0 and in_loss is None),
+            has_unscored=in_loss is not None, in_loss=check_in_loss(in_loss, (n, K)),
             known=None if known is None else check_known(known, (n, K), 2)))
         if self.has_labels:
             for i in range(n):
@@ -96,6 +103,7 @@ cdef class MultilabelProblem(BlockProblem):
         self.full, self.bias, self.cost = arguments["full"], arguments["bias"], arguments["cost"]
         self.has_known = arguments["known"] is not None
         self.known = arguments["known"] if self.has_known else np.zeros((1, 1), dtype=np.int32)
+        self.has_unscored, self.in_loss = arguments["has_unscored"], arguments["in_loss"]
         self.uniform, self.squared_norm = arguments["uniform"], arguments["squared_norm"]
         self.n_blocks, self.n_labels, self.n_features = n, K, features.n_features
         self.KP = sstruct_padded(K)
@@ -168,11 +176,12 @@ cdef class MultilabelProblem(BlockProblem):
             return 0
         self.need_labels()
         for k in range(self.n_labels):
-            self.lazy_theta[k] = loss_weight * self.cost[0, k]
+            self.lazy_theta[k] = loss_weight * self.cost[0, k] if counts(self, i, k) else 0
         for at in range(self.first_on[i], self.first_on[i + 1]):
             k = self.on[at]
-            self.lazy_theta[k] = -loss_weight * self.cost[1, k]
-            self.constant += loss_weight * self.cost[1, k]
+            if counts(self, i, k):
+                self.lazy_theta[k] = -loss_weight * self.cost[1, k]
+                self.constant += loss_weight * self.cost[1, k]
         for k in range(self.n_labels):
             theta[k] += self.lazy_theta[k]
         return 0
@@ -226,7 +235,9 @@ cdef class MultilabelProblem(BlockProblem):
         self.truth(i, &self.truth_code[0])
         for k in range(self.n_labels):
             self.label_loss[0, k], self.label_loss[1, k] = 0, self.cost[0, k]
-            if self.truth_code[k] != 0:
+            if not counts(self, i, k):
+                self.label_loss[1, k] = 0
+            elif self.truth_code[k] != 0:
                 self.label_loss[0, k], self.label_loss[1, k] = self.cost[1, k], 0
         loss.truth = &self.truth_code[0]
         loss.off, loss.on = &self.label_loss[0, 0], &self.label_loss[1, 0]
@@ -330,10 +341,11 @@ cdef class MultilabelProblem(BlockProblem):
         if loss_weight != 0:
             self.need_labels()
             for j in range(n_labels):
-                theta[label[j]] += loss_weight * self.cost[0, label[j]]
+                if counts(self, i, label[j]):
+                    theta[label[j]] += loss_weight * self.cost[0, label[j]]
             for at in range(self.first_on[i], self.first_on[i + 1]):
                 k = self.on[at]
-                if self.differs[k]:
+                if self.differs[k] and counts(self, i, k):
                     theta[k] -= loss_weight * (self.cost[0, k] + self.cost[1, k])
         for k in range(count):
             total = 0
@@ -353,9 +365,9 @@ cdef class MultilabelProblem(BlockProblem):
         at = self.first_on[i]
         for k in range(self.n_labels):
             if at < self.first_on[i + 1] and self.on[at] == k:
-                total += self.cost[1, k] * (2 - code[k])
+                total += self.cost[1, k] * (2 - code[k]) if counts(self, i, k) else 0
                 at += 1
-            else:
+            elif counts(self, i, k):
                 total += self.cost[0, k] * code[k]
         out[0] = 0.5 * total
         return 0
@@ -412,6 +424,11 @@ cdef class MultilabelProblem(BlockProblem):
         self._check_weights(w)
         return graph_weight_views(
             w, self.n_labels, self.n_features, self.bias, self.edge_shape)
+
+
+cdef inline bint counts(MultilabelProblem problem, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+    """Whether a label is in the loss of a row."""
+    return not problem.has_unscored or problem.in_loss[i, k]
 
 
 def label_marginals(MultilabelProblem problem not None, const double[::1] w):

@@ -15,6 +15,7 @@ cdef class TreeProblem(BlockProblem):
     cdef const int64_t[:, ::1] start        # first row of each part of each block, end of the last
     cdef const int32_t[:, ::1] labels       # true state of each part, -1: not annotated
     cdef const int32_t[:, ::1] known        # state that each part must have, -1: free
+    cdef const unsigned char[:, ::1] in_loss    # whether each part counts in the loss
     cdef const int64_t[:, ::1] shape        # height and width of each block's maps, or empty
     cdef const double[:, ::1] positions     # (x, y) of each row, or empty
     cdef const double[::1] pair_scores
@@ -22,7 +23,7 @@ cdef class TreeProblem(BlockProblem):
     cdef const double[::1] loss_scale, per_unit
     cdef readonly Py_ssize_t n_parts, n_types, n_features
     cdef Py_ssize_t n_edge_features, bias_at, edge_at, type_at
-    cdef bint by_distance, bias, maps, pairs, has_known
+    cdef bint by_distance, bias, maps, pairs, has_known, has_unscored
     # Scratch of this object: of the block that was decoded last ...
     cdef int64_t[::1] begin, message_at
     cdef int32_t[::1] parent

@@ -38,7 +38,7 @@ import numpy as np
 
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._block_problem import batch_size
-from sstruct._problems.core.node_arguments import check_known, of_blocks
+from sstruct._problems.core.node_arguments import check_in_loss, check_known, of_blocks
 from sstruct._problems.tree.arguments import (
     TreeModel, check_labels, check_pair_scores, check_places, check_start, n_origins)
 
@@ -71,15 +71,17 @@ cdef class TreeProblem(BlockProblem):
     known : array-like of int of shape (n_blocks, n_parts), optional
         State that every labeling must have, -1 where a part is free. For decoding: training's
         working sets do not know it.
+    in_loss : array-like of bool of shape (n_blocks, n_parts), optional
+        Which annotated parts count in the loss. Default: all.
     """
 
     def __init__(
             self, X, states, parents, labels=None, *, loss_scale=None, by_distance=False,
-            bias=True, known=None):
+            bias=True, known=None, in_loss=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         self.arguments = dict(
             X=features, states=states, parents=parents, labels=labels, loss_scale=loss_scale,
-            by_distance=by_distance, bias=bias, known=known)
+            by_distance=by_distance, bias=bias, known=known, in_loss=in_loss)
         if states.n_types < 1:
             raise ValueError(f"n_types must be at least 1, found {states.n_types}")
         self.maps, self.pairs = states.shape is not None, states.pair_scores is not None
@@ -104,6 +106,7 @@ cdef class TreeProblem(BlockProblem):
             states.pair_scores, states.pair_start, begins, tree)
         self.loss_scale = of_blocks(loss_scale, n, np.float64)
         self.by_distance = by_distance
+        self.has_unscored, self.in_loss = in_loss is not None, check_in_loss(in_loss, (n, P))
         unit = of_blocks(states.unit, n, np.float64)
         if not (unit > 0).all():
             raise ValueError("unit must be positive")
@@ -123,7 +126,8 @@ cdef class TreeProblem(BlockProblem):
         self.batch_size = batch_size(n, self.oracle_work)
         self.bounded = True
         # Tables by number of errors want an edge's scores as a table, and count wrong states.
-        self.has_product = self.has_labels and not (self.maps or self.by_distance)
+        self.has_product = self.has_labels and not (
+            self.maps or self.by_distance or self.has_unscored)
         self.product_work = self.oracle_work * (self.n_parts + 1) / 2
 
     def _set_scratch(self):
@@ -202,6 +206,8 @@ cdef class TreeProblem(BlockProblem):
     cdef double cost(self, Py_ssize_t i, Py_ssize_t p, Py_ssize_t s) noexcept nogil:
         """Loss of one part, before loss_scale."""
         cdef double x, y, true_x, true_y, squared
+        if self.has_unscored and not self.in_loss[i, p]:
+            return 0
         if not self.by_distance:
             return s != self.labels[i, p]
         self.place(i, p, s, &x, &y)

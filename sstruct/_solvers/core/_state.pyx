@@ -413,12 +413,13 @@ cdef class DualState:
         """Take over the labelings and dual weights of `export`, then rebuild w.
 
         They may be of the first blocks alone: the others are left as they are. Losses are computed
-        anew, so that the problem's loss may have changed; its labelings not.
+        anew, so that the problem's loss may have changed, and its truths: the dual weight of a
+        block's first labeling, the truth then, is that of the truth now. Its labelings not.
         """
         cdef const int64_t[::1] size
         cdef const double[::1] alpha
         cdef const int32_t[::1] code
-        cdef Py_ssize_t i, j, at = 0, position = 0, length
+        cdef Py_ssize_t i, j, k, at = 0, position = 0, length
         cdef double loss = 0
         cdef WorkingSet* working_set
         size, alpha, code = self.checked(exported, None)
@@ -428,9 +429,9 @@ cdef class DualState:
             length = working_set.code_size
             for j in range(working_set.size):
                 working_set.alpha[j] = 0
-            for _ in range(size[i]):
+            for k in range(size[i]):
                 self.problem.check_code(i, code[position:position + length])
-                j = find(working_set, &code[position])
+                j = find(working_set, &code[position]) if k > 0 else 0
                 if j < 0:
                     self.problem.loss(i, &code[position], &loss)
                     j = insert(working_set, &code[position], loss)

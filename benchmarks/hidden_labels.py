@@ -1,0 +1,230 @@
+#!/usr/bin/env python3
+"""Labels partly hidden: LatentSSVM beside what one would do without it.
+
+    python benchmarks/hidden_labels.py [--tasks letters ...] [--seeds 0 ...] > hidden_labels.csv
+
+A row for each task and way, on standard output:
+
+    letters     OCR letters, fold 0 (626 words); half of the training letters hidden, at random.
+                Other way: sequences cut at hidden letters (`ignore_label`). Test: folds 1-9
+    letters, large
+                the same, trained on folds 1-9 and tested on fold 0
+    every second letter
+                as "letters", but every second letter of a word is hidden
+    tags        EWT part-of-speech tags, 600 sentences, 70 % of the words hidden, at random;
+                cut there in the other way. Test: 2,000 sentences
+    yeast       half of the label matrix not known, at random; off in the other way. Mean share of
+                wrong labels on the published test part
+    modes       made chains: each of three labels looks like one of two opposite things. One state
+                for each label, or two
+    states      OCR letters, all known, fold 0: one state for each label, or two. Test: folds 1-9
+    states, large
+                the same, trained on folds 1-9 and tested on fold 0
+
+lam is chosen for each way by three folds of the training part, by the error of its known labels.
+Seconds are of the fit with the lam chosen. Data are read from SSTRUCT_DATA.
+"""
+
+import argparse
+import csv
+import gzip
+import os
+import sys
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from defaults_data import word_features
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import KFold
+
+from sstruct import ChainSSVM, LatentSSVM, MultilabelSSVM
+from sstruct.datasets import fetch_ocr_letters, fetch_yeast
+from sstruct.preprocessing import SequenceVectorizer
+
+COLUMNS = ("task", "seed", "way", "lam", "cv_error", "error", "ratio", "rounds", "seconds")
+
+
+@dataclass
+class Task:
+    """Training data, test data, and two ways to learn: pairs of an estimator and labels."""
+
+    X: list
+    ways: dict
+    X_test: list
+    y_test: list
+    lams: tuple
+
+
+def at(data, chosen):
+    return data[chosen] if isinstance(data, np.ndarray) else [data[i] for i in chosen]
+
+
+def error(model, X, y):
+    """Share of known labels that are wrong."""
+    if isinstance(y, np.ndarray):
+        known = y >= 0
+        return ((model.predict(X) != y) & known).sum() / known.sum()
+    return 1 - model.score(X, y)
+
+
+def hide(y, share, rng):
+    return [np.where(rng.random(len(labels)) < share, -1, labels) for labels in y]
+
+
+def partly_labeled(X, y, X_test, y_test, lams):
+    """The two ways for sequences."""
+    chain = ChainSSVM(ignore_label=-1, random_state=0)
+    return Task(
+        X, {"cut": (chain, y), "latent": (LatentSSVM(chain, random_state=0), y)}, X_test, y_test,
+        lams,
+    )  # fmt: skip
+
+
+def letters(rng, large=False, every_second=False):
+    data = fetch_ocr_letters()
+    small = (data.fold == 0) != large
+    train, test = np.flatnonzero(small), np.flatnonzero(~small)
+    X, y = at(data.data, train), at(data.target, train)
+    if every_second:
+        y = [np.where(np.arange(len(labels)) % 2 == rng.integers(2), -1, labels) for labels in y]
+    else:
+        y = hide(y, 0.5, rng)
+    lams = (0.01, 0.003, 0.001, 0.0003) if large else (0.1, 0.03, 0.01, 0.003)
+    return partly_labeled(X, y, at(data.data, test), at(data.target, test), lams)
+
+
+def sentences(name):
+    path = Path(os.environ["SSTRUCT_DATA"]) / f"ud_english_ewt_{name}.txt.gz"
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        blocks = lines.read().strip().split("\n\n")
+    return [[line.split("\t")[:2] for line in block.split("\n")] for block in blocks]
+
+
+def tags(rng, n_sentences=600):
+    train, test = sentences("train"), sentences("test")[:2000]
+    train = train[:: len(train) // n_sentences][:n_sentences]
+    names = sorted({tag for sentence in train for _, tag in sentence})
+    words = SequenceVectorizer()
+    X = words.fit_transform([word_features([word for word, _ in s]) for s in train])
+    X_test = words.transform([word_features([word for word, _ in s]) for s in test])
+    number = {tag: k for k, tag in enumerate(names)}
+    y, y_test = (
+        [np.array([number.get(tag, len(names)) for _, tag in s]) for s in part]
+        for part in (train, test)
+    )
+    return partly_labeled(
+        list(X), hide(y, 0.7, rng), list(X_test), y_test, (0.1, 0.03, 0.01, 0.003)
+    )
+
+
+def yeast(rng):
+    X, Y = fetch_yeast(subset="train", return_X_y=True)
+    X_test, Y_test = fetch_yeast(subset="test", return_X_y=True)
+    Y, Y_test = (part.toarray().astype(int) for part in (Y, Y_test))
+    partly = np.where(rng.random(Y.shape) < 0.5, -1, Y)
+    sets = MultilabelSSVM(random_state=0)
+    ways = {"off": (sets, np.maximum(partly, 0)), "latent": (LatentSSVM(sets), partly)}
+    return Task(X, ways, X_test, Y_test, (0.01, 0.003, 0.001, 0.0003))
+
+
+def two_modes(n, rng):
+    """Chains of three labels, each of which looks like one of two opposite things."""
+    centers = np.random.default_rng(7).normal(size=(3, 1, 4)) * [[[1], [-1]]]
+    X, y = [], []
+    for _ in range(n):
+        labels = np.cumsum(rng.choice(3, p=[0.8, 0.1, 0.1], size=rng.integers(4, 9))) % 3
+        X.append(2 * centers[labels, rng.integers(2, size=len(labels))])
+        X[-1] += rng.normal(size=X[-1].shape)
+        y.append(labels)
+    return X, y
+
+
+def by_states(X, y, X_test, y_test, lams, seed=0):
+    chain = ChainSSVM(random_state=0)
+    ways = {
+        f"{k} state{'s' * (k > 1)}": (LatentSSVM(chain, states_per_label=k, random_state=seed), y)
+        for k in (1, 2)
+    }
+    return Task(X, ways, X_test, y_test, lams)
+
+
+def modes(rng):
+    return by_states(*two_modes(80, rng), *two_modes(500, rng), (0.1, 0.03, 0.01, 0.003))
+
+
+def states(rng, large=False):
+    data = fetch_ocr_letters()
+    small = (data.fold == 0) != large
+    train, test = np.flatnonzero(small), np.flatnonzero(~small)
+    parts = (at(part, chosen) for chosen in (train, test) for part in (data.data, data.target))
+    lams = (0.003, 0.001) if large else (0.1, 0.03, 0.01, 0.003)
+    return by_states(*parts, lams, seed=int(rng.integers(2**31)))
+
+
+TASKS = {
+    "letters": letters,
+    "letters, large": lambda rng: letters(rng, large=True),
+    "every second letter": lambda rng: letters(rng, every_second=True),
+    "tags": tags,
+    "yeast": yeast,
+    "modes": modes,
+    "states": states,
+    "states, large": lambda rng: states(rng, large=True),
+}
+
+
+def of_lam(model, lam):
+    name = "estimator__lam" if isinstance(model, LatentSSVM) else "lam"
+    return clone(model).set_params(**{name: lam})
+
+
+def cv_error(model, lam, X, labels, scored):
+    """Mean error over three folds, of the labels known (those of `scored`)."""
+    errors = []
+    for train, test in KFold(3, shuffle=True, random_state=0).split(np.arange(len(labels))):
+        fitted = of_lam(model, lam).fit(at(X, train), at(labels, train))
+        errors.append(error(fitted, at(X, test), at(scored, test)))
+    return np.mean(errors)
+
+
+def rows(name, seed):
+    task, first = TASKS[name](np.random.default_rng(seed)), None
+    for way, (model, labels) in task.ways.items():
+        # Only what is known is scored, also where the other way takes the rest for off.
+        scored = task.ways["latent"][1] if "latent" in task.ways else labels
+        errors = {lam: cv_error(model, lam, task.X, labels, scored) for lam in task.lams}
+        lam = min(errors, key=errors.get)
+        begin = time.process_time()
+        fitted = of_lam(model, lam).fit(task.X, labels)
+        seconds, found = time.process_time() - begin, error(fitted, task.X_test, task.y_test)
+        first = found if first is None else first
+        yield {
+            "task": name, "seed": seed, "way": way, "lam": lam, "cv_error": f"{errors[lam]:.4f}",
+            "error": f"{found:.4f}", "ratio": f"{found / first:.3f}",
+            "rounds": getattr(fitted, "n_rounds_", 1), "seconds": f"{seconds:.1f}",
+        }  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
+    out.writeheader()
+    for name in arguments.tasks:
+        for seed in arguments.seeds:
+            for row in rows(name, seed):
+                out.writerow(row)
+                sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Labelings of a user's structure that are known in part: the oracle completes them."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._problems.custom.oracle_calls import encoded
+
+
+@dataclass(frozen=True)
+class KnownLabelings:
+    """What KnownLabels is of labels, of labelings that only the oracle looks into.
+
+    Attributes
+    ----------
+    oracle : object
+        With ``complete``.
+    samples : list
+    codes : list
+        The labelings as they are given; None where the sample has weight 0.
+    """
+
+    oracle: Any
+    samples: list
+    codes: list
+
+    warm: ClassVar = False  # planes are relative to the truth
+    in_loss: ClassVar = None
+    classes: ClassVar = None
+    features: ClassVar = None
+
+    @property
+    def n_hidden(self):
+        """Number of samples that train: what is hidden in them the oracle knows."""
+        return sum(y is not None for y in self.codes)
+
+    def completed(self, w):
+        """Return the oracle's completion of each labeling; w None: the first one."""
+        pairs = zip(self.samples, self.codes)
+        return [None if y is None else self.oracle.complete(x, y, w) for x, y in pairs]
+
+    def changed(self, codes, others):
+        """Count the labelings whose joint features differ."""
+        return sum(
+            y is not None and self._differ(x, y, z) for x, y, z in zip(self.samples, codes, others)
+        )
+
+    def _differ(self, x, y, z):
+        a, b = (self.oracle.joint_feature(x, encoded(self.oracle, x, each)) for each in (y, z))
+        if sparse.issparse(a) or sparse.issparse(b):
+            return abs(sparse.csr_array(a) - sparse.csr_array(b)).max() > 0
+        return not np.array_equal(a, b)

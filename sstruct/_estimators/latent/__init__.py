@@ -1,0 +1,1 @@
+"""Fits with hidden labels: rounds of completions and fits, states below labels."""

@@ -1,0 +1,179 @@
+"""The concave-convex procedure: labels completed by the model, and a fit to the completed ones.
+
+With y known in part and h the rest, a model's latent objective is
+
+    J(w) = lam / 2 |w|^2
+           + sum_i q_i (max_{y, h} [L_i(y) + <w, phi(y, h)>] - max_h <w, phi(y_i, h)>),
+
+the difference of two convex functions. With h fixed in the second one it is U(w; h), the objective
+of a fit whose truth is (y_i, h): an upper bound of J, equal to it where h is the best one. A round
+fits to the best h of the last model: J(new) <= U(new; h) <= U(last; h) + gap = J(last) + gap.
+"""
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from sstruct._estimators.core.training import Quality
+from sstruct._input.completion import Completion
+from sstruct._problems.core._thread_pool import ThreadPool
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.rounding import Rounding
+
+COLUMNS = ("objective", "bound", "dual", "gap", "changed", "passes", "oracle_calls", "seconds")
+INTEGERS = ("changed", "passes", "oracle_calls")
+
+
+@dataclass
+class Latent:
+    """What all rounds share.
+
+    Attributes
+    ----------
+    X, y, sample_weight : as in ``fit``
+    known : KnownLabels
+    n_states : int
+        Of each label.
+    tol : float
+        Rounds end once the objective falls by less than this share of it.
+    max_rounds : int
+    """
+
+    X: Any
+    y: Any
+    sample_weight: Any
+    known: Any
+    n_states: int
+    tol: float
+    max_rounds: int
+
+    def completion(self, codes):
+        """Return the Completion of these codes."""
+        return Completion(codes, self.known.in_loss, self.n_states)
+
+    def training(self, model, codes):
+        """Return the Training whose truths are these codes."""
+        return model._prepare(self.X, self.y, self.sample_weight, self.completion(codes))
+
+
+@dataclass
+class Rounds:
+    """What the rounds from one start have come to.
+
+    Attributes
+    ----------
+    model : BaseSSVM
+        Fitted.
+    objective : float
+        J at its weights, where completions are exact; else an upper bound of it.
+    converged : bool
+    rows : list of dicts
+        A row of the history for each round.
+    """
+
+    model: Any
+    objective: float
+    converged: bool
+    rows: list
+
+    def history(self):
+        """Return the rows as arrays by column."""
+        return {
+            name: np.array(
+                [row[name] for row in self.rows],
+                dtype=np.int64 if name in INTEGERS else np.float64,
+            )
+            for name in COLUMNS
+        }
+
+
+def concave_convex(model, latent, codes, seconds):
+    """Go on in rounds from completed labels, until the latent objective falls no more.
+
+    Parameters
+    ----------
+    model : BaseSSVM
+        Not fitted.
+    latent : Latent
+    codes : ndarray of int32
+        The first completion.
+    seconds : callable
+        The time since the fit began.
+
+    Returns
+    -------
+    Rounds
+
+    Raises
+    ------
+    ValueError
+        If the objective rises by more than the gap of a fit and rounding: completions that should
+        be exact are not.
+    """
+    found, training = Rounds(model, np.inf, False, []), latent.training(model, codes)
+    model.set_params(warm_start=_goes_on(model, training, latent))
+    while len(found.rows) < latent.max_rounds:
+        trial = copy(found.model)
+        trial._fit(latent.X, latent.y, latent.sample_weight, training)
+        best = trial._complete(latent.X, latent.known, latent.n_states)
+        changed = latent.known.changed(best, codes)
+        bound = objective = trial.objective_
+        if changed:
+            following = latent.training(trial, best)
+            objective = objective_at(following, trial)
+        _check_fall(found, objective, trial, training, len(found.rows) + 1)
+        if objective > bound:  # a search has found worse ones than it began with
+            objective, changed = bound, 0
+        fall = found.objective - objective
+        if found.rows and fall < 0:
+            found.converged = True
+            return found
+        row = {
+            "objective": objective, "bound": bound, "dual": trial.dual_objective_,
+            "gap": trial.dual_gap_, "changed": changed, "passes": trial.n_iter_,
+            "oracle_calls": trial.n_oracle_calls_, "seconds": seconds(),
+        }  # fmt: skip
+        found = Rounds(trial, objective, not changed, [*found.rows, row])
+        if found.converged or fall <= latent.tol * objective:
+            found.converged = True
+            return found
+        codes, training = best, following
+    return found
+
+
+def objective_at(training, model):
+    """Return a fit's objective at the weights of a model, by a pass of its own."""
+    pool = ThreadPool(training.problem, model._options(model.solver_, training.problem).n_jobs)
+    hinge, _ = full_pass(pool, model._w, training.block_weight)
+    return 0.5 * training.lam * squared_norm(model._w) + hinge
+
+
+def _goes_on(model, training, latent):
+    """Whether a fit can go on from the dual weights of the last one."""
+    if not latent.known.warm:
+        return False
+    name = model._auto_solver(training.problem) if model.solver == "auto" else model.solver
+    return model._solvers[name].has_dual_weights
+
+
+def _check_fall(found, objective, trial, training, n_rounds):
+    """Raise where the objective has risen although completions and certificate are exact."""
+    inference, dual = training.inference, trial.dual_objective_
+    exact = inference.quality is Quality.EXACT and not inference.relaxed
+    if not exact:
+        return
+    bound, rounding = trial.objective_, Rounding(training.problem, training.block_weight)
+    allowed = 2 * rounding.bound(training.lam, bound, dual, trial._w)
+    risen = objective > bound + allowed
+    if found.rows and not np.isnan(dual):
+        risen = risen or objective > found.objective + trial.dual_gap_ + allowed
+    if risen:
+        raise ValueError(
+            f"the latent objective is {objective!r} after round {n_rounds}, expected at most that "
+            f"of its fit, {bound!r}, and of the last round, {found.objective!r}, up to the gap of "
+            f"{trial.dual_gap_:g}: a completion was not the labeling of highest score that agrees "
+            "with what is known"
+        )

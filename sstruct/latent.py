@@ -1,0 +1,388 @@
+"""LatentSSVM: structured SVMs learned from labels of which some are hidden."""
+
+import time
+import warnings
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.metaestimators import available_if
+
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.latent.fitted_state import LATENT_STATE
+from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
+from sstruct._estimators.latent.starts import first_states, randomly_weighted
+from sstruct._input.completion import KnownLabels
+from sstruct._input.labels import as_labels
+from sstruct._input.partial import known_codes
+from sstruct._input.per_sample import PerSample
+from sstruct._input.ragged import check_number
+from sstruct._solvers.core.seed import random_of
+
+
+def _has(name):
+    """Whether the estimator has a method."""
+
+    def check(latent):
+        getattr(getattr(latent, "estimator_", latent.estimator), name)
+        return True
+
+    return check
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
+    r"""Learn from labels of which some are hidden, by completing them.
+
+    Trains an estimator of this package where not every label is known: letters that nobody has
+    read, words without a tag, unmarked parts of a body, unknown entries of a label matrix. Nothing
+    is cut out: hidden labels are completed with the best ones that the model finds around the known
+    ones, and the model is fitted to the completed labels, in rounds. With `states_per_label` each
+    label has several hidden states, each with weights of its own, for labels that look like one of
+    several things. The rounds make smaller
+
+    .. math::
+
+        J(w) = \frac{\lambda}{2} \|w\|^2 + \frac{1}{\sum_i s_i} \sum_i s_i \left(
+        \max_{y, h} \left[ L_i(y) + \langle w, \phi(x_i, y, h) \rangle \right]
+        - \max_h \langle w, \phi(x_i, y_i, h) \rangle \right)
+
+    for the known labels :math:`y_i`, hidden ones h and a loss of the known labels alone [1]_. It is
+    not convex; J falls from round to round, to where the procedure finds nothing better.
+
+    Parameters
+    ----------
+    estimator : an estimator of this package
+        :class:`ChainSSVM`, :class:`GraphCRFSSVM`, :class:`GridCRFSSVM`, :class:`TreeSSVM`,
+        :class:`MultilabelSSVM`, or :class:`StructuredSVM` with an oracle that has ``complete``. It
+        is cloned.
+    states_per_label : int, default=1
+        Hidden states of every label, for chains, graphs and images. States begin as clusters of
+        the features of each label's nodes, by k-means.
+    tol : float, default=0.001
+        Rounds end once the objective falls by less than this share of it.
+    max_rounds : int, default=20
+        Most rounds, each a fit.
+    n_init : int, default=1
+        Number of starts, of which the one with the lowest objective is kept. The first begins with
+        a model of what is known, the others with such models in which samples have random weights.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the clusters and of further starts; and of the fits, where `estimator` has None.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted to the last completion. With states its labels are pairs (label, state).
+    objective_ : float
+        J at its weights; where its decoder is not exact an upper bound, as far as that one is.
+    history_ : dict of arrays
+        For each round of the best start: objective, J after it; bound, dual and gap, the
+        certificate of its fit, whose objective bounds J from above; changed, how many hidden labels
+        (with states, all labels' states) the new model completes otherwise; passes, oracle_calls;
+        seconds since the beginning.
+    n_rounds_ : int
+        Number of rounds, of the best start.
+    n_hidden_ : int
+        Number of hidden labels.
+    converged_ : bool
+        Whether the rounds have ended by `tol`.
+    classes_ : ndarray of shape (K,)
+        All labels.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, where X had some.
+
+    See Also
+    --------
+    sstruct.ChainSSVM : With `ignore_label`, cuts sequences where a label is not known.
+
+    Notes
+    -----
+    A round costs a fit, which goes on from the dual weights of the last one where the solver has
+    some, and two passes. With nothing hidden there is one round, the estimator's own ``fit``.
+
+    ``objective`` in ``history_`` never rises: a round that would let it rise, by less than the gap
+    of its fit, is not kept, and ends the rounds. A smaller `tol` of `estimator` lets rounds go
+    further.
+
+    Samples of which nothing is known do not count. They would not change J.
+
+    References
+    ----------
+    .. [1] C.-N. J. Yu, T. Joachims. Learning Structural SVMs with Latent Variables. ICML 2009,
+       sections 3 and 4.
+
+    Examples
+    --------
+    Every second label is hidden:
+
+    >>> from sstruct import ChainSSVM, LatentSSVM
+    >>> from sstruct.datasets import make_sequences
+    >>> X, y = make_sequences(n_samples=60, random_state=0)
+    >>> partly = [labels.copy() for labels in y[:40]]
+    >>> for labels in partly:
+    ...     labels[::2] = -1
+    >>> model = LatentSSVM(ChainSSVM(lam=0.01, ignore_label=-1, random_state=0), random_state=0)
+    >>> model = model.fit(X[:40], partly)
+    >>> model.converged_
+    True
+    >>> bool(model.score(X[40:], y[40:]) > 0.7)
+    True
+    """
+
+    _fitted_state = LATENT_STATE
+
+    estimator: BaseSSVM = field(kw_only=False)
+    states_per_label: int = 1
+    tol: float = 1e-3
+    max_rounds: int = 20
+    n_init: int = 1
+    random_state: int | np.random.RandomState | None = None
+    estimator_: BaseSSVM = field(init=False)
+    objective_: float = field(init=False)
+    n_rounds_: int = field(init=False)
+    n_hidden_: int = field(init=False)
+    converged_: bool = field(init=False)
+    history_: dict[str, np.ndarray] = field(init=False)
+
+    def __dask_tokenize__(self):
+        return tokenized(self)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        estimator = getattr(self, "estimator", None)
+        if not isinstance(estimator, BaseSSVM):  # which is refused where it is used
+            return tags
+        inner = get_tags(estimator)
+        tags.estimator_type = inner.estimator_type
+        tags.target_tags = inner.target_tags
+        tags.input_tags = inner.input_tags
+        tags.classifier_tags = inner.classifier_tags
+        return tags
+
+    def _check_parameters(self):
+        check_parameters(self)
+        if not isinstance(self.estimator, BaseSSVM):
+            hint = "; put LatentSSVM at the end of the pipeline"
+            raise TypeError(
+                "estimator must be an estimator of this package, found "
+                f"{shortened(self.estimator)}{hint * isinstance(self.estimator, Pipeline)}"
+            )
+        check_number("states_per_label", self.states_per_label, least=1, whole=True)
+        check_number("tol", self.tol, least=0)
+        check_number("max_rounds", self.max_rounds, least=1, whole=True)
+        check_number("n_init", self.n_init, least=1, whole=True)
+        if self.estimator.checkpoint is not None:
+            raise ValueError(
+                "LatentSSVM makes many fits and keeps no checkpoint: leave checkpoint=None"
+            )
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labels of which some are hidden.
+
+        Parameters
+        ----------
+        X : as in the estimator's ``fit``
+            Samples.
+        y : as in the estimator's ``fit``
+            Labels. Hidden are nodes and parts with the estimator's `ignore_label`, and of sets of
+            labels entries that are NaN, None or -1, or masked.
+        sample_weight : as in the estimator's ``fit``, optional
+            Weight of each sample, or of its nodes in the loss.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As from the estimator's ``fit``; the estimator stays as it was.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If `max_rounds` were over before the objective fell by less than `tol`.
+        """
+        self._check_parameters()
+        begin, random = time.perf_counter(), random_of(self.random_state)
+        model = clone(self.estimator)
+        if model.random_state is None and self.random_state is not None:
+            model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
+        model._check_given(X, y, sample_weight)
+        n_states = int(self.states_per_label)
+        known = model._known_labels(X, y, sample_weight)
+        if n_states > 1 and known.features is None:
+            raise ValueError(
+                f"states_per_label={n_states} is for chains, graphs and images, whose nodes have "
+                f"features; found {type(model).__name__}"
+            )
+
+        def seconds():
+            return time.perf_counter() - begin
+
+        if known.n_hidden == 0 and n_states == 1:
+            best = _plain(model.fit(X, y, sample_weight), seconds())
+        else:
+            latent = Latent(
+                X, y, sample_weight, known, n_states, float(self.tol), int(self.max_rounds)
+            )
+            best = self._best_start(model, latent, random, seconds)
+            best.model.set_params(warm_start=self.estimator.warm_start)
+            vars(best.model).pop("_warm_state", None)
+        best.model.set_params(random_state=self.estimator.random_state)
+        self._forget_state()
+        self.estimator_, self.objective_ = best.model, float(best.objective)
+        self.history_, self.n_rounds_ = best.history(), len(best.rows)
+        self.n_hidden_, self.converged_, self._n_states = known.n_hidden, best.converged, n_states
+        if not best.converged:
+            warnings.warn(
+                f"LatentSSVM made max_rounds={self.max_rounds} rounds, and the objective still "
+                f"falls by more than tol={float(self.tol):g}. Increase max_rounds, or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _best_start(self, template, latent, random, seconds):
+        """Return the Rounds of the start with the lowest objective."""
+        best = None
+        for start in range(int(self.n_init)):
+            model, codes = clone(template), latent.known.codes
+            if latent.known.n_hidden:
+                weights = latent.sample_weight
+                if start > 0:
+                    weights = randomly_weighted(weights, _n_samples(latent.X), random)
+                codes = model._first_labels(latent.X, latent.y, weights, latent.known)
+            if latent.n_states > 1:
+                codes = first_states(latent.known, codes, latent.n_states, random)
+            found = concave_convex(model, latent, codes, seconds)
+            if best is None or found.objective < best.objective:
+                best = found
+        return best
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """All labels."""
+        classes = self._of_fitted("classes_")
+        if self._n_states == 1:
+            return classes
+        return as_labels([label for label, _ in classes[:: self._n_states].tolist()])
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features."""
+        return self._of_fitted("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> np.ndarray:
+        """Names of the features, where X had some."""
+        return self._of_fitted("feature_names_in_")
+
+    def _of_fitted(self, name):
+        if "estimator_" not in self.__dict__:
+            raise AttributeError(f"this LatentSSVM has no {name} before it is fitted")
+        return getattr(self.estimator_, name)
+
+    def _labels_of(self, X, y_partial=None):
+        """Return the packed nodes and the index of each one's label, with states below labels."""
+        model = self.estimator_
+        if y_partial is None:
+            nodes, codes = model._predict_codes(X)
+        else:
+            nodes = model._nodes(X)
+            shapes = getattr(nodes, "shapes", None)
+            known = known_codes(y_partial, nodes, self.classes_, model.ignore_label, shapes)
+            known = KnownLabels(known, np.ones(len(known), dtype=bool))
+            codes = model._complete(X, known, self._n_states)
+        return nodes, codes // self._n_states
+
+    def predict(self, X: Any, y_partial: Any = None) -> Any:
+        """Predict the best labels, of labelings with the best hidden states.
+
+        Parameters
+        ----------
+        X : as in the estimator's ``predict``
+            Samples.
+        y_partial : as in the estimator's ``predict``, optional
+            Labels that are known already; the others are predicted around them.
+
+        Returns
+        -------
+        As the estimator's ``predict``.
+            The predictions.
+        """
+        self._require_fitted()
+        if self._n_states == 1:
+            return self.estimator_.predict(X, *([] if y_partial is None else [y_partial]))
+        nodes, codes = self._labels_of(X, y_partial)
+        return nodes.like_input(self.classes_[codes])
+
+    @available_if(_has("decision_function"))
+    def decision_function(self, X: Any) -> Any:
+        """Compute the estimator's decision function; of each label that of its best state.
+
+        Parameters
+        ----------
+        X : as in the estimator's ``predict``
+            Samples.
+
+        Returns
+        -------
+        As the estimator's ``decision_function``.
+            The scores.
+        """
+        self._require_fitted()
+        scores = self.estimator_.decision_function(X)
+        if self._n_states == 1:
+            return scores
+
+        def best(scores):
+            return scores.reshape(*scores.shape[:-1], -1, self._n_states).max(axis=-1)
+
+        return PerSample.of(map(best, scores)) if scores.dtype == object else best(scores)
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the estimator's score, of labels.
+
+        Parameters
+        ----------
+        X, y : as in the estimator's ``score``
+            Samples and their true labels; hidden ones are left out as there.
+        sample_weight : as in the estimator's ``score``, optional
+            Weight of each sample.
+
+        Returns
+        -------
+        float
+            The score.
+        """
+        self._require_fitted()
+        if self._n_states == 1:
+            return self.estimator_.score(X, y, sample_weight)
+        nodes, codes = self._labels_of(X)
+        return self.estimator_._accuracy(nodes, codes, self.classes_, y, sample_weight)
+
+
+def _n_samples(X):
+    """Number of samples, of lists and matrices."""
+    return X.shape[0] if hasattr(X, "shape") else len(X)
+
+
+def _plain(model, seconds):
+    """Return the one round of a fit with nothing hidden."""
+    row = {
+        "objective": model.objective_, "bound": model.objective_, "dual": model.dual_objective_,
+        "gap": model.dual_gap_, "changed": 0, "passes": model.n_iter_,
+        "oracle_calls": model.n_oracle_calls_, "seconds": seconds,
+    }  # fmt: skip
+    return Rounds(model, model.objective_, True, [row])

@@ -1,0 +1,240 @@
+"""The latent objective after each round is that of enumeration, and never rises."""
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    LatentSSVM,
+    MultilabelSSVM,
+    TreeSSVM,
+)
+from tests.estimators.test_tree import candidates, cost, listed, maps
+from tests.problems.trees import joint_feature as tree_feature
+from tests.reference import graphs
+
+HIDDEN = -1
+
+
+def rounds(latent, X, y, sample_weight=None, most=8):
+    """Yield fits with 1, 2, ... rounds: what `latent` is after each of its own."""
+    for n_rounds in range(1, most + 1):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            latent.set_params(max_rounds=n_rounds).fit(X, y, sample_weight)
+        yield latent
+        if latent.n_rounds_ < n_rounds:
+            return
+
+
+def latent_objective(model, samples, weights, lam):
+    """J at the model's weights: `samples` are lists of (score, loss, whether h of the truth)."""
+    hinges = [
+        max(score + loss for score, loss, _ in labelings)
+        - max(score for score, _, is_true in labelings if is_true)
+        for labelings in samples
+    ]
+    return lam / 2 * (model.w_ @ model.w_) + np.average(hinges, weights=weights)
+
+
+def chain_labelings(model, x, labels, costs, n_states=1):
+    """All labelings of a chain by states: score, loss of known labels, whether they agree."""
+    known = np.flatnonzero(labels != HIDDEN)
+    node = x @ model.coef_.T + model.intercept_
+    node[0] += model.start_coef_
+    node[-1] += model.end_coef_
+    for states in itertools.product(range(node.shape[1]), repeat=len(x)):
+        states = np.array(states)
+        score = node[np.arange(len(x)), states].sum()
+        score += model.edge_coef_[states[:-1], states[1:]].sum()
+        found = states // n_states
+        loss = costs[labels[known], found[known]].sum()
+        yield score, loss, (found[known] == labels[known]).all()
+
+
+def partly_labeled_chains(seed, n_labels=2, length=5):
+    rng = np.random.default_rng(seed)
+    X, y = [], []
+    for _ in range(14):
+        labels = rng.integers(n_labels, size=rng.integers(2, length + 1))
+        X.append(2 * rng.normal(size=(len(labels), 2)) + labels[:, np.newaxis] * [1.0, 0.5])
+        y.append(np.where(rng.random(len(labels)) < 0.5, HIDDEN, labels))
+    y[0] = np.full(len(y[0]), HIDDEN)  # of which nothing is known
+    y[1], y[2] = np.arange(len(y[1])) % n_labels, np.full(len(y[2]), HIDDEN)
+    y[2][0] = 1
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("n_states", "seed", "least"),
+    [(1, 0, 2), (1, 3, 2), (1, 1, 1), (2, 0, 3), (2, 3, 3), (2, 4, 3)],
+)
+def test_chains(n_states, seed, least):
+    X, y = partly_labeled_chains(seed)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
+    costs = np.array([[0.0, 1.0], [2.0, 0.0]])
+    chain = ChainSSVM(
+        lam=0.05, loss=costs, ignore_label=HIDDEN, tol=1e-4, max_iter=10_000, random_state=0
+    )
+    latent = LatentSSVM(chain, states_per_label=n_states, tol=1e-4, random_state=0)
+    last = np.inf
+    for fit in rounds(latent, X, y, weights):
+        model, used = fit.estimator_, [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
+        samples = []
+        for i in used:
+            share = costs / (y[i] != HIDDEN).sum()  # a cost matrix is a share of nodes
+            samples.append([*chain_labelings(model, X[i], y[i], share, n_states)])
+        expected = latent_objective(model, samples, weights[used], 0.05)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+        history = fit.history_
+        assert history["objective"][-1] == fit.objective_
+        assert (history["objective"] <= history["bound"]).all()
+        assert (np.diff(history["objective"]) <= 0).all()
+        assert (history["bound"] - history["dual"] <= history["gap"] + 1e-12).all()
+        assert (history["gap"] <= 1e-4 * history["bound"]).all()
+    assert len(history["objective"]) >= least
+
+
+def set_labelings(model, x, known, full):
+    """All sets of labels of a row: score, loss of known labels, whether they agree."""
+    at = known >= 0
+    node = model.coef_ @ x + model.intercept_
+    for labels in itertools.product((0, 1), repeat=len(known)):
+        labels = np.array(labels)
+        u, v = labels[model.edges_.T]
+        of_edges = model.edge_coef_[range(len(u)), u, v] if full else u * v * model.edge_coef_
+        loss = (labels != known)[at].sum()
+        yield node @ labels + of_edges.sum(), loss, loss == 0
+
+
+def partly_known_sets(seed, n_labels=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(30, 3))
+    Y = (X @ rng.normal(size=(3, n_labels)) + rng.normal(size=(30, n_labels)) > 0).astype(float)
+    Y[rng.random(Y.shape) < 0.5] = np.nan
+    Y[0] = np.nan
+    return X, Y
+
+
+@pytest.mark.parametrize("edges", ["full", "tree", None])
+@pytest.mark.parametrize("pairwise", ["and", "full"])
+@pytest.mark.parametrize("seed", range(2))
+def test_label_sets(seed, pairwise, edges):
+    X, Y = partly_known_sets(seed)
+    weights = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
+    sets = MultilabelSSVM(
+        lam=0.05, edges=edges, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0
+    )
+    last, known = np.inf, np.where(np.isnan(Y), -1, Y).astype(int)
+    used = np.flatnonzero((known >= 0).any(axis=1))
+    for fit in rounds(LatentSSVM(sets, tol=1e-4), X, Y, weights):
+        samples = [
+            [*set_labelings(fit.estimator_, X[i], known[i], pairwise == "full")] for i in used
+        ]
+        expected = latent_objective(fit.estimator_, samples, weights[used], 0.05)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+
+
+def graph_labelings(model, graph, labels, pairwise, n_states=1):
+    """All labelings of a graph by states: score, loss of known labels, whether they agree."""
+    x, edges, features = (*graph, None)[:3]
+    known, K = np.flatnonzero(labels != HIDDEN), len(model.classes_)
+    for states in itertools.product(range(K), repeat=len(x)):
+        phi = graphs.joint_feature(x, states, edges, features, pairwise, K)
+        loss = (np.array(states)[known] // n_states != labels[known]).sum()
+        yield phi @ model.w_, loss, loss == 0
+
+
+def partly_labeled_graphs(rng, forest):
+    X, y = [], []
+    for _ in range(12):
+        n_nodes = rng.integers(2, 6)
+        labels = rng.integers(2, size=n_nodes)
+        edges = graphs.random_edges(rng, n_nodes)
+        if forest:
+            edges = np.column_stack([np.arange(n_nodes - 1), np.arange(1, n_nodes)])
+        x = 2 * rng.normal(size=(n_nodes, 2)) + labels[:, np.newaxis]
+        X.append((x, edges, rng.uniform(size=(len(edges), 2))))
+        y.append(np.where(rng.random(n_nodes) < 0.5, HIDDEN, labels))
+    y[0][:] = HIDDEN
+    return X, y
+
+
+@pytest.mark.parametrize(
+    ("pairwise", "n_states", "seed"),
+    [("potts", 1, 0), ("contrast", 1, 1), ("directed", 1, 0), ("full", 2, 1), ("potts", 2, 2)],
+)
+def test_graphs(pairwise, n_states, seed):
+    # Exact: cuts of two labels that attract each other, and forests.
+    forest = pairwise in ("directed", "full") or n_states > 1
+    X, y = partly_labeled_graphs(np.random.default_rng(seed), forest)
+    graph = GraphCRFSSVM(lam=0.1, pairwise=pairwise, tol=1e-4, max_iter=10_000, random_state=0)
+    last, used = np.inf, [i for i in range(len(X)) if (y[i] != HIDDEN).any()]
+    for fit in rounds(LatentSSVM(graph, states_per_label=n_states, random_state=0), X, y):
+        assert fit.estimator_.inference_.endswith("(exact)")
+        samples = [[*graph_labelings(fit.estimator_, X[i], y[i], pairwise, n_states)] for i in used]
+        expected = latent_objective(fit.estimator_, samples, None, 0.1)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
+
+
+def test_images():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=(8, 1, 4))
+    X = (2 * rng.normal(size=(8, 1, 4)) + y)[..., np.newaxis]
+    y[rng.random(y.shape) < 0.5] = HIDDEN
+    y[:, 0, 0] = [0, 1] * 4
+    grid = GridCRFSSVM(lam=0.1, pairwise="full", tol=1e-4, max_iter=10_000, random_state=0)
+    edges = np.column_stack([np.arange(3), np.arange(1, 4)])
+    for fit in rounds(LatentSSVM(grid), X, y):
+        samples = [
+            [*graph_labelings(fit.estimator_, (x[0], edges), labels[0], "full")]
+            for x, labels in zip(X, y)
+        ]
+        expected = latent_objective(fit.estimator_, samples, None, 0.1)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+
+
+def tree_labelings(model, sample, truth, loss):
+    """All states of a tree's parts: score, loss of known parts, whether they agree."""
+    x, places = listed(sample)
+    known = np.flatnonzero(truth >= 0)
+    for states in itertools.product(*(range(len(part)) for part in x)):
+        phi = tree_feature(
+            model._model(), model.parents_, x, places, sample.get("pair_scores"), states,
+            sample["scale"],
+        )  # fmt: skip
+        costs = [cost(loss, places[p], states[p], truth[p], sample["scale"]) for p in known]
+        share = 1 if loss == "hamming-count" else len(known)
+        yield phi @ model.w_, sum(costs) / share, all(states[p] == truth[p] for p in known)
+
+
+@pytest.mark.parametrize("loss", ["distance", "hamming-count"])
+@pytest.mark.parametrize("form", ["candidates", "pairs", "maps", "types"])
+def test_trees(rng, form, loss):
+    parents = [-1, 0, 0]
+    if form in ("maps", "types"):
+        X, y = maps(rng, 3, 2 if form == "types" else 1, n=12)
+    else:
+        X, y = candidates(rng, parents, n=12, pairs=form == "pairs")
+    y = [np.where(rng.random(len(states)) < 0.4, HIDDEN, states) for states in y]
+    y[0][:] = HIDDEN
+    tree = TreeSSVM(parents=parents, lam=0.1, loss=loss, tol=1e-4, max_iter=10_000, random_state=0)
+    last, used = np.inf, [i for i in range(len(X)) if (y[i] >= 0).any()]
+    for fit in rounds(LatentSSVM(tree), X, y):
+        samples = [[*tree_labelings(fit.estimator_, X[i], y[i], loss)] for i in used]
+        expected = latent_objective(fit.estimator_, samples, None, 0.1)
+        assert fit.objective_ == pytest.approx(expected, rel=1e-9)
+        assert fit.objective_ <= last
+        last = fit.objective_
