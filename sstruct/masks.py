@@ -127,11 +127,9 @@ def allowed_transitions(mask, classes):
         return None, None
     if callable(mask) and not isinstance(mask, type):
         labels = classes.tolist()
-        edge = np.array([[bool(mask(a, b)) for b in labels] for a in labels])
-        boundary = np.array(
-            [[bool(mask(None, a)) for a in labels], [bool(mask(a, None)) for a in labels]]
-        )
-        return edge, boundary
+        edge = np.array([[_allows(mask, a, b) for b in labels] for a in labels])
+        starts = [_allows(mask, None, a) for a in labels]
+        return edge, np.array([starts, [_allows(mask, a, None) for a in labels]])
     edge = array_of(mask, "transition_mask", "a bool array or a callable")
     if edge.shape != (K, K) or edge.dtype != bool:
         raise ValueError(
@@ -139,6 +137,15 @@ def allowed_transitions(mask, classes):
             f"callable, found dtype {edge.dtype} and shape {edge.shape}"
         )
     return np.array(edge, order="C"), None  # the user's may change
+
+
+def _allows(mask, a, b):
+    """Ask a callable; an exception in it goes out as it is, with a note."""
+    try:
+        return bool(mask(a, b))
+    except Exception as error:
+        error.add_note(f"raised by transition_mask({shortened(a)}, {shortened(b)})")
+        raise
 
 
 def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):

@@ -124,7 +124,8 @@ class Images(Plain):
         image = array_of(item, f"X[{i}]")
         if image.ndim != 3:
             raise ValueError(f"X[{i}] has shape {image.shape}, expected (height, width, channels)")
-        return image.reshape(-1, image.shape[2])
+        height, width, n_channels = image.shape  # -1 has no meaning where there are no channels
+        return image.reshape(height * width, n_channels)
 
     def labels(self, y):
         """Return the labels of each image, row by row."""

@@ -82,6 +82,8 @@ def codes_of(model, y):
     classes, out = model.classes_.tolist(), []
     ignored = getattr(model, "ignore_label", None)
     for labels in y:
+        if isinstance(labels, list) and any(isinstance(label, tuple) for label in labels):
+            raise UnreadError  # NumPy would take one apart
         # As objects: NumPy would make strings of the numbers among strings.
         labels = np.asarray(labels, dtype=object).ravel().tolist()
         if not all(isinstance(label, str | int | np.integer | np.bool_) for label in labels):
@@ -323,7 +325,8 @@ def tree_blocks(model, X, y, weights):
 
 def choice_blocks(model, X, y, weights):
     for x, label, weight in zip(items(X), items(y), weights, strict=True):
-        if not isinstance(x, np.ndarray):
+        # The differences that the oracle takes wrap around in unsigned integers.
+        if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             raise UnreadError
         yield x @ model.w_, model.oracle.losses(x, label), label, weight
 

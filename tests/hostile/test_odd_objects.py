@@ -61,8 +61,8 @@ ODD = [
     lambda: (lambda *_: True), lambda: sparse.eye_array(3).tocoo(), lambda: "abc", lambda: None,
     lambda: np.datetime64("NaT"), lambda: np.timedelta64(3, "s"), lambda: np.matrix([[0, 1, 1]]),
     lambda: [np.matrix([[0, 1, 1]])] * 3, lambda: memoryview(np.array(["a", "b"])), lambda: int,
-    lambda: [memoryview(np.array(["a", "b"]))], lambda: (), lambda: "\0", lambda: [["\0"]],
-    lambda: object(),
+    lambda: len, lambda: [memoryview(np.array(["a", "b"]))], lambda: (), lambda: "\0",
+    lambda: [["\0"]], lambda: object(),
 ]  # fmt: skip
 
 

@@ -116,6 +116,12 @@ def test_duplicates_add_up_and_zeros_may_be_stored():
     assert edge.nnz == 3
 
 
+def test_matrices_that_scipy_does_not_convert():
+    edge = sparse.dia_array((np.ones((1, 2), dtype=np.float16), [0]), shape=(2, 2))
+    labels, value = viterbi(np.array([[1.0, 0.0], [0.0, 0.0]]), edge)
+    assert (labels.tolist(), value) == ([0, 0], 2.0)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

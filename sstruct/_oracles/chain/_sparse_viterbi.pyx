@@ -162,7 +162,7 @@ def sparse_viterbi(node_scores, edge_scores, beam=None):
         raise ValueError(
             f"sparse edge_scores must have shape {(K, K)} to go with node_scores of shape "
             f"{node.shape}; found {edge_scores.shape}")
-    edge = sparse.csr_array(edge_scores, dtype=np.float64)
+    edge = sparse.csr_array(edge_scores.astype(np.float64))   # SciPy converts few types of DIA
     if not edge.has_canonical_format:
         edge = edge.copy()
         edge.sum_duplicates()

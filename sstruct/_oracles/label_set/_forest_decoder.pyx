@@ -98,12 +98,13 @@ cdef class LabelForest(LabelDecoder):
         self._set_model(n_labels, edges)
         self.hierarchy = parents is not None
         if self.hierarchy:
-            parents = np.ascontiguousarray(parents, dtype=np.int32)
+            parents = np.asarray(parents)
             if parents.shape != (n_labels,) or self.n_edges:
                 raise ValueError(
                     f"parents of shape {parents.shape} and {self.n_edges} edges, expected "
                     f"{(n_labels,)} and none")
-            order = hierarchy_order(parents)
+            order = hierarchy_order(parents)     # before numbers are cut to 32 bits
+            parents = np.ascontiguousarray(parents, dtype=np.int32)
             above = np.where(parents < 0, n_labels, parents).astype(np.int32)
             edge_above = np.full(n_labels, -1, dtype=np.int32)
             self.parents = parents
