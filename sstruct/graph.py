@@ -188,7 +188,7 @@ class GraphCRFSSVM(LabelingSSVM):
     def _check_parameters(self):
         super()._check_parameters()
         check_choice("inference", self.inference, INFERENCE)
-        if is_real(self.pairwise):
+        if is_real(self.pairwise) or isinstance(self.pairwise, bool):
             check_number("pairwise", self.pairwise, least=0)
             if self.pairwise > LARGEST:
                 raise ValueError(

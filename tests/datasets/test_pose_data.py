@@ -48,8 +48,8 @@ def test_stick_figures_are_reproducible():
         ({"n_samples": 0}, "n_samples must be an integer, at least 1"),
         ({"size": 8}, "size must be an integer, at least 16"),
         ({"n_distractors": -1}, "n_distractors must be"),
-        ({"noise": -0.5}, "noise must be >= 0"),
-        ({"noise": np.nan}, "noise must be >= 0"),
+        ({"noise": -0.5}, "noise must be a finite number >= 0"),
+        ({"noise": np.nan}, "noise must be a finite number >= 0"),
     ],
 )
 def test_stick_figures_errors(change, message):

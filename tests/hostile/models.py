@@ -18,6 +18,7 @@ except ImportError:  # an extra of the tests
 
 NAMES = [name for name in STRUCTURES if STRUCTURES[name].estimator.__name__ != "StructuredSVM"]
 N_VARIANTS = 8
+MOST_PASSES = 10_000
 # Numbers that JSON can hold, for the schema of a file.
 JSON_NUMBERS = (0, 1, -1, 2, 3, 100, 2**27, 2**31, 2**62, -(2**31), 0.5, 1e300, True, None, "", "a")
 
@@ -60,7 +61,7 @@ def attack(case):
         ("w_", lambda: tampered.w_),
         ("to_frame", lambda: tampered.to_frame()),
         ("coef_", lambda: (tampered.coef_, tampered.intercept_, tampered.edge_coef_)),
-        ("fit", lambda: tampered.fit(X, y)),
+        ("fit", lambda: _fit(tampered, X, y)),
     ]
     if hasattr(model, "predict_top_k"):
         uses.append(("predict_top_k", lambda: tampered.predict_top_k(X, 2)))
@@ -70,6 +71,13 @@ def attack(case):
         uses = [use for use in uses if use[0] != "coef_"]
     for use in case.random.sample(uses, 3):
         case.attempt(use[0], use[1])
+
+
+def _fit(model, X, y):
+    """Fit again, in so many passes as end: some solvers stop for nothing else."""
+    if isinstance(model.max_iter, int) and model.max_iter > MOST_PASSES:
+        model.max_time = 5.0
+    model.fit(X, y)
 
 
 def from_state(case, model):

@@ -17,7 +17,8 @@ from libc.string cimport memcmp
 
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
-from sstruct._problems.custom._plane_table cimport PlaneTable, StoredPlane, plane_add, plane_product
+from sstruct._problems.custom._plane_table cimport (
+    PlaneTable, StoredPlane, plane_add, plane_product, plane_terms)
 
 import sys
 
@@ -209,8 +210,9 @@ cdef class CallableProblem(BlockProblem):
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:
         cdef int32_t k
-        cdef double size = 0, best_size = 0, value, first
+        cdef double size = 0, best_size = 0, value, first, terms
         self.ask(i, w, loss_weight, code)
+        cdef int32_t found = code[0]
         self.last_w, self.last_loss_weight = w, loss_weight
         answer.value = self.score(self.plane(i, code[0]), w, loss_weight, &size)
         answer.work, answer.exact, first = self.oracle_work, True, answer.value
@@ -224,8 +226,12 @@ cdef class CallableProblem(BlockProblem):
                 continue
             value = self.score(&self.table.planes[i][k], w, loss_weight, &best_size)
             if value > answer.value:
-                # The best known, even where it is better by what may be rounding.
-                answer.exact &= value <= first + ROUNDING * (size + best_size)
+                # The best known, even where it is better by what may be rounding: of scores, or
+                # of their terms where these cancel out.
+                if value > first + ROUNDING * (size + best_size):
+                    terms = plane_terms(self.plane(i, found), w) + plane_terms(
+                        &self.table.planes[i][k], w)
+                    answer.exact &= value <= first + ROUNDING * terms
                 answer.value, code[0] = value, k
         answer.bound = answer.value
         if not answer.exact:

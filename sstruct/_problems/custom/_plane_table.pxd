@@ -11,6 +11,7 @@ cdef struct StoredPlane:
 
 
 cdef double plane_product(const StoredPlane* plane, const double* w) noexcept nogil
+cdef double plane_terms(const StoredPlane* plane, const double* w) noexcept nogil
 cdef void plane_add(const StoredPlane* plane, double c, double* out) noexcept nogil
 
 

@@ -9,6 +9,7 @@
 #     away again.
 """Planes by block and number."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -38,6 +39,15 @@ cdef double plane_product(const StoredPlane* plane, const double* w) noexcept no
         return total
     for j in range(plane.size):
         total += plane.value[j] * w[plane.index[j]]
+    return total
+
+
+cdef double plane_terms(const StoredPlane* plane, const double* w) noexcept nogil:
+    """sum_j |w_j psi_j|, which rounding of <w, psi> is in proportion to."""
+    cdef Py_ssize_t j
+    cdef double total = 0
+    for j in range(plane.size):
+        total += fabs(plane.value[j] * w[j if plane.index == NULL else plane.index[j]])
     return total
 
 
