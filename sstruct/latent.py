@@ -184,6 +184,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "LatentSSVM makes many fits and keeps no checkpoint: leave checkpoint=None"
             )
+        solver, solvers = self.estimator.solver, self.estimator._solvers
+        if isinstance(solver, str) and solver in solvers and not solvers[solver].has_objective:
+            raise ValueError(
+                f"solver={solver!r} minimizes no objective, which rounds of completions make "
+                "smaller: take solver='mp-bcfw' or 'bcfw'"
+            )
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labels of which some are hidden.

@@ -158,6 +158,11 @@ class ConvergenceDisplay:
         histories = {}
         for name, estimator in estimators.items():
             check_is_fitted(estimator, "history_")
+            if "primal" not in estimator.history_:
+                raise ValueError(
+                    f"the history of {shortened(name)} is of rounds, each a fit: draw that of a "
+                    "single fit"
+                )
             # A certificate is as good as the decoder that it rests on.
             if getattr(estimator, "_is_approximate", False):
                 name = f"{name} (approximate)"
@@ -225,9 +230,10 @@ def _curves(name, history, x, y):
     gap = np.asarray(history["gap"], dtype=float)
     primal = np.asarray(history["primal"], dtype=float)
     if not np.isfinite(gap).any():
+        certified = np.isfinite(primal).any()
+        hint = '; y="primal_dual" shows its objective.' if certified else ", nor an objective."
         raise ValueError(
-            f"The history of {shortened(name)} has no duality gap (its solver has no dual); "
-            'y="primal_dual" shows its objective.'
+            f"The history of {shortened(name)} has no duality gap (its solver has no dual){hint}"
         )
     # NaN compares false, so passes without a certificate drop out; so does a gap of zero.
     shown = (gap > 0) & (primal > 0)

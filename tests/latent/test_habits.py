@@ -175,6 +175,7 @@ def test_damaged_files_are_refused(data, name, value, message):
         (LatentSSVM(chain(), random_state="a", n_init=2), ValueError, "random_state"),
         (LatentSSVM(chain(checkpoint="x")), ValueError, "keeps no checkpoint"),
         (LatentSSVM(chain(lam=-1)), ValueError, "lam must be"),
+        (LatentSSVM(ChainSSVM(solver="pa")), ValueError, "solver='pa' minimizes no objective"),
     ],
 )
 def test_what_is_refused(data, latent, error, message):

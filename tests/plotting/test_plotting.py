@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from sstruct import GraphCRFSSVM, GridCRFSSVM, plotting
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, LatentSSVM, plotting
 from sstruct._input.labels import object_array
 from sstruct.datasets import make_grids
 from sstruct.plotting import ConvergenceDisplay, SegmentationDisplay, TransitionDisplay
@@ -133,6 +133,16 @@ def test_solver_without_a_dual():
     with pytest.raises(ValueError, match="'ssg' has no duality gap"):
         ConvergenceDisplay(past).plot()
     assert len(plt.get_fignums()) == n_figures
+
+
+def test_a_fit_without_an_objective_and_one_of_rounds():
+    X, y = [np.eye(2), np.eye(2)], [[0, 1], [1, -1]]
+    perceptron = ChainSSVM(solver="perceptron", random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"no duality gap \(.*\), nor an objective"):
+        ConvergenceDisplay.from_estimator(perceptron)
+    latent = LatentSSVM(ChainSSVM(ignore_label=-1, random_state=0)).fit(X, y)
+    with pytest.raises(ValueError, match="'LatentSSVM' is of rounds, each a fit"):
+        ConvergenceDisplay.from_estimator(latent)
 
 
 def test_convergence_axes_name_and_options():
