@@ -97,7 +97,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         All labels.
     n_features_in_ : int
         Number of features.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, where X had some.
 
     See Also

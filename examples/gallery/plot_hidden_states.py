@@ -1,7 +1,7 @@
 """
-========================================
+=========================================
 Do hidden states find what a label hides?
-========================================
+=========================================
 
 Digits are told apart as even and odd alone: each of the two labels hides five digits. A linear
 model of two labels cannot do that. With ``states_per_label=5`` each label has five hidden states
