@@ -62,6 +62,11 @@ def check_attributes(matrix, name, ndims=(2,)):
     known = [format for format, types in FORMATS.items() if isinstance(matrix, types)]
     if matrix.format not in known:
         raise TypeError(f"{name} is a {type(matrix).__name__}, which is no sparse format of scipy")
+    if matrix.dtype == np.float16:
+        raise TypeError(
+            f"{name} is sparse with dtype float16, which scipy.sparse does not compute with; write "
+            f"{name}.astype(np.float32)"
+        )
     shape = matrix.shape
     if not isinstance(shape, tuple):
         raise TypeError(f"{name} has a shape that is a {type(shape).__name__}, expected a tuple")

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy import sparse
 
 from sstruct._checks.arrays import array_of
 from sstruct._checks.shown import shortened
@@ -108,7 +109,9 @@ class SegmentationDisplay:
         >>> [axes.get_title() for axes in display.axes_]
         ['truth', 'prediction, 75.0 %']
         """
-        predictions = y_pred if isinstance(y_pred, Mapping) else {"prediction": y_pred}
+        # A sparse matrix of keys and values is a Mapping, too.
+        named = isinstance(y_pred, Mapping) and not sparse.issparse(y_pred)
+        predictions = y_pred if named else {"prediction": y_pred}
         if not predictions:
             raise ValueError("y_pred is empty, expected labels of (height, width) by name")
         given = {} if y_true is None else {"truth": y_true}
@@ -283,6 +286,11 @@ class SegmentationDisplay:
 
 def _label_image(name, labels):
     """Return labels as an array (height, width)."""
+    if sparse.issparse(labels):
+        raise TypeError(
+            f"the labels of {shortened(name)} are a sparse matrix, expected an array of shape "
+            "(height, width)"
+        )
     try:
         array = np.asarray(labels)
     except ValueError:  # of different lengths

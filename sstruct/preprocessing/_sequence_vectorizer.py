@@ -315,7 +315,7 @@ class _Encoded:
             raise TypeError("X is one data frame, expected a list of sequences: one is [X]")
         if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
-        X = list(X)  # which has as many as its length says
+        X = list(without_view(X))  # which has as many as its length says
         if len(X) == 0:
             raise ValueError("X is empty, expected at least one sequence")
         self.pairs = _Pairs(names)

@@ -142,7 +142,13 @@ def superpixel_labels(
     array([0, 0, 1])
     """
     nodes, n_nodes = numbered(segments, mask)
-    labels = labels if isinstance(labels, np.ndarray) else np.asarray(labels, dtype=object)
+    if not isinstance(labels, np.ndarray):
+        try:
+            labels = np.asarray(labels, dtype=object)
+        except ValueError:
+            raise ValueError(
+                f"labels has rows of different shapes, expected that of segments, {nodes.shape}"
+            ) from None
     if labels.shape != nodes.shape:
         raise ValueError(
             f"labels has shape {labels.shape}, expected that of segments, {nodes.shape}"

@@ -85,6 +85,14 @@ def test_wrong_ones_are_refused(form, change, message):
         stacked([make("csr"), X], "X")
 
 
+@pytest.mark.parametrize("form", FORMATS[:5])  # the others SciPy does not make
+def test_half_precision_is_refused(form):
+    X = make(form)
+    X.data = X.data.astype(np.float16)
+    with pytest.raises(TypeError, match=r"X is sparse with dtype float16, .* X\.astype"):
+        check_compressed(X, "X")
+
+
 @pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
 def test_false_flags_are_found_out(flag):
     X = make("csr")

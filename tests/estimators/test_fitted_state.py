@@ -295,6 +295,8 @@ def test_searches():
             other.split_scores(1.0)
     with pytest.raises(ValueError, match="best_estimator_ is 3"):
         changed(search, best_estimator_=3)
+    with pytest.raises(ValueError, match="best_estimator_ is None"):
+        changed(search, best_estimator_=None)
 
 
 def test_transformers():

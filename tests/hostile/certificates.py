@@ -328,7 +328,10 @@ def choice_blocks(model, X, y, weights):
         # The differences that the oracle takes wrap around in unsigned integers.
         if not isinstance(x, np.ndarray) or x.dtype.kind != "f":
             raise UnreadError
-        yield x @ model.w_, model.oracle.losses(x, label), label, weight
+        if isinstance(label, np.unsignedinteger):
+            raise UnreadError
+        terms = np.abs(x) @ np.abs(model.w_)  # which may cancel out
+        yield x @ model.w_, model.oracle.losses(x, label), label, weight, terms
 
 
 BLOCKS = {
@@ -356,7 +359,7 @@ def objective(name, model, X, y, sample_weight):
     hinges, losses, sizes = [], [], []
     slack = getattr(model, "rescaling", "margin") == "slack"
     with np.errstate(all="ignore"):
-        for scores, loss, truth, weight in BLOCKS[name](model, X, y, weights):
+        for scores, loss, truth, weight, *terms in BLOCKS[name](model, X, y, weights):
             if weight == 0:
                 continue
             allowed = scores > -np.inf
@@ -365,7 +368,8 @@ def objective(name, model, X, y, sample_weight):
             terms = loss * (1 + difference) if slack else loss + difference
             hinges.append(weight * terms.max())
             losses.append(weight * loss.max())
-            sizes.append(weight * (np.abs(loss).max() + np.abs(scores[allowed]).max()))
+            largest = np.abs(terms[0] if terms else scores[allowed]).max()
+            sizes.append(weight * (np.abs(loss).max() + largest))
         total = total_weight(name, model, y, weights)
         norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
         # Fixed costs of edges are there at w = 0, too.

@@ -53,3 +53,15 @@ def test_errors(rng):
         kept[3]
     with pytest.raises(ValueError, match=r"a row of shape \(11,\), expected \(10,\)"):
         kept.append(np.zeros(11))
+
+
+class Longer(list):
+    """A list that says another length than its own."""
+
+    def __len__(self):
+        return super().__len__() + 1
+
+
+def test_a_list_of_another_length_is_no_state():
+    with pytest.raises(ValueError, match=r"_rows is .* expected a list of float64 vectors"):
+        CompactRows().__setstate__({"_rows": Longer(), "_last": None})

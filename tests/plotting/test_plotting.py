@@ -5,6 +5,7 @@ import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
@@ -310,6 +311,8 @@ def test_segmentations_of_other_shapes_are_refused_before_anything_is_drawn(chan
     figures = plt.get_fignums()
     with pytest.raises(ValueError, match=message):
         SegmentationDisplay.from_predictions(**{"y_true": FLAT, "y_pred": FLAT, **change})
+    with pytest.raises(TypeError, match="'prediction' are a sparse matrix"):
+        SegmentationDisplay.from_predictions(FLAT, sparse.dok_array(FLAT))
     assert plt.get_fignums() == figures
 
 

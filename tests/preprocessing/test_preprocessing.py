@@ -234,3 +234,11 @@ def test_global_output_settings_leave_ragged_rows_alone():
     with config_context(transform_output="pandas"):
         assert isinstance(SequenceVectorizer().fit_transform([[{"a": 1}]]), Sequences)
     assert not hasattr(SequenceVectorizer(), "set_output")
+
+
+def test_a_memoryview_lists_sequences():
+    X = np.empty(2, dtype=object)
+    X[:] = [[{"a": True}], [{"b": 2.0}, {"a": True}]]
+    found = SequenceVectorizer().fit_transform(memoryview(X))
+    assert found.offsets.tolist() == [0, 1, 3]
+    assert found.flat.toarray().tolist() == [[1, 0], [0, 2], [1, 0]]

@@ -209,6 +209,8 @@ def test_what_is_in_no_segment_is_no_string():
 def test_other_labels_are_refused():
     with pytest.raises(ValueError, match=r"labels has shape \(2, 2\), expected .* \(2, 3\)"):
         superpixel_labels(SEGMENTS, [[0, 1], [1, 0]])
+    with pytest.raises(ValueError, match=r"labels has rows of different shapes, .* \(2, 3\)"):
+        superpixel_labels(SEGMENTS, [np.zeros(3), np.zeros((3, 1))])
     with pytest.raises(ValueError, match=r"values of shape \(4,\) for 3 segments"):
         pixel_labels(SEGMENTS, np.zeros(4))
     with pytest.raises(ValueError, match="with a mask give the one"):

@@ -205,6 +205,14 @@ def test_scores_out_of_range_are_an_error(rng):
         state.run(np.arange(2).repeat(50), LATER)
 
 
+def test_a_mean_out_of_range_is_an_error(rng):
+    problem = make_chains(rng, 1, (3,)).problem
+    w = np.full(problem.n_weights, 1e308)
+    state = PerceptronState(problem, np.ones(1), weights=w, moment=-w, n_steps=1)
+    with pytest.raises(ValueError, match="weights leave the range of float64"):
+        _ = state.average
+
+
 def test_a_deadline_in_the_past_stops_early(rng):
     problem = make_chains(rng, 3, (3,) * 100).problem
     state = PerceptronState(problem, np.ones(100))

@@ -20,7 +20,8 @@ class StoredRows(Field):
         return "a list of float64 vectors of one length and of changes of them"
 
     def check(self, value, name, sizes):
-        right = isinstance(value, list) and not (value and isinstance(value[0], tuple))
+        # Not subclasses, whose length may be another than that of what they list.
+        right = type(value) is list and not (value and isinstance(value[0], tuple))
         if not right:
             refuse(name, value, self.expected())
         for k, row in enumerate(value):
@@ -57,20 +58,18 @@ def last_is_kept(state):
 class CompactRows(CheckedState):
     """A growing list of vectors of one length, whole or as differences from the ones before.
 
-        A difference is the places whose bits have changed and their new values, so nothing is lost.
-        It is taken where it needs less memory than the vector. Rows come back as new arrays.
+    A difference is the places whose bits have changed and their new values, so nothing is lost.
+    It is taken where it needs less memory than the vector. Rows come back as new arrays.
 
-        Examples
-        --------
-        >>> from dataclasses import dataclass
-
-    import numpy as np
-        >>> from sstruct.path import CompactRows
-        >>> rows = CompactRows()
-        >>> for k in range(3):
-        ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
-        >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
-        (3, np.float64(2.0), True)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sstruct.path import CompactRows
+    >>> rows = CompactRows()
+    >>> for k in range(3):
+    ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
+    >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
+    (3, np.float64(2.0), True)
     """
 
     __module__ = "sstruct.path"  # where pickles and skops look for it

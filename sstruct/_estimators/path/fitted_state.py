@@ -106,6 +106,12 @@ def folds_agree(state):
             refuse("best_index_", state["best_index_"], f"a row of {name!r}, of {len(column)}")
 
 
+def best_is_there(state):
+    """Without a refit there is no best estimator; None is none either."""
+    if "best_estimator_" in state and state["best_estimator_"] is None:
+        refuse("best_estimator_", None, "a fitted estimator, or no such attribute")
+
+
 SEARCH_STATE = FittedState(
     {
         "best_lam_": Number(positive=True),
@@ -121,5 +127,5 @@ SEARCH_STATE = FittedState(
         "refit_time_": Number(least=0, optional=True),
         "_folds": ListOf(of=Record(of=FOLD), least=1),
     },
-    rules=(folds_agree,),
+    rules=(folds_agree, best_is_there),
 )

@@ -170,9 +170,7 @@ cdef class PerceptronState:
                 self.problem.maximize(i, &self.w[0], 0, &code[0], &answer)
                 if not isfinite(answer.value):
                     with gil:
-                        raise ValueError(
-                            "scores leave the range of float64: scale the features, or weigh "
-                            "samples less")
+                        raise out_of_range("scores")
                 self.exact = self.exact and answer.exact
                 self.problem.truth(i, &truth[0])
                 loss = self.loss(i, &truth[0], &code[0])
@@ -205,13 +203,25 @@ cdef class PerceptronState:
 
     @property
     def average(self):
-        """The mean of the iterates after each visit; the start before any."""
+        """The mean of the iterates after each visit; the start before any.
+
+        Raises ValueError where it leaves the range of float64.
+        """
         t = float(self.n_steps)
         if t == 0:
             return self.last
-        mean = by_slices(
-            lambda w, moment: ((t + 1) * w - moment) / t, np.asarray(self.w),
-            np.asarray(self.weight_moment))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = by_slices(
+                lambda w, moment: ((t + 1) * w - moment) / t, np.asarray(self.w),
+                np.asarray(self.weight_moment))
+        if not np.isfinite(mean).all():
+            raise out_of_range("weights")
         # Rounding may not lead a mean out of the box.
         mean[self.bounded] = np.clip(mean[self.bounded], self.low, self.high)
         return mean
+
+
+def out_of_range(what):
+    """The error where numbers have grown beyond float64."""
+    return ValueError(
+        f"{what} leave the range of float64: scale the features, or weigh samples less")
