@@ -3,7 +3,7 @@
 import numpy as np
 
 from sstruct._kernels import slices
-from sstruct._kernels.slices import by_slices
+from sstruct._kernels.slices import SLICE, by_slices, zeros
 
 
 def test_slices_give_the_bits_of_the_whole(rng, monkeypatch):
@@ -18,3 +18,8 @@ def test_slices_give_the_bits_of_the_whole(rng, monkeypatch):
     np.testing.assert_array_equal(by_slices(expression, a, b), a / 0.3 + 0.7 * b)
     assert seen == [8, 8, 8, 3]
     assert by_slices(np.negative, np.empty(0)).shape == (0,)
+
+
+def test_zeros_are_zeros():
+    for n in (0, 5, 2 * SLICE + 1):
+        assert zeros(n).tobytes() == np.zeros(n).tobytes()

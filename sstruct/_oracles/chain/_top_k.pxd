@@ -27,7 +27,7 @@ cdef class ChainRanking(Storage):
     cdef Py_ssize_t rank(
         self, const double* theta, Py_ssize_t L, Py_ssize_t K, Py_ssize_t KP, const double* edge,
         Py_ssize_t edge_step, Py_ssize_t k) except -1 nogil
-    cdef void write(self, int32_t* labels, double* values) noexcept nogil
+    cdef int write(self, int32_t* labels, double* values) except -1 nogil
     cdef int start(self) except -1 nogil
     cdef bint advance(self) except -1 nogil
     cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil

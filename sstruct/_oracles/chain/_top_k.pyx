@@ -41,10 +41,9 @@ cdef class ChainRanking:
         count = 1
         while count < k and self.advance():
             count += 1
-            look_after(<double> L * K)
         return count
 
-    cdef void write(self, int32_t* labels, double* values) noexcept nogil:
+    cdef int write(self, int32_t* labels, double* values) except -1 nogil:
         """Write the ranked labelings (rows of L) and their values, best first."""
         cdef Py_ssize_t l, at, row = self.L * self.K
         while row >= 0:
@@ -53,9 +52,11 @@ cdef class ChainRanking:
             for l in range(self.L - 1, -1, -1):
                 at = self.prefixes[at].before
                 labels[l] = self.prefixes[at].label
+                look_after(30)
             labels += self.L
             values += 1
             row = self.prefixes[row].next
+        return 0
 
     cdef int start(self) except -1 nogil:
         """Viterbi's forward sweep, and from it the best prefix of every node and of the end."""
@@ -104,6 +105,7 @@ cdef class ChainRanking:
             node = l * self.K + self.prefixes[before].label
         for l in range(max(l, 1), self.L + 1):   # a node of position 0 has one prefix
             self.find_next(l, self.path[l])
+            look_after(20 + 4 * self.K)
         return self.prefixes[end].next >= 0
 
     cdef int find_next(self, Py_ssize_t l, Py_ssize_t node) except -1 nogil:

@@ -19,7 +19,7 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 
 import numpy as np
 
-from sstruct._kernels.slices import by_slices
+from sstruct._kernels.slices import by_slices, zeros
 
 
 cdef class SubgradientState:
@@ -70,8 +70,8 @@ cdef class SubgradientState:
                 self.bounds.shape[0] == 2 and self.bounds.shape[1] == problem.n_weights):
             raise ValueError("bounds do not fit the problem")
         d = problem.n_weights
-        self.total = np.zeros(d) if weights is None else np.array(weights, dtype=np.float64)
-        self.weight_moment = np.zeros(d) if moment is None else np.array(moment, dtype=np.float64)
+        self.total = zeros(d) if weights is None else np.array(weights, dtype=np.float64)
+        self.weight_moment = zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.total.shape[0] == self.weight_moment.shape[0] == d:
             raise ValueError("weights and their moment do not fit the problem")
         self.n_steps, self.iterate = n_steps, self.total

@@ -22,7 +22,7 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 
 import numpy as np
 
-from sstruct._kernels.slices import by_slices
+from sstruct._kernels.slices import by_slices, zeros
 
 # Share of a loss with fixed costs, and of these, that may be rounding.
 cdef double ROUNDING = 1e-12
@@ -81,8 +81,8 @@ cdef class PerceptronState:
         bounded = np.flatnonzero(np.isfinite(self.bounds).any(axis=0)) if bounds is not None else []
         self.bounded = np.array(bounded, dtype=np.intp)
         self.low, self.high = self.bounds[:, self.bounded].copy()
-        self.w = np.zeros(d) if weights is None else np.array(weights, dtype=np.float64)
-        self.weight_moment = np.zeros(d) if moment is None else np.array(moment, dtype=np.float64)
+        self.w = zeros(d) if weights is None else np.array(weights, dtype=np.float64)
+        self.weight_moment = zeros(d) if moment is None else np.array(moment, dtype=np.float64)
         if not self.w.shape[0] == self.weight_moment.shape[0] == d:
             raise ValueError("weights and their moment do not fit the problem")
         self.zero = np.zeros(d if np.any(problem.fixed_scores()) else 0)
