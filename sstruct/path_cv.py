@@ -19,7 +19,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
-from sstruct._checks.compressed import check_compressed
+from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
@@ -440,7 +440,7 @@ def _as_rows(values, name):
             raise TypeError(f"{name} must have an item a sample, found {type(values).__name__}")
         return values
     check_compressed(values, name)
-    return values.tocsr()
+    return as_csr(values)
 
 
 def _splits(cv, is_classifier, X, y, groups):

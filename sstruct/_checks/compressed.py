@@ -62,11 +62,6 @@ def check_attributes(matrix, name, ndims=(2,)):
     known = [format for format, types in FORMATS.items() if isinstance(matrix, types)]
     if matrix.format not in known:
         raise TypeError(f"{name} is a {type(matrix).__name__}, which is no sparse format of scipy")
-    if matrix.dtype == np.float16:
-        raise TypeError(
-            f"{name} is sparse with dtype float16, which scipy.sparse does not compute with; write "
-            f"{name}.astype(np.float32)"
-        )
     shape = matrix.shape
     if not isinstance(shape, tuple):
         raise TypeError(f"{name} has a shape that is a {type(shape).__name__}, expected a tuple")
@@ -75,6 +70,11 @@ def check_attributes(matrix, name, ndims=(2,)):
         raise ValueError(f"{name} is a sparse {len(shape)}-D array, expected {expected}")
     if not all(0 <= n <= MOST for n in shape):
         raise ValueError(f"{name} is sparse and of shape {shape}, expected at most {MOST} each")
+
+
+def as_csr(matrix):
+    """Return what has been checked as CSR; of half precision, which SciPy does not convert, too."""
+    return (matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix).tocsr()
 
 
 def check_rows(matrix, rows, name):
@@ -122,7 +122,7 @@ def stacked(items, name):
                 check_compressed(item, f"{name}[{i}]")
         else:
             check_compressed(item, f"{name}[{i}]")
-            item = item.tocsr()
+            item = as_csr(item)
         parts.append(item)
     flat = sparse.vstack(parts, format="csr")
     try:

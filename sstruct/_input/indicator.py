@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized
-from sstruct._checks.compressed import check_compressed
+from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
 from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.partial import is_unknown
@@ -92,7 +92,7 @@ def label_matrix(y, n_rows, n_labels=None):
     if sparse.issparse(y):
         check_compressed(y, "y")
         # Entries given twice are one; zeros that are stored are none.
-        Y = sparse.csr_matrix(y, copy=True)
+        Y = sparse.csr_matrix(as_csr(y), copy=True)
         Y.sum_duplicates()
         wrong = ~np.isin(Y.data, (0, 1))
         if wrong.any():

@@ -20,7 +20,7 @@ from sstruct._checks.arrays import (
     is_sized,
     real_array,
 )
-from sstruct._checks.compressed import check_attributes, check_compressed, stacked
+from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
@@ -263,7 +263,7 @@ def numeric_rows(array, name):
     What is sparse has been checked.
     """
     if sparse.issparse(array):
-        array = array.tocsr()
+        array = as_csr(array)
         if array.dtype not in (np.float32, np.float64):
             array = array.astype(np.float64)
         if not array.has_canonical_format:
@@ -287,6 +287,7 @@ def pack_rows(estimator, X, fitted):
     check_depth(X, "X")
     if sparse.issparse(X):
         check_compressed(X, "X")
+        X = as_csr(X)
     X = items_of(X)
     if hasattr(X, "to_list") and len(getattr(X, "shape", ())) == 1:
         raise ValueError(

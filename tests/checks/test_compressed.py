@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sstruct._checks.compressed import check_compressed, check_rows, stacked
+from sstruct import MulticlassSSVM
+from sstruct._checks.compressed import as_csr, check_compressed, check_rows, stacked
+from sstruct._input.indicator import label_matrix
 
 DENSE = np.array([[1.0, 0, 2, 0], [0, 3, 0, 4], [5, 0, 0, 6], [0, 0, 0, 0]])
 FORMATS = ["csr", "csc", "bsr", "coo", "dia", "dok", "lil"]
@@ -85,12 +87,15 @@ def test_wrong_ones_are_refused(form, change, message):
         stacked([make("csr"), X], "X")
 
 
-@pytest.mark.parametrize("form", FORMATS[:5])  # the others SciPy does not make
-def test_half_precision_is_refused(form):
-    X = make(form)
+@pytest.mark.parametrize("form", FORMATS[:5])  # SciPy makes no others
+def test_half_precision_is_converted(form):
+    X = getattr(sparse, f"{form}_array")((DENSE > 2).astype(np.float32))
     X.data = X.data.astype(np.float16)
-    with pytest.raises(TypeError, match=r"X is sparse with dtype float16, .* X\.astype"):
-        check_compressed(X, "X")
+    check_compressed(X, "X")
+    for csr in (as_csr(X), stacked([X], "X"), label_matrix(X, 4)):
+        assert csr.format == "csr"
+        np.testing.assert_array_equal(csr.astype(np.float64).toarray(), DENSE > 2)
+    assert MulticlassSSVM(lam=1.0).fit(X, [0, 1, 0, 1]).n_features_in_ == 4
 
 
 @pytest.mark.parametrize("flag", ["has_canonical_format", "has_sorted_indices"])
