@@ -7,8 +7,8 @@ memory cgroup of --limit gigabytes, where this process may make one; with --comp
 Reports what came from the disk in sizes of the data (/proc/self/io), RssAnon (its peak, every
 0.2 s), seconds of CPU and of the clock. --working-memory is scikit-learn's, in MB.
 
-    python benchmarks/out_of_core.py --gigabytes 6 --limit 2 --folder DIR [--json FILE] [--csv FILE]
-    python benchmarks/out_of_core.py --gigabytes 1 --folder DIR --compare [--json FILE]
+    python benchmarks/out_of_core.py --gigabytes 6 --limit 2 [--folder DIR] [--output FOLDER]
+    python benchmarks/out_of_core.py --gigabytes 1 --compare [--folder DIR] [--output FOLDER]
 """
 
 import argparse
@@ -29,6 +29,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 import sklearn
+from reports import add_output, origin
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.mapped import open_mapped
@@ -60,7 +61,10 @@ def write(folder, gigabytes):
 
 
 class MemoryLimit:
-    """A memory cgroup of a process to be started, as a context; no group where none can be made."""
+    """A memory cgroup of a process to be started, as a context.
+
+    Raises OSError where this process may not make one.
+    """
 
     def __init__(self, gigabytes):
         old, new = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
@@ -129,7 +133,7 @@ def fit(folder, way, arguments):
     thread.join()
     return {
         "way": way,
-        "gigabytes": X.nbytes / 1e9,
+        "gigabytes": round(X.nbytes / 1e9, 3),
         "limit": arguments.limit if way == "limited" else None,
         "working_memory": arguments.working_memory,
         "lam": model.lam_,
@@ -137,12 +141,12 @@ def fit(folder, way, arguments):
         "passes": model.n_iter_,
         "approximate_passes": int(model.history_["approximate_passes"][-1]),
         "certificates": int(np.isfinite(model.history_["gap"]).sum()),
-        "relative_gap": model.dual_gap_ / model.objective_,
+        "relative_gap": round(model.dual_gap_ / model.objective_, 4),
         "objective": model.objective_,
-        "readings": read / X.nbytes,
-        "peak_anonymous_gigabytes": peak[0],
-        "cpu_seconds": cpu,
-        "seconds": clock,
+        "readings": round(read / X.nbytes, 2),
+        "peak_anonymous_gigabytes": round(peak[0], 3),
+        "cpu_seconds": round(cpu, 1),
+        "seconds": round(clock, 1),
     }
 
 
@@ -157,8 +161,8 @@ def main():
     parser.add_argument("--lam", default="auto")
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--json")
-    parser.add_argument("--csv")
+    parser.add_argument("--load", default="not recorded", help="of the machine")
+    add_output(parser)
     parser.add_argument("--fit", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.fit:
@@ -173,19 +177,24 @@ def main():
             command = [sys.executable, __file__, *sys.argv[1:], "--folder", folder, "--fit", way]
             keywords = {"capture_output": True, "text": True, "check": True}
             if way == "limited":
-                with MemoryLimit(arguments.limit) as limit:
-                    done = subprocess.run(command, preexec_fn=limit.enter, **keywords)
+                try:
+                    with MemoryLimit(arguments.limit) as limit:
+                        done = subprocess.run(command, preexec_fn=limit.enter, **keywords)
+                except OSError as error:
+                    print(f"not measured in a memory cgroup: {error}")
+                    continue
             else:
                 done = subprocess.run(command, **keywords)
             rows.append(json.loads(done.stdout))
             print(rows[-1], flush=True)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
-    if arguments.csv:
-        with open(arguments.csv, "w", newline="") as file:
-            writer = csv.DictWriter(file, rows[0])
-            writer.writeheader()
-            writer.writerows(rows)
+    size = f"--gigabytes {arguments.gigabytes:g}"
+    size += f" --limit {arguments.limit:g}" if arguments.limit else ""
+    how = origin(f"python benchmarks/out_of_core.py {size}", arguments.load)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    with open(arguments.output / "out_of_core.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], *how], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, **how} for row in rows)
 
 
 if __name__ == "__main__":

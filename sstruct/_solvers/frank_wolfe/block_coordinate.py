@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.core.kept_arrays import MOST_COUNTED
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._problems.core.parts import parts_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
@@ -92,8 +92,10 @@ class FrankWolfe(Solver):
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.parts = parts_of(setup.problem, options.part_bytes)
-        # v, and the dual value's linear term, from the working sets as the last pass over all parts
-        # left them, added up while each part was in memory; or None.
+        # The order in which the last pass took the parts.
+        self.part_order = list(range(len(self.parts)))
+        # v, and the dual value's linear term, from the working sets as that pass left them, added
+        # up in that order while each part was in memory; None: not known.
         self.rebuilt = None
         self.pass_average = None
         if options.pass_average:
@@ -214,14 +216,24 @@ class FrankWolfe(Solver):
         state, self.rebuilt = self.state, None
         if len(self.parts) == 1:
             return self._passes_over(None)
-        v, linear = aligned_zeros(self.problem.n_weights), 0.0
-        for k in state.permutation(len(self.parts)):
+        self.part_order = state.permutation(len(self.parts))
+        v, linear = np.zeros(self.problem.n_weights), 0.0
+        for k in self.part_order:
             part = self.parts[k]
             if not self._passes_over(part):
                 return False
             linear += state.add_planes(v, part.first, part.last)
         self.rebuilt = v, linear
         return True
+
+    def _rebuild(self):
+        """Compute w and the dual from the working sets, against drift; in the same order always."""
+        if self.rebuilt is None:
+            v, linear = np.zeros(self.problem.n_weights), 0.0
+            for k in self.part_order:
+                linear += self.state.add_planes(v, self.parts[k].first, self.parts[k].last)
+            self.rebuilt = v, linear
+        self.state.settle(*self.rebuilt)
 
     def _passes_over(self, part):
         """Make them over a part, or over all of the data; return False when out of time."""
@@ -301,10 +313,7 @@ class FrankWolfe(Solver):
         state = self.state
         estimate = self._estimate()
         self.primal, self.averaged = math.inf, None
-        if self.rebuilt is None:
-            state.rebuild()
-        else:
-            state.settle(*self.rebuilt)
+        self._rebuild()
         if len(self.parts) > 1:
             self._evaluate_by_parts(estimate)
             return True
@@ -356,7 +365,12 @@ class FrankWolfe(Solver):
         if self.pass_average is not None:
             average = {"pass_average": self.pass_average.w}
         self.checkpoint.save(
-            {**snapshot(self.state), **columns, **average},
+            {
+                **snapshot(self.state),
+                **columns,
+                **average,
+                "part_order": np.array(self.part_order, dtype=np.int64),
+            },
             {
                 "seconds": seconds() - self.begin,
                 "certificate_seconds": self.certificate_seconds,
@@ -371,6 +385,10 @@ class FrankWolfe(Solver):
         self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
         self.history.restore(arrays, self.n_passes)
         resume(self.state, arrays)
+        order = kept_array(arrays, "part_order", np.int64, len(self.parts)).tolist()
+        if sorted(order) != list(range(len(order))):
+            raise ValueError(f"part_order: expected each of 0 to {len(order) - 1} once")
+        self.part_order = order
         if self.pass_average is not None:
             self.pass_average.resume(arrays, "pass_average", self.n_passes)
             self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
