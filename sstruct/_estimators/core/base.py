@@ -266,7 +266,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
-            part_bytes=PART_SHARE * _working_memory() if in_parts else math.inf,
+            part_bytes=max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
             aggressiveness=float(self.pa_aggressiveness),
         )
 
