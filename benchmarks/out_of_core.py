@@ -1,17 +1,22 @@
 #!/usr/bin/env python3
-"""Chains in a file that is mapped into memory: anonymous memory of a fit, and what the file costs.
+"""Chains in a file that is mapped into memory: what a fit reads of it, and its anonymous memory.
 
 Makes synthetic chains of 12 nodes in a file, and fits in processes of their own: mapped, with the
-file's pages dropped from memory first ("cold") or read before ("warm"); with --compare also in
-memory. Reports RssAnon (its peak, every 0.2 s), seconds of CPU and of the clock.
+file's pages dropped from memory first ("cold") or read before ("warm"); "limited": cold, in a
+memory cgroup of --limit gigabytes, where this process may make one; with --compare also in memory.
+Reports what came from the disk in sizes of the data (/proc/self/io), RssAnon (its peak, every
+0.2 s), seconds of CPU and of the clock. --working-memory is scikit-learn's, in MB.
 
-    python benchmarks/out_of_core.py --gigabytes 6 --folder DIR [--json FILE]
-    python benchmarks/out_of_core.py --gigabytes 1 --folder DIR --compare [--json FILE]
+    python benchmarks/out_of_core.py --gigabytes 6 --limit 2 [--folder DIR] [--output FOLDER]
+    python benchmarks/out_of_core.py --gigabytes 1 --compare [--folder DIR] [--output FOLDER]
 """
 
 import argparse
+import csv
+import ctypes
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -23,11 +28,14 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
+import sklearn
+from reports import add_output, origin
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.mapped import open_mapped
 
 LENGTH, FEATURES, LABELS = 12, 256, 6
+PR_SET_PDEATHSIG = 1
 
 
 def write(folder, gigabytes):
@@ -48,7 +56,34 @@ def write(folder, gigabytes):
         noise = rng.standard_normal((drawn.size, FEATURES), dtype=np.float32)
         first = a * LENGTH
         X[first : first + drawn.size] = 4 * noise + 0.35 * centers[drawn.ravel()]
+    X.flush()
     np.save(folder / "y.npy", labels.ravel())
+
+
+class MemoryLimit:
+    """A memory cgroup of a process to be started, as a context.
+
+    Raises OSError where this process may not make one.
+    """
+
+    def __init__(self, gigabytes):
+        old, new = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")
+        root, name = (old, "limit_in_bytes") if old.is_dir() else (new, "max")
+        self.group = root / f"sstruct_{os.getpid()}"
+        self.file, self.size = self.group / f"memory.{name}", int(gigabytes * 1e9)
+
+    def __enter__(self):
+        self.group.mkdir()
+        self.file.write_text(str(self.size))
+        return self
+
+    def __exit__(self, *_):
+        self.group.rmdir()
+
+    def enter(self):
+        """Join, in the new process, which is not to outlive the one that started it."""
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        (self.group / "cgroup.procs").write_text(str(os.getpid()))
 
 
 def anonymous():
@@ -57,7 +92,13 @@ def anonymous():
         return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) * 1024e-9
 
 
-def fit(folder, way, passes):
+def read_bytes():
+    """What this process has had read from the disk."""
+    with open("/proc/self/io") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("read_bytes"))
+
+
+def fit(folder, way, arguments):
     """Fit in this process; return what was measured."""
     warnings.simplefilter("ignore")
     y = np.load(folder / "y.npy")
@@ -68,7 +109,7 @@ def fit(folder, way, passes):
         while not done.wait(0.2):
             peak[0] = max(peak[0], anonymous())
 
-    if way == "cold":
+    if way in ("cold", "limited"):
         with open(folder / "X.npy") as file:
             os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     X = np.load(folder / "X.npy") if way == "memory" else open_mapped(folder / "X.npy")
@@ -76,53 +117,84 @@ def fit(folder, way, passes):
         float(np.sum(X[:, 0]))
     thread = threading.Thread(target=watch)
     thread.start()
-    cpu, clock = time.process_time(), time.perf_counter()
+    cpu, clock, read = time.process_time(), time.perf_counter(), read_bytes()
+    sklearn.set_config(working_memory=arguments.working_memory)
     model = ChainSSVM(
-        lam=1e-4,
+        lam=arguments.lam if arguments.lam == "auto" else float(arguments.lam),
         loss="hamming",
-        tol=1e-6,
-        max_iter=passes,
-        sampling="sequential",
+        tol=arguments.tol,
+        max_iter=arguments.passes,
+        max_time=arguments.seconds,
+        sampling="sequential" if way == "memory" else "auto",
         random_state=0,
     ).fit(Sequences(X, offsets), Sequences(y, offsets))
-    cpu, clock = time.process_time() - cpu, time.perf_counter() - clock
+    cpu, clock, read = time.process_time() - cpu, time.perf_counter() - clock, read_bytes() - read
     done.set()
     thread.join()
     return {
         "way": way,
-        "gigabytes": X.nbytes / 1e9,
+        "gigabytes": round(X.nbytes / 1e9, 3),
+        "limit": arguments.limit if way == "limited" else None,
+        "working_memory": arguments.working_memory,
+        "lam": model.lam_,
+        "status": model.status_,
         "passes": model.n_iter_,
-        "relative_gap": model.dual_gap_ / model.objective_,
+        "approximate_passes": int(model.history_["approximate_passes"][-1]),
+        "certificates": int(np.isfinite(model.history_["gap"]).sum()),
+        "relative_gap": round(model.dual_gap_ / model.objective_, 4),
         "objective": model.objective_,
-        "peak_anonymous_gigabytes": peak[0],
-        "cpu_seconds": cpu,
-        "seconds": clock,
+        "readings": round(read / X.nbytes, 2),
+        "peak_anonymous_gigabytes": round(peak[0], 3),
+        "cpu_seconds": round(cpu, 1),
+        "seconds": round(clock, 1),
     }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gigabytes", type=float, default=6)
-    parser.add_argument("--passes", type=int, default=5)
+    parser.add_argument("--limit", type=float, help="gigabytes of a memory cgroup")
+    parser.add_argument("--working-memory", type=float, default=1024)
+    parser.add_argument("--passes", type=int, default=1000)
+    parser.add_argument("--tol", type=float, default=0.05)
+    parser.add_argument("--seconds", type=float, help="of a fit, at most")
+    parser.add_argument("--lam", default="auto")
     parser.add_argument("--folder", default=tempfile.gettempdir())
     parser.add_argument("--compare", action="store_true")
-    parser.add_argument("--json")
+    parser.add_argument("--load", default="not recorded", help="of the machine")
+    add_output(parser)
     parser.add_argument("--fit", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.fit:
-        print(json.dumps(fit(Path(arguments.folder), arguments.fit, arguments.passes)))
+        print(json.dumps(fit(Path(arguments.folder), arguments.fit, arguments)))
         return
     rows = []
+    ways = ["limited"] if arguments.limit else []
+    ways += ["cold", "warm", "memory"] if arguments.compare else ["cold"]
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         write(Path(folder), arguments.gigabytes)
-        for way in ("cold", "warm", "memory") if arguments.compare else ("cold",):
-            command = [sys.executable, __file__, "--folder", folder, "--fit", way]
-            command += ["--passes", str(arguments.passes)]
-            done = subprocess.run(command, capture_output=True, text=True, check=True)
+        for way in ways:
+            command = [sys.executable, __file__, *sys.argv[1:], "--folder", folder, "--fit", way]
+            keywords = {"capture_output": True, "text": True, "check": True}
+            if way == "limited":
+                try:
+                    with MemoryLimit(arguments.limit) as limit:
+                        done = subprocess.run(command, preexec_fn=limit.enter, **keywords)
+                except OSError as error:
+                    print(f"not measured in a memory cgroup: {error}")
+                    continue
+            else:
+                done = subprocess.run(command, **keywords)
             rows.append(json.loads(done.stdout))
             print(rows[-1], flush=True)
-    if arguments.json:
-        Path(arguments.json).write_text(json.dumps(rows, indent=2) + "\n")
+    size = f"--gigabytes {arguments.gigabytes:g}"
+    size += f" --limit {arguments.limit:g}" if arguments.limit else ""
+    how = origin(f"python benchmarks/out_of_core.py {size}", arguments.load)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    with open(arguments.output / "out_of_core.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], *how], lineterminator="\n")
+        writer.writeheader()
+        writer.writerows({**row, **how} for row in rows)
 
 
 if __name__ == "__main__":

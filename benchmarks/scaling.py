@@ -35,14 +35,13 @@ import subprocess
 import sys
 import time
 from dataclasses import asdict, dataclass
-from datetime import date
 from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import add_output
+import reports
 
 from sstruct import ChainSSVM, Sequences
 from sstruct.datasets import make_sequences
@@ -116,23 +115,9 @@ SERIES = {
 # Rows ---------------------------------------------------------------------------------------------
 
 
-def machine():
-    """What the rows say about the machine."""
-    flags = Path("/proc/cpuinfo").read_text()
-    wide = "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else "SSE2"
-    return f"{os.uname().machine.replace('_', '-')}, {os.cpu_count()} cores, {wide}"
-
-
 def origin(what, load):
     """Return the columns that say how a row was measured."""
-    head = ("git", "-C", str(Path(__file__).parent), "rev-parse", "--short=7", "HEAD")
-    return {
-        "command": f"python benchmarks/scaling.py {what}",
-        "commit": subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip(),
-        "date": date.today().isoformat(),
-        "machine": machine(),
-        "load": load,
-    }
+    return reports.origin(f"python benchmarks/scaling.py {what}", load)
 
 
 class Table:
@@ -362,7 +347,7 @@ def main():
         part.add_argument(
             "--load", choices=["quiet", "busy", "not recorded"], default="not recorded"
         )
-        add_output(part)
+        reports.add_output(part)
     arguments = parser.parse_args()
     arguments.compare(arguments)
 

@@ -64,8 +64,9 @@ print(model.status_)
 print(f"{model.score(X_test, y_test):.3f} of the new labels are right")
 
 # %%
-# Files larger than memory are read in an order that suits the disk. That
-# happens by itself from 1 GB on; :doc:`/how_to/memory` has the details.
+# Files larger than memory are trained on part after part, each read once a
+# pass. That happens by itself from 1 GB on; :doc:`/how_to/memory` has the
+# details.
 #
 # Threads
 # -------

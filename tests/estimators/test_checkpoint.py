@@ -1,5 +1,6 @@
 """Checkpoints: a fit that was killed goes on from its file to the same bits."""
 
+import json
 import pickle
 import signal
 import subprocess
@@ -122,17 +123,19 @@ def test_a_warm_started_fit_goes_on_from_its_file(chains, tmp_path, monkeypatch,
 
 
 KILLED = """
-import sys, warnings
+import json, sys, warnings
 import numpy as np
+import sklearn
 from sstruct import ChainSSVM
 from sstruct.datasets import make_sequences
 
 warnings.simplefilter("ignore")
 X, y = make_sequences(n_samples=400, random_state=0)
-path, out = sys.argv[1:]
+path, out, parameters, working_memory = sys.argv[1:]
+sklearn.set_config(working_memory=float(working_memory))
 model = ChainSSVM(
-    lam=1e-4, tol=1e-9, max_iter=250, random_state=3, checkpoint=path or None, sampling="gap",
-    average=True,
+    lam=1e-4, tol=1e-9, max_iter=250, random_state=3, checkpoint=path or None,
+    **json.loads(parameters),
 ).fit(X, y)
 np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 """
@@ -140,19 +143,25 @@ np.save(out, np.r_[model.w_, model.dual_objective_, model.objective_])
 
 @pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no kill -9 on this platform")
-def test_kill_at_ten_random_moments(tmp_path, rng):
+@pytest.mark.parametrize(
+    "parameters, working_memory",
+    [({"sampling": "gap", "average": True}, 1024), ({"sampling": "sequential"}, 0.1)],
+    ids=["gap", "in parts"],
+)
+def test_kill_at_ten_random_moments(tmp_path, rng, parameters, working_memory):
     script = tmp_path / "fit.py"
     script.write_text(KILLED)
+    command, way = [sys.executable, script], [json.dumps(parameters), str(working_memory)]
     whole, resumed, path = tmp_path / "whole.npy", tmp_path / "resumed.npy", tmp_path / "kept.npz"
-    subprocess.run([sys.executable, script, "", whole], check=True)
+    subprocess.run([*command, "", whole, *way], check=True)
     for _ in range(10):
         before = path.stat().st_mtime_ns if path.exists() else 0
-        process = subprocess.Popen([sys.executable, script, path, resumed])
+        process = subprocess.Popen([*command, path, resumed, *way])
         # From the first file that this process wrote on, any moment will do.
         while process.poll() is None and (not path.exists() or path.stat().st_mtime_ns == before):
             time.sleep(0.002)
         time.sleep(rng.uniform(0, 0.08))
         process.send_signal(signal.SIGKILL)
         assert process.wait() == -signal.SIGKILL, "the fit was over before it was killed"
-    subprocess.run([sys.executable, script, path, resumed], check=True)
+    subprocess.run([*command, path, resumed, *way], check=True)
     np.testing.assert_array_equal(np.load(resumed), np.load(whole))

@@ -1,5 +1,6 @@
 """What every estimator of the package shares: parameters, the fit over a BlockProblem, pickles."""
 
+import math
 import os
 import warnings
 from dataclasses import asdict, dataclass, field, replace
@@ -54,6 +55,9 @@ PICKLE_FORMAT = 1
 # and corrective steps. Graph cuts of 200 superpixels: half the time to a gap of 0.01. CoNLL-2000,
 # a thousand units of work: no difference.
 COSTLY_ORACLE = 20_000
+# Parts of data that are visited part by part have this share of the working memory: the rest is
+# for what is read ahead, and what is not yet forgotten.
+PART_SHARE = 0.5
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -244,6 +248,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             sampling = _auto_sampling(problem, costly)
         if cache == "auto":
             cache = costly
+        in_parts = sampling == "sequential"
         parameters = self._parameters()
         return Options(
             multi_plane=solver == "mp-bcfw",
@@ -261,6 +266,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             seed=random_of(self.random_state).randint(np.iinfo(np.int32).max),
             rho=parameters.get("gdmm_rho", "auto"),
             parts=parameters.get("gdmm_parts", 1),
+            part_bytes=max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
             aggressiveness=float(self.pa_aggressiveness),
         )
 
@@ -687,7 +693,11 @@ def tokenized(estimator):
 
 def _auto_sampling(problem, costly):
     """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
-    mapped = getattr(getattr(problem, "features", None), "mapped_bytes", 0)
-    if mapped > sklearn.get_config()["working_memory"] * 2**20:
+    if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
         return "sequential"
     return "gap" if costly else "permutation"
+
+
+def _working_memory():
+    """Return scikit-learn's limit in bytes."""
+    return sklearn.get_config()["working_memory"] * 2**20

@@ -103,7 +103,7 @@ def scale_remark(estimator, training, limited):
     limited : whether a limit ended the fit.
     """
     rows = training.features
-    if not rows or (not limited and any(is_mapped(getattr(X, "data", X)) for X in rows)):
+    if not rows or (not limited and any(map(_on_disk, rows))):
         return None
     scales = Scales.of(*rows)
     if scales is None:
@@ -132,6 +132,10 @@ def scale_remark(estimator, training, limited):
             f"{largest:.3g}; expected about 1, the scale of what bias and neighbors add"
         )
     return f"scale the features: {numbers}. {_way(estimator, training.features)}"
+
+
+def _on_disk(rows):
+    return is_mapped(rows.data if sparse.issparse(rows) else rows)
 
 
 def _has_neighbors(training):

@@ -69,11 +69,12 @@ class Common:
     sampling : {"auto", "uniform", "permutation", "gap", "sequential", "given"}, default="auto"
         Order in which samples are visited: at random with replacement, shuffled, or at random in
         proportion to their duality gaps, which a certificate refreshes every 10 passes.
-        ``"sequential"``: one 64th of the data after another, each shuffled. ``"given"``: in the
-        order of the samples, for ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass
-        always visits each sample once. ``"auto"`` is ``"sequential"`` for memory-mapped features
-        beyond scikit-learn's ``working_memory``; else ``"gap"`` where an oracle call is costly, and
-        ``"permutation"`` where it is not.
+        ``"sequential"``: one part of the data after another, each as large as half of
+        scikit-learn's ``working_memory`` and visited several times; or, where that is all, one 64th
+        after another, each shuffled. ``"given"``: in the order of the samples, for
+        ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass always visits each sample
+        once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond ``working_memory``;
+        else ``"gap"`` where an oracle call is costly, and ``"permutation"`` where it is not.
     cache : {"auto", True, False}, default="auto"
         Whether a labeling found before may take the place of an oracle call, if it still promises
         enough progress ([2]_, section 3.3). ``"auto"`` is True where an oracle call is costly.

@@ -78,6 +78,10 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
     cpdef BlockProblem fork(self):
         return EdgeFeatureChainProblem(**self.own_arguments)
 
+    def feature_rows(self):
+        """Return the rows of nodes and of transitions."""
+        return [*super().feature_rows(), (self.edge_features, np.asarray(self.edge_start))]
+
     def norms(self):
         """Return bounds of |phi|: those of a plain chain and the features of transitions."""
         edges = sums_over_blocks(

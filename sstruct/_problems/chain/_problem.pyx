@@ -130,6 +130,10 @@ cdef class ChainProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
 
+    def feature_rows(self):
+        """Return the rows of nodes."""
+        return [(self.features, np.asarray(self.start))]
+
     def norms(self):
         """Return bounds of |phi|: rows, biases, both ends and transitions."""
         lengths = np.asarray(self.length)

@@ -240,6 +240,13 @@ cdef class BlockProblem:
         """
         return None
 
+    def feature_rows(self):
+        """Return the features that visits of blocks read: pairs of FeatureRows and first rows.
+
+        First rows: (n_blocks,), of each block. Where none are read, or not as rows, nothing.
+        """
+        return []
+
     def fixed_scores(self):
         """Return of each block the sum of the magnitudes of what scores have beside <w, phi>."""
         return np.zeros(self.n_blocks)
@@ -335,6 +342,10 @@ cdef class WrappedProblem(BlockProblem):
     def norms(self):
         """Return those of the other problem."""
         return self.problem.norms()
+
+    def feature_rows(self):
+        """Return those of the other problem."""
+        return self.problem.feature_rows()
 
     def fixed_scores(self):
         """Return those of the other problem."""

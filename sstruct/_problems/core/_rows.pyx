@@ -18,6 +18,8 @@ from scipy import sparse
 MAX_DENSITY = 0.4
 # Entries of an array on disk that are looked at in one go.
 AT_ONCE = 2**22
+# Bytes; larger pages are looked at more than once.
+PAGE = 4096
 
 ctypedef fused real:
     float
@@ -87,6 +89,28 @@ cdef class FeatureRows:
         self.rows.indptr = &pointers[0]
         self.owners = (values, indices, indptr)
         self.mapped_bytes += indices.nbytes if is_mapped(indices) else 0
+
+    def bytes_before(self, rows):
+        """Return how many bytes all rows before each of `rows` have."""
+        values, *pointers = self.owners
+        if not pointers:
+            return np.asarray(rows) * (self.n_features * values.itemsize)
+        indices, indptr = pointers
+        of_value = 0 if self.rows.kind == SSTRUCT_ONES else values.itemsize
+        return indptr[rows] * (of_value + indices.itemsize)
+
+    def bring(self, first, last):
+        """Read rows first to last - 1 from the disk, in order, if they are mapped."""
+        values, *pointers = self.owners
+        if pointers:
+            begin, end = (int(pointers[1][row]) for row in (first, last))
+        else:
+            begin, end = first * self.n_features, last * self.n_features
+        for array in (values, *pointers[:1]):
+            if is_mapped(array):
+                for a in range(begin, min(end, len(array)), AT_ONCE):
+                    # A look at each page is enough.
+                    array[a:min(a + AT_ONCE, end):PAGE // array.itemsize].max()
 
     def norms(self):
         """Return the Euclidean norm of each row. O(entries stored)."""

@@ -124,6 +124,10 @@ cdef class GraphProblem(BlockProblem):
         other._set({**self.arguments, **own})
         return other
 
+    def feature_rows(self):
+        """Return the rows of nodes."""
+        return [(self.features, np.asarray(self.start))]
+
     def norms(self):
         """Return bounds of |phi|: rows, biases and the features of edges."""
         n_edges = np.asarray(self.n_edges)

@@ -82,6 +82,10 @@ cdef class MulticlassProblem(BlockProblem):
         other._set(self.arguments)
         return other
 
+    def feature_rows(self):
+        """Return the rows of samples."""
+        return [(self.features, np.arange(self.n_blocks))]
+
     def norms(self):
         """Return |phi|: of rows and biases."""
         return np.sqrt(np.asarray(self.distance) / 2)

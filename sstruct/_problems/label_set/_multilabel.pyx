@@ -134,6 +134,10 @@ cdef class MultilabelProblem(BlockProblem):
         other._set({**self.arguments, "decoder": self.decoder.fork()})
         return other
 
+    def feature_rows(self):
+        """Return the rows of samples."""
+        return [(self.features, np.arange(self.n_blocks))]
+
     def norms(self):
         """Return bounds of |phi|: a row and a bias for each label, and all edges."""
         # sum_k |w_k| <= sqrt(K) |w|

@@ -157,6 +157,10 @@ cdef class TreeProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         return TreeProblem(**self.arguments)
 
+    def feature_rows(self):
+        """Return the rows of states."""
+        return [(self.features, np.asarray(self.start)[:, 0])]
+
     def norms(self):
         """Return bounds of |phi|: of each part the largest row, its bias and its edge."""
         start = np.asarray(self.start)

@@ -71,7 +71,7 @@ cdef int evaluate(
 
 def full_pass(
         ThreadPool pool not None, const double[::1] w, const double[::1] block_weight,
-        DualState state=None):
+        DualState state=None, Py_ssize_t first=0, last=None):
     """Compute the block hinge losses H_i(w), one oracle call each; nothing moves.
 
     Parameters
@@ -81,19 +81,23 @@ def full_pass(
     state : DualState, optional
         Its labelings count where an oracle is approximate. If its weights are w, its block gaps are
         computed too and take the place of the estimates.
+    first, last : int, optional
+        Of a part of the data: its first block and the one behind its last. With a state all parts
+        are to follow, in order.
 
     Returns
     -------
     total : float
-        sum_i q_i H_i(w), summed in the order of the blocks; of blocks whose oracle was not exact but
+        sum_i q_i H_i(w) of these blocks, summed in their order; of blocks whose oracle was not exact but
         bounded, the bound.
     exact : bool
         Whether every oracle call was.
     """
     cdef BlockProblem problem = pool.problem
-    cdef Py_ssize_t i, n = problem.n_blocks, chunk = blocks_a_ticket(n)
+    cdef Py_ssize_t i, n = problem.n_blocks, end = n if last is None else last
+    cdef Py_ssize_t size = end - first, chunk = blocks_a_ticket(size)
     # Blocks of a run, and their tickets: all, or those whose oracles are asked together.
-    cdef Py_ssize_t span = min(problem.ahead_size, n) if problem.ahead_size > 0 else n
+    cdef Py_ssize_t span = min(problem.ahead_size, size) if problem.ahead_size > 0 else size
     cdef Py_ssize_t n_chunks = (span + chunk - 1) // chunk
     cdef Py_ssize_t[::1] asked = np.arange(n if problem.ahead_size > 0 else 1, dtype=np.intp)
     cdef double total = 0
@@ -101,6 +105,8 @@ def full_pass(
     cdef bint has_gaps = state is not None and &state.weights[0] == &w[0]
     if w.shape[0] != problem.n_weights or block_weight.shape[0] != n:
         raise ValueError("w or block_weight does not fit the problem")
+    if not 0 <= first < end <= n:
+        raise ValueError(f"blocks {first} to {end} of {n}")
     hinges, exacts = np.empty(n), np.ones(pool.n_threads, dtype=np.uint8)
     cdef double[::1] hinge = hinges, gap = hinges
     cdef unsigned char[::1] exact = exacts
@@ -121,9 +127,9 @@ def full_pass(
     try:
         pool.open(evaluate, &evaluation, n_chunks)
         with nogil:
-            evaluation.first = 0
-            while evaluation.first < n:
-                evaluation.last = min(evaluation.first + span, n)
+            evaluation.first = first
+            while evaluation.first < end:
+                evaluation.last = min(evaluation.first + span, end)
                 if problem.ahead_size > 0:
                     problem.ask_ahead(
                         &asked[evaluation.first], evaluation.last - evaluation.first, &w[0], 1.0)
@@ -132,11 +138,12 @@ def full_pass(
     finally:
         pool.close()
         problem.remember(True)
-    for i in range(n):
+    for i in range(first, end):
         total += block_weight[i] * hinge[i]
     if has_gaps:
-        state.total_gap = 0
-        for i in range(n):
+        if first == 0:
+            state.total_gap = 0
+        for i in range(first, end):
             state.set_gap(i, gap[i])
             state.total_gap += block_weight[i] * state.gap_estimates[i]
     return total, bool(exacts.all())

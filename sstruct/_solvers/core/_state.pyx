@@ -21,7 +21,7 @@ from libc.string cimport memcpy, memset
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._memory cimport grow
-from sstruct._kernels._random cimport random_seed
+from sstruct._kernels._random cimport random_seed, random_shuffle
 from sstruct._solvers.core._scratch cimport Scratch, release, reserve
 from sstruct._solvers.core._working_set cimport (
     distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
@@ -264,12 +264,20 @@ cdef class DualState:
         O(labelings with alpha > 0, where they differ from the truth). An interruption leaves both
         as they were.
         """
-        cdef Py_ssize_t i, k, b, count
+        v = np.zeros(self.weights.shape[0])
+        self.settle(v, self.add_planes(v, 0, self.n_blocks))
+
+    def add_planes(self, double[::1] rebuilt not None, Py_ssize_t first, Py_ssize_t last):
+        """Add to a vector what blocks first to last - 1 are of v; return what they are of `linear`."""
+        cdef Py_ssize_t i, k, count
         cdef WorkingSet* working_set
-        cdef double linear = 0, sum_others, total, v, w, gain = 0
-        cdef double[::1] rebuilt = np.zeros(self.weights.shape[0])
+        cdef double linear = 0, sum_others, total
+        if rebuilt.shape[0] != self.weights.shape[0] or not 0 <= first <= last <= self.n_blocks:
+            raise ValueError(
+                f"{rebuilt.shape[0]} weights and blocks {first} to {last}, expected "
+                f"{self.weights.shape[0]} and at most {self.n_blocks}")
         with nogil:
-            for i in range(self.problem.n_blocks):
+            for i in range(first, last):
                 working_set = &self.working_sets[i]
                 working_set.spread = -1
                 total = 0
@@ -297,6 +305,12 @@ cdef class DualState:
                         i, self.scratch.codes, self.scratch.change, count + 1, &rebuilt[0])
                 look_after((count + 1) * (100 + self.problem.oracle_work))
             look_after(rebuilt.shape[0])
+        return linear
+
+    def settle(self, const double[::1] rebuilt not None, double linear):
+        """Take v and `linear` as `add_planes` of all blocks has computed them."""
+        cdef Py_ssize_t b
+        cdef double v, w, gain = 0
         self.weights[:] = rebuilt
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
@@ -306,6 +320,13 @@ cdef class DualState:
             gain += w * (w - v)
         self.linear = linear
         self.dual = linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+
+    def permutation(self, Py_ssize_t size):
+        """Return 0 to size - 1 in random order."""
+        cdef Py_ssize_t[::1] order = np.arange(size, dtype=np.intp)
+        if size > 1:
+            random_shuffle(&self.random, &order[0], size)
+        return np.asarray(order).tolist()
 
     @property
     def live_v(self):

@@ -31,7 +31,8 @@ class Options:
 
     average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
     of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
-    the labels one is searched at a visit; aggressiveness is of passive-aggressive steps.
+    the labels one is searched at a visit; aggressiveness is of passive-aggressive steps; part_bytes
+    is of features of a part of the data, where passes go over one part after another.
     """
 
     multi_plane: bool = True
@@ -50,6 +51,7 @@ class Options:
     seed: int = 0
     rho: float | str = "auto"
     parts: int = 1
+    part_bytes: float = math.inf
     aggressiveness: float = 1.0
 
     @property

@@ -18,6 +18,8 @@ from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
 from sstruct._solvers.core._watch cimport Watch, look, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
+import sys
+
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
@@ -40,13 +42,19 @@ cdef class PassPlan:
         Passes that an idle labeling of weight 0 survives.
     deadline : float
         On the clock of `seconds`.
+    blocks : tuple of int, optional
+        First block and the one behind the last, for passes over a part of the data: each of its
+        blocks once, by PERMUTATION. None: all blocks.
     """
 
     def __init__(
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
-            double deadline):
+            double deadline, blocks=None):
         self.kind, self.sampling = kind, sampling
         self.number, self.keep, self.deadline = number, keep, deadline
+        self.first, self.last = (0, sys.maxsize) if blocks is None else blocks
+        if blocks is not None and not (sampling == PERMUTATION and 0 <= self.first < self.last):
+            raise ValueError(f"blocks {blocks} of {sampling}, expected PERMUTATION and some blocks")
 
 
 def approximate_pass(DualState state not None, PassPlan plan not None, bint all_blocks):
@@ -70,9 +78,9 @@ cdef Py_ssize_t approximate_visits(
     cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
     cdef double mean = 0
     if state.n_shared < 0:
-        list_shared(state)
+        list_shared(state, plan)
     # Blocks that cache only the truth count as known, with nothing to gain.
-    n_known = n - state.n_shared
+    n_known = min(plan.last, n) - plan.first - state.n_shared
     for a in range(state.n_shared):
         i = state.shared[a]
         if state.working_gaps[i] != INFINITY:
@@ -101,11 +109,11 @@ cdef Py_ssize_t approximate_visits(
     return n_gaps
 
 
-cdef void list_shared(DualState state) noexcept nogil:
-    """List the blocks whose dual weight more than one labeling may have."""
+cdef void list_shared(DualState state, PassPlan plan) noexcept nogil:
+    """List the plan's blocks whose dual weight more than one labeling may have."""
     cdef Py_ssize_t i
     state.n_shared = 0
-    for i in range(state.problem.n_blocks):
+    for i in range(plan.first, min(plan.last, state.problem.n_blocks)):
         if state.working_sets[i].size > 1:
             state.shared[state.n_shared] = i
             state.n_shared += 1

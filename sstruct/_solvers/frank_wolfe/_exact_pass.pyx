@@ -257,6 +257,8 @@ def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at, meanwhile):
         raise ValueError(f"{len(at)} weights, expected {state.problem.n_weights}")
     if at is not None and meanwhile > 0:
         raise ValueError("a pass of all blocks at once has nothing to do meanwhile")
+    if plan.first >= state.n_blocks:
+        raise ValueError(f"blocks from {plan.first} on, expected less than {state.n_blocks}")
     if plan.sampling == GAP and state.draws is None:
         raise ValueError("a state made with draw=False cannot draw blocks by their gaps")
 
@@ -264,7 +266,7 @@ def _check_pass(DualState state, ThreadPool pool, PassPlan plan, at, meanwhile):
 def exact_pass(
         DualState state not None, ThreadPool pool not None, PassPlan plan not None, bint cache,
         const double[::1] at=None, double meanwhile=0):
-    """Visit n blocks with their max-oracles, in batches.
+    """Visit n blocks, or those of a part, with their max-oracles, in batches.
 
     Parameters
     ----------
@@ -290,7 +292,7 @@ def exact_pass(
         Whether the pass was complete.
     """
     cdef BlockProblem problem = state.problem
-    cdef Py_ssize_t n = problem.n_blocks, size, b, done = 0
+    cdef Py_ssize_t n = problem.n_blocks, size, b, done = plan.first, last = min(plan.last, n)
     cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     cdef Batch batch
@@ -319,14 +321,14 @@ def exact_pass(
         pool.open(look_up, &batch, batch.size)
         with nogil:
             if plan.sampling == PERMUTATION:
-                random_shuffle(&state.random, &state.order[0], n)
+                random_shuffle(&state.random, &state.order[done], last - done)
             elif plan.sampling == SEQUENTIAL:
                 for b in range(n):
                     state.order[b] = b
                 shuffle_in_stretches(&state.random, &state.order[0], n, n)
-            while done < n and not late:
+            while done < last and not late:
                 size = draw_batch(
-                    state, plan.sampling, done, min(batch.size, n - done), batch.visits)
+                    state, plan.sampling, done, min(batch.size, last - done), batch.visits)
                 if size == 0:
                     break
                 if batch.looked_up:
@@ -336,4 +338,4 @@ def exact_pass(
                 done += size
     finally:
         pool.close()
-    return not late or done >= n
+    return not late or done >= last

@@ -1,0 +1,72 @@
+"""Parts of the data whose features memory holds, one part at a time."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Part:
+    """Consecutive blocks, and the rows of features that their visits read.
+
+    Attributes
+    ----------
+    first, last : int
+        Its first block, and the one behind its last.
+    rows : list of (FeatureRows, int, int)
+        Rows, the first and the one behind the last.
+    n_bytes : int
+        Of these rows.
+    """
+
+    first: int
+    last: int
+    rows: list
+    n_bytes: int
+
+    def bring(self):
+        """Read the rows from the disk, in order, where they are mapped."""
+        for features, first, last in self.rows:
+            features.bring(first, last)
+
+
+def parts_of(problem, most):
+    """Divide a problem's blocks into parts of about equal size.
+
+    Parameters
+    ----------
+    problem : BlockProblem
+    most : float
+        Bytes of features that a part has at most, if its blocks are small.
+
+    Returns
+    -------
+    list of Part
+        In order; the parts are all blocks. One where there are no rows of features that follow
+        each other as the blocks do. O(n_blocks).
+    """
+    features = problem.feature_rows()
+    n = problem.n_blocks
+    if most == np.inf or any((np.diff(start) < 0).any() for _, start in features):
+        features = []
+    ends = [np.append(start, rows.n_rows) for rows, start in features]
+    before = np.zeros(n + 1, dtype=np.int64)
+    for (rows, _), end in zip(features, ends, strict=True):
+        before += rows.bytes_before(end)
+    total = int(before[n] - before[0])
+    count = int(min(max(np.ceil(total / most), 1), n))
+    cuts = np.searchsorted(before, before[0] + total * np.arange(1, count) / count)
+    cuts = np.unique(np.concatenate([[0], cuts, [n]]))
+    return [
+        Part(
+            first,
+            last,
+            [
+                (rows, int(end[first]), int(end[last]))
+                for (rows, _), end in zip(features, ends, strict=True)
+            ],
+            int(before[last] - before[first]),
+        )
+        for first, last in pairwise(cuts.tolist())
+    ]

@@ -1,0 +1,104 @@
+"""Parts of the data: consecutive blocks whose features fit a memory."""
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows
+from sstruct._problems.core._rows import FeatureRows
+from sstruct._problems.core.parts import parts_of
+from sstruct._problems.slack._problem import SlackProblem
+
+
+def chain_problem(X, lengths, start=None):
+    start = np.r_[0, np.cumsum(lengths)[:-1]] if start is None else start
+    return ChainProblem(X, Chains(start, lengths), ChainModel(2), np.zeros(X.shape[0]))
+
+
+def spans(parts):
+    return [(part.first, part.last) for part in parts]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=40), st.integers(1, 3000), st.booleans())
+def test_parts_follow_each_other_and_fit(lengths, most, as_sparse):
+    rng = np.random.default_rng(len(lengths))
+    X = rng.standard_normal((sum(lengths), 5)).astype(np.float32)
+    sizes = np.array(lengths) * 20
+    if as_sparse:
+        X = sparse.csr_matrix(np.where(X > 0, X, 0))
+        ends = np.cumsum(lengths)
+        sizes = 8 * (X.indptr[ends] - X.indptr[np.r_[0, ends[:-1]]])
+    parts = parts_of(chain_problem(X, lengths), most)
+    cuts = [part.first for part in parts] + [len(lengths)]
+    assert cuts[0] == 0
+    assert cuts == sorted(set(cuts))
+    assert [part.last for part in parts] == cuts[1:]
+    for part in parts:
+        size = sizes[part.first : part.last].sum()
+        assert part.n_bytes == size
+        assert size <= max(most, sizes.mean()) + sizes.max()
+    rows = [rows for part in parts for _, *rows in part.rows]
+    assert [first for first, _ in rows] == [0] + [last for _, last in rows[:-1]]
+    assert rows[-1][1] == X.shape[0]
+
+
+def test_features_of_edges_count_and_wrapped_problems_have_parts():
+    lengths = np.full(10, 3)
+    X, edges = np.zeros((30, 4)), np.zeros((20, 8))
+    starts = np.arange(10) * 3
+    plain = chain_problem(X, lengths)
+    assert spans(parts_of(plain, 30 * 4 * 8 / 2)) == [(0, 5), (5, 10)]
+    assert parts_of(SlackProblem(plain), 500)[0].n_bytes == parts_of(plain, 500)[0].n_bytes
+    both = EdgeFeatureChainProblem(
+        X, Chains(starts, lengths), ChainModel(2), np.zeros(30),
+        edges=EdgeRows(edges, np.arange(10) * 2),
+    )  # fmt: skip
+    parts = parts_of(both, (X.nbytes + edges.nbytes) / 2)
+    assert spans(parts) == [(0, 5), (5, 10)]
+    assert [rows[1:] for rows in parts[1].rows] == [(15, 30), (10, 20)]
+
+
+def test_one_part_where_there_is_no_order_or_no_limit():
+    X, lengths = np.zeros((30, 4)), np.full(10, 3)
+    assert spans(parts_of(chain_problem(X, lengths), np.inf)) == [(0, 10)]
+    backwards = chain_problem(X, lengths, np.arange(10)[::-1] * 3)
+    assert spans(parts_of(backwards, 100)) == [(0, 10)]
+    # Less than a block: one block each.
+    assert spans(parts_of(chain_problem(X, lengths), 1e-9)) == [(i, i + 1) for i in range(10)]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what is in memory is read from /proc")
+@pytest.mark.parametrize("kind", ["dense", "csr"])
+def test_rows_are_brought_into_memory_and_no_others(tmp_path, kind):
+    path, n = tmp_path / "X.npy", 4000
+    np.save(path, np.ones((n, 512)))
+    X = np.load(path, mmap_mode="r")
+    if kind == "csr":
+        matrix = sparse.csr_matrix((n, 512))
+        matrix.data, matrix.indptr = X.reshape(-1), np.arange(n + 1) * 512
+        matrix.indices = np.tile(np.arange(512, dtype=np.int32), n)
+        rows = FeatureRows(matrix)
+        # They are all ones, which are not read again.
+        assert rows.bytes_before(np.array([2]))[0] == 2 * 512 * 4
+        rows.bring(0, n)
+        return
+
+    def resident():
+        maps = re.split(r"\n(?=[0-9a-f]+-)", Path("/proc/self/smaps").read_text())
+        (text,) = (text for text in maps if str(path) in text.split("\n")[0])
+        return int(re.search(r"Rss: +(\d+) kB", text)[1]) * 1024
+
+    rows = FeatureRows(X)
+    before = resident()
+    rows.bring(n // 4, n // 2)
+    assert X.nbytes // 4 <= resident() - before < X.nbytes * 3 // 4
+    FeatureRows(np.ones((3, 2))).bring(0, 3)
