@@ -109,7 +109,7 @@ class FrankWolfe(Solver):
     def _keep(self, solution):
         if self.checkpoint is None:
             return
-        if solution.status is Status.CONVERGED:
+        if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
             self.checkpoint.remove()
         else:
             self._save()
@@ -153,6 +153,8 @@ class FrankWolfe(Solver):
         self.n_passes += 1
         if self.pass_average is not None:
             self.pass_average.add(state.live_w)
+        if self._no_better(self.points[-1]):
+            return Status.EARLY_STOPPED
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         # What oracles have found at older weights says nothing of those after more steps.
@@ -286,17 +288,25 @@ class FrankWolfe(Solver):
                 self.gap_ratio = relative(gap(primal, state.dual), primal) / estimate
         return True
 
+    def _evaluate_at(self, w):
+        """Take weights in the place of those at hand, against dual weights rebuilt."""
+        self.averaged, self.primal, self.exact = w, math.inf, True
+        self.state.rebuild()
+        self.primal, self.exact = self._primal_at(w, self.state)
+
     def _rounding(self, w, primal, dual):
         return self.rounding.bound(self.lam, primal, dual, w, self.state.live_v)
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
-        average = {}
+        more = {}
         if self.pass_average is not None:
-            average = {"pass_average": self.pass_average.w}
+            more["pass_average"] = self.pass_average.w
+        if self.held_out is not None:
+            more["best_weights"] = self.held_out.w
         self.checkpoint.save(
-            {**snapshot(self.state), **columns, **average},
+            {**snapshot(self.state), **columns, **more},
             {
                 "seconds": seconds() - self.begin,
                 "certificate_seconds": self.certificate_seconds,
@@ -314,6 +324,8 @@ class FrankWolfe(Solver):
         if self.pass_average is not None:
             self.pass_average.resume(arrays, "pass_average", self.n_passes)
             self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
+        if self.held_out is not None:
+            self.held_out.resume(arrays, self.problem, self.state.clip)
         self.begin -= note(notes, "seconds", float, MOST_SECONDS)
         self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
