@@ -15,7 +15,7 @@ from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
-from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.partial import known_codes
@@ -26,6 +26,7 @@ from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
 from sstruct._problems.core._decode import decode
 from sstruct.masks import check_known
+from sstruct.sequences import Sequences
 
 # From so many labels on "auto" trains on factors: benchmarks/notes/chains.md.
 LEAST_GDMM_LABELS = 1000
@@ -111,6 +112,9 @@ class ChainSSVM(LabelingSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
         With margin rescaling `loss` and `class_weight` may change, too.
     <checkpoint>
@@ -235,7 +239,17 @@ class ChainSSVM(LabelingSSVM):
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled sequences.
 
         Parameters
@@ -254,6 +268,8 @@ class ChainSSVM(LabelingSSVM):
             the nodes' costs; a loss that is a share of nodes is then a share of weights. Wrong
             labels at nodes of weight 0 cost nothing, but such nodes stay in the sequence; to leave
             nodes out, use `ignore_label`.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -266,7 +282,7 @@ class ChainSSVM(LabelingSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _training(self, X, y, sample_weight, completion=None):
         data = LabeledChains(self, X, y, sample_weight, completion)
@@ -295,6 +311,11 @@ class ChainSSVM(LabelingSSVM):
             },
             features=data.scalable,
         )
+
+    def _packed_for_score(self, X, y):
+        if isinstance(X, list) and all(isinstance(x, np.ndarray | tuple) for x in X):
+            return Sequences.from_list(X), Sequences.from_list(y)
+        return X, y
 
     _frame_columns = ("label", "next_label")
 

@@ -11,7 +11,7 @@ from sstruct._cluster.parts import is_partitioned
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
-from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
 from sstruct._estimators.custom.oracle_adapters import adapter_of
@@ -99,6 +99,9 @@ class StructuredSVM(BaseSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
@@ -183,7 +186,17 @@ class StructuredSVM(BaseSSVM):
     batch_size: int | str = "auto"
     overlap: bool = False
 
-    def fit(self, X: Any, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled samples.
 
         Parameters
@@ -197,6 +210,8 @@ class StructuredSVM(BaseSSVM):
             where X is of pairs (x, y).
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -210,7 +225,7 @@ class StructuredSVM(BaseSSVM):
             asked about the true labelings; an error up to there leaves the estimator unchanged.
             After a later error the attributes are those of the fit so far.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -273,6 +288,13 @@ class StructuredSVM(BaseSSVM):
             Inference("oracle"),
             attributes={},
         )
+
+    def _check_divisible(self, X):
+        if is_partitioned(X):
+            raise TypeError(
+                "X is on a cluster, where early_stopping=True holds no samples out: give X_val and "
+                "y_val, lists of samples"
+            )
 
     def _options(self, solver, problem):
         options = super()._options(solver, problem)

@@ -13,7 +13,7 @@ from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
-from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
@@ -102,6 +102,9 @@ class GraphCRFSSVM(LabelingSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     <n_jobs>
@@ -200,7 +203,17 @@ class GraphCRFSSVM(LabelingSSVM):
         if isinstance(self.bounds, str):
             check_choice("bounds", self.bounds, ("submodular",))
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled graphs.
 
         Parameters
@@ -220,6 +233,8 @@ class GraphCRFSSVM(LabelingSSVM):
             the nodes' costs and sizes; a loss that is a share of nodes is then a share of weights.
             Wrong labels at nodes of weight 0 cost nothing, but such nodes stay in the graph; to
             leave nodes out, use `ignore_label`.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -232,7 +247,7 @@ class GraphCRFSSVM(LabelingSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _model_to_fit(self):
         """Return the parts of ``_model`` that the parameters say."""

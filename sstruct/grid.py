@@ -10,7 +10,7 @@ from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.documentation import shares_documentation
-from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.graph.fitted_state import GRID_STATE
 from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
@@ -77,6 +77,9 @@ class GridCRFSSVM(GraphCRFSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     <n_jobs>
@@ -161,7 +164,17 @@ class GridCRFSSVM(GraphCRFSSVM):
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled images.
 
         Parameters
@@ -177,6 +190,8 @@ class GridCRFSSVM(GraphCRFSSVM):
             multiply the pixels' costs; a loss that is a share of pixels is then a share of weights.
             Wrong labels at pixels of weight 0 cost nothing, but such pixels stay in the image; to
             leave pixels out, use `ignore_label`.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -189,7 +204,7 @@ class GridCRFSSVM(GraphCRFSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each image; known labels may be given.

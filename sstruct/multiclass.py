@@ -10,8 +10,9 @@ from sklearn.base import ClassifierMixin
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
-from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.label_set.one_label import (
     class_scores,
     one_label_decisions,
@@ -70,6 +71,9 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     n_jobs : int or None, default=None
@@ -138,7 +142,17 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     search: str = "auto"
     class_weight: Any = None
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled rows.
 
         Parameters
@@ -149,6 +163,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -161,11 +177,14 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=self._goes_on)
         return one_label_training(self, rows, y, sample_weight, self._cost)
+
+    def _classes_to_share(self, y):
+        return class_numbers(y)
 
     def _cost(self, codes, weights, n_labels):
         return node_costs(self.loss, codes, weights, n_labels)[0]

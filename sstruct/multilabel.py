@@ -11,9 +11,10 @@ from sklearn.base import ClassifierMixin, clone
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
-from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.label_set.fitted_state import LABEL_SET_STATE
 from sstruct._estimators.label_set.interactions import (
@@ -147,6 +148,9 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     <n_jobs>
@@ -293,7 +297,17 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
                 "pairwise=\"and\"; take solver='mp-bcfw' or 'bcfw'"
             )
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled rows.
 
         Parameters
@@ -304,6 +318,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -316,7 +332,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _training(self, X, y, sample_weight, completion=None):
         refuse_label_lists(y)
@@ -344,6 +360,9 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     def _settled(self):
         is_tree = isinstance(self.edges, str) and self.edges == "tree"  # which is of the data
         return super()._settled() | ({"edges": self.edges_} if is_tree else {})
+
+    def _classes_to_share(self, y):
+        return None if is_indicator(y) else class_numbers(y)
 
     def _views(self):
         return graph_weight_views(

@@ -12,7 +12,7 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.named_weights import named_weights
-from sstruct._estimators.core.texts import Common
+from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.tree.fitted_state import TREE_STATE
@@ -86,6 +86,9 @@ class TreeSSVM(BaseSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     <n_jobs>
@@ -186,7 +189,17 @@ class TreeSSVM(BaseSSVM):
     def _check_loss(self):
         check_choice("loss", self.loss, ("distance", "hamming", "hamming-count"))
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from annotated samples.
 
         Parameters
@@ -211,6 +224,8 @@ class TreeSSVM(BaseSSVM):
             ``type * H * W``.
         sample_weight : array-like of shape (n,), optional
             Nonnegative; weight 2 counts as two copies, weight 0 as none.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -223,7 +238,7 @@ class TreeSSVM(BaseSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _training(self, X, y, sample_weight, completion=None):
         parents, _ = parents_first(self.parents)

@@ -8,6 +8,7 @@ import math
 
 from sklearn.utils import _safe_indexing as safe_indexing
 from sklearn.utils._openmp_helpers import _openmp_effective_n_threads, _openmp_parallelism_enabled
+from sklearn.utils.validation import _num_samples as num_samples
 from sklearn.utils.validation import validate_data
 
 try:
@@ -19,6 +20,7 @@ __all__ = [
     "CallbackSupportMixin",
     "callbacks_of",
     "most_threads",
+    "num_samples",
     "open_context",
     "safe_indexing",
     "validate_data",

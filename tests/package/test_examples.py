@@ -17,6 +17,7 @@ EXAMPLES = ROOT / "examples"
 # What the text of an example says of its figure, in the names of the script.
 SAYS = {
     "plot_choose_lambda.py": "abs(there.score(X_test, y_test) - grid.score(X_test, y_test)) < 0.01",
+    "plot_early_stopping.py": "(errors['early stopping'] < errors['to the optimum'])[:6].all()",
     "plot_graph_matching.py": "n_right == 10 and result.gap <= 1e-6",
     "plot_label_sets.py": "scores[0] + 4 < scores[1] and broken.sum() == 0",
     "plot_large_data.py": "errors == sorted(errors, reverse=True)",

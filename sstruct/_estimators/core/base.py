@@ -27,6 +27,14 @@ from sstruct._estimators.core.fitted_state import (
     of_format,
     parameter_names,
 )
+from sstruct._estimators.core.held_out import (
+    Samples,
+    Scorer,
+    check_early_stopping,
+    divided,
+    on_disk,
+    samples_named_as_given,
+)
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
 from sstruct._estimators.core.remarks import remarks
@@ -41,6 +49,7 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
 from sstruct._solvers.core.checkpoint import Checkpoint, check_place
+from sstruct._solvers.core.held_out import HeldOut
 from sstruct._solvers.core.progress import progress
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.core.solver import Options, Setup
@@ -84,6 +93,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     certificate_every: int = 10
     max_iter: int = 1000
     max_time: float | None = None
+    early_stopping: bool = False
+    validation_fraction: float = 0.1
+    n_iter_no_change: int = 5
     warm_start: bool | str = False
     checkpoint: str | os.PathLike | None = None
     n_jobs: int | None = None
@@ -157,6 +169,22 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
         raise NotImplementedError
 
+    def _check_divisible(self, X):
+        """Refuse samples of which none can be held out."""
+        if on_disk(X):
+            raise ValueError(
+                "X is mapped from a file, and held-out samples would be copied into memory: hold "
+                "them out yourself, and give them to fit as X_val and y_val"
+            )
+
+    def _classes_to_share(self, y):
+        """Return the class of each sample, for classes to have their share of what is held out."""
+        return None
+
+    def _packed_for_score(self, X, y):
+        """Return samples in a form that ``score`` takes the least time to read."""
+        return X, y
+
     # What a weight may belong to, beside a feature: columns of ``to_frame``.
     _frame_columns: ClassVar[tuple] = ("label",)
 
@@ -207,6 +235,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         check_number("max_iter", self.max_iter, least=1, whole=True)
         if self.max_time is not None:
             check_number("max_time", self.max_time, above=0)
+        check_choice("early_stopping", self.early_stopping, (False, True))
+        check_early_stopping(self)
         check_choice("warm_start", self.warm_start, (False, True, "dual", "primal"))
         check_n_jobs(self.n_jobs)
         if self.checkpoint is not None:
@@ -246,6 +276,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             step = "corrective" if costly else "pairwise"
         if sampling == "auto":
             sampling = _auto_sampling(problem, costly)
+        # Over all visits: of the averages it predicts best long before the optimum.
+        by_score = self.early_stopping and self.average == "auto"
         if cache == "auto":
             cache = costly
         in_parts = sampling == "sequential"
@@ -256,8 +288,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             sampling=sampling,
             cache=bool(cache),
             schedule=self.schedule,
-            average=self.average is True,
-            pass_average=self.average == "auto",
+            average=self.average is True or by_score,
+            pass_average=self.average == "auto" and not by_score,
             n_jobs=n_threads(self.n_jobs),
             tol=float(self.tol),
             certificate_every=self.certificate_every,
@@ -362,23 +394,32 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
         self._check_parameters()
 
-    def _prepare(self, X, y, sample_weight, completion=None):
-        """Check parameters and data; return the Training of a fit. The estimator stays as it is."""
+    def _prepare(self, X, y, sample_weight, completion=None, validation=None):
+        """Check parameters and data; return the Training of a fit. The estimator stays as it is.
+
+        validation : Samples that ``fit`` was given to validate on; None: this is no plain ``fit``
+        """
         self._check_given(X, y, sample_weight)
         more = {} if completion is None else {"completion": completion}
-        training = self._training(X, y, sample_weight, **more)
+        samples = Samples(X, y, sample_weight)
+        with samples_named_as_given(self, samples, validation):
+            part, held_out = divided(self, samples, validation)
+            training = self._training(part.X, part.y, part.sample_weight, **more)
+        training.held_out = held_out
         if self._parameters().get("rescaling") == "slack":
             training = slack_rescaled(training, self)
         return training
 
     @with_callbacks
-    def _fit(self, X, y, sample_weight, training=None):
+    def _fit(self, X, y, sample_weight, training=None, validation=None):
         """Solve and set every fitted attribute; what a subclass's ``fit`` calls.
 
         training : what ``_prepare`` has made of the data, where it was called before
+        validation : X_val, y_val and sample_weight_val
         """
         if training is None:
-            training = self._prepare(X, y, sample_weight)
+            validation = Samples(*validation)
+            training = self._prepare(X, y, sample_weight, validation=validation)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
@@ -388,6 +429,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             setup.step_weight *= problem.n_blocks / training.total_weight
         setup.checkpoint = self._checkpoint(training, setup.options)
         setup.warm = self._warm(training)
+        if training.held_out is not None:
+            with samples_named_as_given(self, Samples(X, y, sample_weight), validation):
+                score = Scorer(self, solver, training)
+            setup.held_out = HeldOut(score, self.n_iter_no_change)
         return self._solve(solver, setup, training, (X, y, sample_weight))
 
     @with_callbacks
@@ -555,6 +600,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         parts = [*training.data.arrays(), *training.data.costs, training.block_weight]
         parts += [np.array(training.lam), loss, names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
+        if training.held_out is not None:
+            parts += [np.array(training.held_out.fingerprint())]
         return Checkpoint(self.checkpoint, fingerprint(parts))
 
     @property

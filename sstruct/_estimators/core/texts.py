@@ -18,7 +18,10 @@ GROUPS = {
         "pa_aggressiveness",
         *("gdmm_rho", "gdmm_parts"),
     ),
-    "Stopping": ("tol", "certificate_every", "max_iter", "max_time"),
+    "Stopping": (
+        *("tol", "certificate_every", "max_iter", "max_time"),
+        *("early_stopping", "validation_fraction", "n_iter_no_change"),
+    ),
     "Running": (
         *("warm_start", "checkpoint", "n_jobs", "batch_size", "overlap"),
         *("random_state", "verbose"),
@@ -82,9 +85,10 @@ class Common:
         How ``"mp-bcfw"`` decides when passes over cached labelings no longer pay: by counted
         operations, which is reproducible, or by the clock, as in [1]_.
     average : {"auto", True, False}, default="auto"
-        Whether to average weights. ``"auto"``: over about the last ten passes; True: over all steps
-        ([1]_, section 3.5); False: no average.
-        ``w_`` is the average or the last iterate, whichever has the lower objective.
+        Whether to average weights. ``"auto"``: over about the last ten passes, or as True with
+        `early_stopping`; True: over all steps ([1]_, section 3.5); False: no average.
+        ``w_`` is the average or the last iterate, whichever has the lower objective; with
+        `early_stopping` the average alone, or the last iterate where there is none.
     pa_aggressiveness : float, default=1.0
         Longest step of ``"pa"``; its steps are otherwise the shortest after which the truth scores
         higher than the prediction by the square root of the prediction's loss.
@@ -113,6 +117,15 @@ class Common:
     max_time : float or None, default=None
         Time limit in seconds. A fit may exceed it by one certificate (``"ssg"``: two;
         ``"cutting-plane"``: one and a quadratic program).
+    early_stopping : bool, default=False
+        Whether to keep the weights that score best (``score``) on samples that take no part in
+        training, of those after each pass: the average, or with ``average=False`` the last iterate.
+        The certificate is that of the weights kept. For solvers with dual weights and ``"ssg"``.
+    validation_fraction : float, default=0.1
+        Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
+        is given no `X_val` and `y_val`. Between 0 and 1.
+    n_iter_no_change : int, default=5
+        With `early_stopping`, stop after so many passes without a better score.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
@@ -157,10 +170,11 @@ class Common:
         their difference. With status ROUNDING, `dual_objective_` is so much lower that it still is
         a bound.
     status_ : str
-        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; INTERRUPTED: by
-        Ctrl-C; STALLED: no further progress is possible, by rounding or because the decoder is not
-        exact; ROUNDING: numbers are so large that rounding errors may exceed `tol`, so that there
-        is no certificate.
+        Why training ended: CONVERGED, MAX_ITER, TIME_LIMIT, STOPPED_BY_CALLBACK; EARLY_STOPPED: the
+        score on held-out samples improved no longer, or weights that score better than those within
+        `tol` are kept; INTERRUPTED: by Ctrl-C; STALLED: no further progress is possible, by
+        rounding or because the decoder is not exact; ROUNDING: numbers are so large that rounding
+        errors may exceed `tol`, so that there is no certificate.
     converged_ : bool
         Whether ``status_`` is CONVERGED.
     history_ : dict of ndarrays
@@ -170,7 +184,8 @@ class Common:
         ``"cutting-plane"`` holds the certificate of the weights that its pass began at. Slack
         rescaling adds queries, oracle calls of its searches (cumulative, without certificates);
         ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose prediction cost
-        anything.
+        anything. `early_stopping` adds validation_score; the last row then holds the certificate of
+        ``w_``.
 
     References
     ----------
@@ -186,6 +201,19 @@ class Common:
        Machine Learning 77, 2009.
     .. [6] H. Choi, O. Meshi, N. Srebro. Fast and Scalable Structural SVM with Slack Rescaling.
        arXiv:1510.06002, 2015.
+    """
+
+
+class Held:
+    """Of ``fit``: samples to validate on.
+
+    Parameters
+    ----------
+    X_val, y_val : as X and y, optional
+        Samples for `early_stopping`, which take no part in training. None: `validation_fraction` of
+        the samples. Labels that training has not seen count as wrong.
+    sample_weight_val : as for ``score``, optional
+        Their weights in the score.
     """
 
 

@@ -5,6 +5,7 @@ from enum import Enum
 
 import numpy as np
 
+from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.sample_data import SampleData
 
 
@@ -62,6 +63,8 @@ class Training:
         Fitted attributes that come from the data and not from the solver; None: not there.
     features : tuple of arrays
         Rows of nodes and, where the model reads them, of edges, whose scales a warning may name.
+    held_out : Samples or None
+        Samples that take no part in training; their score chooses among the weights.
     """
 
     problem: object
@@ -72,6 +75,7 @@ class Training:
     inference: Inference
     attributes: dict
     features: tuple = ()
+    held_out: Samples | None = None
 
     @property
     def block_weight(self):

@@ -7,6 +7,7 @@ import numpy as np
 
 from sstruct._solvers.baselines._subgradient_pass import SubgradientState
 from sstruct._solvers.core.solver import Solver
+from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.step_state import exported, kept_steps
 
 
@@ -32,6 +33,7 @@ class StochasticSubgradient(Solver):
     takes: ClassVar[dict] = Solver.takes | {
         "sampling": ("auto", "uniform", "permutation", "given"),
         "average": ("auto", True),
+        "early_stopping": (False, True),
     }
     takes_samples_as_they_come = True
     dual = math.nan
@@ -59,6 +61,8 @@ class StochasticSubgradient(Solver):
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
         self.w, self.primal = self.state.average, self.unknown
+        if self._no_better(self.w):
+            return Status.EARLY_STOPPED
         return self._conclude(complete)
 
     def _evaluate(self, last):

@@ -14,6 +14,7 @@ from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.held_out import COLUMN, HeldOut
 from sstruct._solvers.core.history import History
 from sstruct._solvers.core.rounding import HALF, Rounding
 from sstruct._solvers.core.status import Limit, Status
@@ -92,6 +93,8 @@ class Setup:
         `block_weight`, with mean 1.
     online : bool
         Whether these are not all the samples: there is then no objective to be certified.
+    held_out : HeldOut or None
+        What chooses among the weights after passes, for solvers that take `early_stopping`.
     """
 
     problem: object
@@ -106,6 +109,7 @@ class Setup:
     delay: DelayedInterrupt = field(default_factory=DelayedInterrupt)
     step_weight: np.ndarray | None = None
     online: bool = False
+    held_out: HeldOut | None = None
 
     @property
     def steps(self):
@@ -189,6 +193,7 @@ class Solver:
         "average": ("auto", False),
         "warm_start": (False,),
         "checkpoint": (None,),
+        "early_stopping": (False,),
     }
     has_dual_weights = takes_samples_as_they_come = False
     has_objective = True
@@ -206,7 +211,9 @@ class Solver:
         if self.has_objective:
             self.rounding = Rounding(problem, setup.block_weight)
             self.rounding.check_range(setup.lam)
-        self.history = History(problem.counts(), self.measures)
+        self.held_out = setup.held_out
+        scores = () if self.held_out is None else (COLUMN,)
+        self.history = History(problem.counts(), (*self.measures, *scores))
         self.begin = seconds()
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
@@ -238,7 +245,7 @@ class Solver:
         with np.errstate(over="ignore", invalid="ignore"), bar as bar:
             try:
                 while status is None:
-                    status = self._iterate()
+                    status = self._settle(self._iterate())
                     if bar is not None:
                         bar.update(self.n_passes, self._estimate())
                     if self.callback is not None:
@@ -324,14 +331,48 @@ class Solver:
 
         def solution():
             now = self._solution(Status.STOPPED_BY_CALLBACK if status is None else status)
+            if status is None and self.held_out is not None:
+                return replace(now, w=self.held_out.w, primal=math.nan)
             return replace(now, primal=primal)
 
         if not self.callback(info, solution) or status is not None:
             return status
-        if math.isnan(primal):
+        if self.held_out is None and math.isnan(primal):
             self._certify()
             self._record()
-        return Status.STOPPED_BY_CALLBACK
+        return self._settle(Status.STOPPED_BY_CALLBACK)
+
+    def _settle(self, status):
+        """Go back to the weights of the best score, once the fit is over; return how it ended.
+
+        The newest row of the history then holds their certificate.
+        """
+        if status is None or self.held_out is None or self.held_out.w is None:
+            return status
+        self._certify_best()
+        self._record()
+        if status is Status.STOPPED_BY_CALLBACK:
+            return status
+        if self.certifies and self._converged():
+            return Status.CONVERGED
+        return Status.EARLY_STOPPED if status is Status.CONVERGED else status
+
+    def _no_better(self, w):
+        """Have held-out samples score weights after a pass; return whether they end the fit."""
+        if self.held_out is None or not self.held_out.look(w, self.n_passes):
+            return False
+        self._record(certified=False)
+        return True
+
+    def _certify_best(self):
+        begin = seconds()
+        self._evaluate_at(self.held_out.w)
+        self.certificate_seconds += seconds() - begin
+
+    def _evaluate_at(self, w):
+        """Take weights in the place of those at hand, and compute the primal there."""
+        self.w, self.primal, self.exact = w, math.inf, True
+        self.primal, self.exact = self._primal_at(w)
 
     @property
     def effective_passes(self):
@@ -345,7 +386,10 @@ class Solver:
         self.n_passes = self.history.last("passes") + unrecorded
         try:
             with LastMoment():
-                self._certify()
+                if self.held_out is not None and self.held_out.w is not None:
+                    self._certify_best()
+                else:
+                    self._certify()
         except KeyboardInterrupt:
             pass
         except Exception as error:
@@ -412,7 +456,12 @@ class Solver:
             working_set_size=self.working_set_size,
             **self.problem.counts(),
             **self._measures(),
+            **self._scores(),
         )
+
+    def _scores(self):
+        """What held-out samples say of the pass, for its row of the history."""
+        return {} if self.held_out is None else {COLUMN: self.held_out.score_of(self.n_passes)}
 
     def _measures(self):
         """What the solver adds to a row of the history, by the names in `measures`."""

@@ -10,6 +10,7 @@ class Status(StrEnum):
     MAX_ITER = "MAX_ITER"
     TIME_LIMIT = "TIME_LIMIT"
     STOPPED_BY_CALLBACK = "STOPPED_BY_CALLBACK"
+    EARLY_STOPPED = "EARLY_STOPPED"  # held-out samples said which weights to keep
     STALLED = "STALLED"
     INTERRUPTED = "INTERRUPTED"
     ROUNDING = "ROUNDING"  # rounding may be larger than the tolerance: no certificate

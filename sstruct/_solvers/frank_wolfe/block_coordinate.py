@@ -124,7 +124,7 @@ class FrankWolfe(Solver):
     def _keep(self, solution):
         if self.checkpoint is None:
             return
-        if solution.status is Status.CONVERGED:
+        if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
             self.checkpoint.remove()
         else:
             self._save()
@@ -168,6 +168,8 @@ class FrankWolfe(Solver):
         self.n_passes += 1
         if self.pass_average is not None:
             self.pass_average.add(state.live_w)
+        if self._no_better(self.points[-1]):
+            return Status.EARLY_STOPPED
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
         # What oracles have found at older weights says nothing of those after more steps.
@@ -358,22 +360,25 @@ class FrankWolfe(Solver):
         if 0 < estimate < math.inf:
             self.gap_ratio = relative(gap(primal, self.state.dual), primal) / estimate
 
+    def _evaluate_at(self, w):
+        """Take weights in the place of those at hand, against dual weights rebuilt."""
+        self.averaged, self.primal, self.exact = w, math.inf, True
+        self._rebuild()
+        self.primal, self.exact = self._primal_at(w, self.state)
+
     def _rounding(self, w, primal, dual):
         return self.rounding.bound(self.lam, primal, dual, w, self.state.live_v)
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
-        average = {}
+        more = {"part_order": np.array(self.part_order, dtype=np.int64)}
         if self.pass_average is not None:
-            average = {"pass_average": self.pass_average.w}
+            more["pass_average"] = self.pass_average.w
+        if self.held_out is not None:
+            more["best_weights"] = self.held_out.w
         self.checkpoint.save(
-            {
-                **snapshot(self.state),
-                **columns,
-                **average,
-                "part_order": np.array(self.part_order, dtype=np.int64),
-            },
+            {**snapshot(self.state), **columns, **more},
             {
                 "seconds": seconds() - self.begin,
                 "certificate_seconds": self.certificate_seconds,
@@ -395,6 +400,8 @@ class FrankWolfe(Solver):
         if self.pass_average is not None:
             self.pass_average.resume(arrays, "pass_average", self.n_passes)
             self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
+        if self.held_out is not None:
+            self.held_out.resume(arrays, self.problem, self.state.clip)
         self.begin -= note(notes, "seconds", float, MOST_SECONDS)
         self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)

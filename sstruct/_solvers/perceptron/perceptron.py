@@ -32,6 +32,7 @@ class Perceptron(Solver):
         "rescaling": ("margin",),
         "sampling": ("auto", "permutation", "given"),
         "average": ("auto", True),
+        "early_stopping": (False, True),
     }
     has_objective = False
     takes_samples_as_they_come = True
@@ -45,16 +46,16 @@ class Perceptron(Solver):
             setup.problem, setup.steps, self._aggressiveness(), self.bounds, **kept
         )
         self.random = np.random.default_rng(self.options.seed)
-        self.n_mistakes = 0
+        self.n_mistakes, self.kept = 0, None
+
+    @property
+    def w(self):
+        """The mean of the iterates, or the weights that held-out samples say to keep."""
+        return self.state.average if self.kept is None else self.kept
 
     def _aggressiveness(self):
         """Return the longest step of passive-aggressive; 0: all steps are of length 1."""
         return 0.0
-
-    @property
-    def w(self):
-        """The mean of the iterates."""
-        return self.state.average
 
     @property
     def n_oracle_calls(self):
@@ -68,10 +69,15 @@ class Perceptron(Solver):
         complete = self.state.run(order.astype(np.intp, copy=False), self.deadline)
         self.n_passes += 1
         self.exact, self.n_mistakes = self.state.exact, self.state.n_mistakes - before
+        if self._no_better(self.w):
+            return Status.EARLY_STOPPED
         status = self._conclude(complete)
         if complete and self.n_mistakes == 0 and not self.online:
             return Status.CONVERGED
         return status
+
+    def _evaluate_at(self, w):
+        self.kept = w
 
     def _estimate(self):
         return math.nan

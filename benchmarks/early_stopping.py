@@ -1,0 +1,170 @@
+#!/usr/bin/env python3
+"""Early stopping against fits to the optimum: error on samples that no fit has seen, and time.
+
+    python benchmarks/early_stopping.py [--data ocr folds conll] [--seeds 5]
+    python benchmarks/early_stopping.py --shares [--sets iris "EWT tags" ...]
+
+Fits with early_stopping=True hold out a tenth of the training part; by its score alone they choose
+their weights, and nothing is chosen by the test part. "ocr": OCR letters, folds 1-9 to train, fold
+0 to test, share of wrong letters. "folds": each of the ten folds to test in turn. "conll": chunk F1
+on the test part of CoNLL-2000, CRFsuite's template, all attributes, beside a grid of lam. A seed
+draws the samples held out and the order of visits. Seconds are CPU time of ``fit``.
+
+"/ 6" is a sixth of ``lam="auto"``.
+
+--shares: the sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
+stopping; errors over that of the default fit, and their geometric means over the sets. Needs
+SSTRUCT_DATA or downloads.
+"""
+
+import argparse
+import os
+import time
+import warnings
+from statistics import mean, stdev
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from defaults import error_of
+from defaults_data import SETS, taken
+from reports import add_output, write
+from sklearn.exceptions import ConvergenceWarning
+
+from sstruct import ChainSSVM
+from sstruct.datasets import fetch_conll2000, fetch_ocr_letters
+from sstruct.metrics import chunk_f1_score, flat_accuracy_score
+from sstruct.preprocessing import SequenceVectorizer
+
+SHARES = (1, 1 / 2, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 24)
+# Seconds to fit; hours, and poses at that, in a run of all sets.
+LONG = ("poses", "snakes", "horses, pixels")
+GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003, 0.00015)
+
+
+def letters(fold):
+    """Return training and test words of one fold."""
+    bunch = fetch_ocr_letters()
+    parts = np.flatnonzero(bunch.fold != fold), np.flatnonzero(bunch.fold == fold)
+    return [taken(each, part) for part in parts for each in (list(bunch.data), list(bunch.target))]
+
+
+def chunks():
+    """Return training and test sentences of CoNLL-2000."""
+    from chunking_features import chunking_features
+
+    parts = [fetch_conll2000(subset=subset) for subset in ("train", "test")]
+    vectorizer = SequenceVectorizer(dtype=np.float32)
+    X = vectorizer.fit_transform(chunking_features(parts[0].data))
+    X_test = vectorizer.transform(chunking_features(parts[1].data))
+    return X, parts[0].target, X_test, parts[1].target
+
+
+def measured(data, score, **parameters):
+    """Fit once; return what the test part says of it, CPU seconds, passes, lam and gap."""
+    X, y, X_test, y_test = data
+    model = ChainSSVM(**parameters)
+    begin = time.process_time()
+    model.fit(X, y)
+    seconds = time.process_time() - begin
+    found = score(y_test, model.predict(X_test))
+    return found, seconds, model.n_iter_, model.lam_, model.dual_gap_ / model.objective_
+
+
+def table(fits, runs):
+    """Print the means of each fit's runs."""
+    print(f"{'':28}{'test':>9}{'(sd)':>9}{'CPU s':>8}{'passes':>8}{'lam':>10}{'gap':>8}")
+    for name in fits:
+        found, seconds, passes, lam, gap = zip(*runs[name], strict=True)
+        spread = stdev(found) if len(found) > 1 else 0.0
+        print(
+            f"{name:28}{mean(found):9.4f}{spread:9.4f}{mean(seconds):8.2f}{mean(passes):8.1f}"
+            f"{mean(lam):10.5f}{mean(gap):8.3f}",
+            flush=True,
+        )
+
+
+def early_fits(automatic):
+    """Return parameters of fits with early stopping; automatic: what lam="auto" is."""
+    fits = {
+        "early": {},
+        "early, lam / 6": {"lam": automatic / 6},
+        "early, lam / 6, last iterate": {"lam": automatic / 6, "average": False},
+        "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": "bcfw", "step": "fw"},
+    }
+    return {name: {"early_stopping": True, **more} for name, more in fits.items()}
+
+
+def wrong(y, found):
+    return 1 - flat_accuracy_score(y, found)
+
+
+def on_test_parts(names, seeds):
+    """Compare fits with and without early stopping; return the runs of each."""
+    report = {}
+    for name in names:
+        if name == "conll":
+            parts, score = [chunks()], chunk_f1_score
+        else:
+            parts, score = [letters(fold) for fold in range(10 if name == "folds" else 1)], wrong
+        automatic = ChainSSVM(max_iter=1).fit(*parts[0][:2]).lam_
+        fits = {"default": {}, **early_fits(automatic)}
+        if name == "conll":
+            fits |= {f"lam {lam:g}": {"lam": lam} for lam in GRID}
+        runs = {fit: [] for fit in fits}
+        for data in parts:
+            for fit, parameters in fits.items():
+                n_seeds = 1 if name == "folds" or fit.startswith("lam") else seeds
+                for seed in range(n_seeds):
+                    runs[fit].append(measured(data, score, random_state=seed, **parameters))
+        print(f"\n{name}: {'chunk F1' if name == 'conll' else 'share of wrong letters'}")
+        table(fits, runs)
+        report[name] = runs
+    return report
+
+
+def by_share(names):
+    """Return, for each set, the errors at each share of lam="auto", the default's first."""
+    report = {}
+    print(f"{'':24}{'default':>9}" + "".join(f"{f'1/{1 / s:g}':>9}" for s in SHARES))
+    for name in names:
+        trial = SETS[name]()
+        errors = []
+        for share in (None, *SHARES):
+            found = []
+            for fit, held in trial.folds():
+                data = taken(trial.X, fit), taken(trial.y, fit)
+                model = trial.kind(random_state=0, max_time=60).fit(*data)
+                if share is not None:
+                    # A tenth of the samples is held out.
+                    early = {"early_stopping": True, "lam": share * model.lam_ / 0.9}
+                    model = trial.kind(random_state=0, max_time=60, **early).fit(*data)
+                found.append(error_of(model, taken(trial.X, held), taken(trial.y, held)))
+            errors.append(mean(found))
+        report[name] = errors
+        rest = "".join(f"{error / max(errors[0], 1e-3):9.3f}" for error in errors[1:])
+        print(f"{name:24}{errors[0]:9.4f}{rest}", flush=True)
+    ratios = np.array([np.divide(each[1:], max(each[0], 1e-3)) for each in report.values()])
+    print(f"{'geometric mean':33}" + "".join(f"{r:9.3f}" for r in np.exp(np.log(ratios).mean(0))))
+    return report
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="*", default=["ocr"], choices=["ocr", "folds", "conll"])
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--shares", action="store_true")
+    parser.add_argument("--sets", nargs="*", choices=SETS)
+    add_output(parser)
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore", ConvergenceWarning)
+    if arguments.shares:
+        names = arguments.sets or [name for name in SETS if name not in LONG]
+        write(by_share(names), arguments.output, "early_stopping_shares")
+    else:
+        report = on_test_parts(arguments.data, arguments.seeds)
+        write(report, arguments.output, "early_stopping")
+
+
+if __name__ == "__main__":
+    main()
