@@ -168,9 +168,9 @@ class Common:
         approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
         NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
         ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
-        Slack rescaling adds queries, oracle calls of its searches (cumulative, without certificates);
-        ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose prediction cost
-        anything.
+        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
+        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
+        prediction cost anything.
 
     References
     ----------
