@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import sklearn
 from scipy import sparse
+from sklearn.base import clone
 
-from sstruct import ChainSSVM, MulticlassSSVM, Sequences
+from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM, Sequences
+from sstruct._estimators.core import remarks
 from sstruct._problems.core._rows import is_mapped
 from sstruct.mapped import open_mapped
 
@@ -81,6 +83,28 @@ def test_sequential_passes_reach_the_optimum(rng, solver, parameters):
     assert model.status_ == other.status_ == "CONVERGED"
     assert model.dual_objective_ <= other.objective_ * (1 + 1e-12)
     assert other.dual_objective_ <= model.objective_ * (1 + 1e-12)
+
+
+def test_auto_knows_mapped_features_of_label_sets(rng, tmp_path):
+    X, y, _ = make_chains(rng, n=20)
+    Y = np.eye(K, dtype=int)[y]
+    np.save(tmp_path / "X.npy", X)
+    model = MultilabelSSVM(tol=1e-3, random_state=0)
+    for memory in (1e-3, 0):
+        with sklearn.config_context(working_memory=memory):
+            auto = clone(model).fit(open_mapped(tmp_path / "X.npy"), Y)
+            equal_fits(auto, clone(model).set_params(sampling="sequential").fit(X, Y))
+            assert not np.array_equal(auto.w_, clone(model).fit(X, Y).w_)
+
+
+def test_a_fit_looks_at_mapped_rows_no_more_than_it_has_to(rng, tmp_path, monkeypatch):
+    X, y, offsets = make_chains(rng, n=20)
+    np.save(tmp_path / "X.npy", X)
+    looks = []
+    monkeypatch.setattr(remarks.Scales, "of", lambda *rows: looks.append(rows))
+    for rows in (X, open_mapped(tmp_path / "X.npy")):
+        ChainSSVM(tol=0.5, random_state=0).fit(Sequences(rows, offsets), Sequences(y, offsets))
+        assert len(looks) == 1  # at those in memory
 
 
 def test_stretches_are_visited_one_after_another():

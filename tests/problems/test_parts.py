@@ -16,6 +16,8 @@ from sstruct._problems.chain.arguments import ChainModel, Chains, EdgeRows
 from sstruct._problems.core._rows import FeatureRows
 from sstruct._problems.core.parts import parts_of
 from sstruct._problems.slack._problem import SlackProblem
+from sstruct._problems.tree._problem import TreeProblem
+from sstruct._problems.tree.arguments import TreeStates
 
 
 def chain_problem(X, lengths, start=None):
@@ -65,6 +67,15 @@ def test_features_of_edges_count_and_wrapped_problems_have_parts():
     parts = parts_of(both, (X.nbytes + edges.nbytes) / 2)
     assert spans(parts) == [(0, 5), (5, 10)]
     assert [rows[1:] for rows in parts[1].rows] == [(15, 30), (10, 20)]
+
+
+def test_blocks_of_trees_begin_with_the_states_of_the_first_part():
+    start = np.array([[0, 2, 5], [5, 7, 8], [8, 9, 12]])
+    problem = TreeProblem(
+        np.zeros((12, 3)), TreeStates(start, positions=np.zeros((12, 2))), [-1, 0]
+    )
+    parts = parts_of(problem, 12 * 3 * 8 / 2)
+    assert [rows[1:] for part in parts for rows in part.rows] == [(0, 8), (8, 12)]
 
 
 def test_one_part_where_there_is_no_order_or_no_limit():

@@ -179,13 +179,13 @@ class Common:
         Whether ``status_`` is CONVERGED.
     history_ : dict of ndarrays
         One row a pass: seconds and certificate_seconds (cumulative), passes, oracle_calls,
-        approximate_passes (those over cached labelings), primal, gap (both NaN between
-        certificates), dual, working_set_size (cached labelings a sample). A row of ``"fw"`` or
-        ``"cutting-plane"`` holds the certificate of the weights that its pass began at. Slack
-        rescaling adds queries, oracle calls of its searches (cumulative, without certificates);
-        ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose prediction cost
-        anything. `early_stopping` adds validation_score; the last row then holds the certificate of
-        ``w_``.
+        approximate_passes (those over cached labelings, of all data or a part), primal, gap (both
+        NaN between certificates), dual, working_set_size (cached labelings a sample). A row of
+        ``"fw"`` or ``"cutting-plane"`` holds the certificate of the weights that its pass began at.
+        Slack rescaling adds queries, oracle calls of its searches (cumulative, without
+        certificates); ``"perceptron"`` and ``"pa"`` add mistakes, samples of the pass whose
+        prediction cost anything. `early_stopping` adds validation_score; the last row then holds
+        the certificate of ``w_``.
 
     References
     ----------

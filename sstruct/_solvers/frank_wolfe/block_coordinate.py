@@ -45,9 +45,9 @@ FULL_EVERY = 4
 # own. In the first pass there are few: to fit them alone costs more calls later than it spares.
 MEANWHILE = 1 / 16
 # Work of reading a byte of features, of data that are visited part by part: about what a disk of
-# 1 GB a second takes. With 0.1, 1 and 10 the chains of benchmarks/out_of_core.py (15,000) took 8, 7
-# and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and 4.6 s
-# of CPU in 6 parts (2.9 in memory; one run each).
+# 1 GB a second takes. With 0.15, 1.5 and 15 the chains of benchmarks/out_of_core.py (15,000) took
+# 8, 7 and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and
+# 4.6 s of CPU in 6 parts (2.9 in memory; one run each).
 READING_WORK = 1.0
 # No fit has lasted a thousand years.
 MOST_SECONDS = 3e10
