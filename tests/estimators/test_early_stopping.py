@@ -334,7 +334,7 @@ def test_samples_are_refused_by_name(chains):
         bad[i][0, 0] = np.nan
         with pytest.raises(ValueError, match=rf"X\[{i}\]"):
             model().fit(bad, y)
-    with pytest.raises(ValueError, match="X has 60 samples"):
+    with pytest.raises(ValueError, match="X has 60"):
         model().fit(X, y[:-1])
 
 
@@ -401,6 +401,39 @@ def test_scikit_learns_tools(chains):
 
     pipeline = make_pipeline(PerNode(StandardScaler()), model()).fit(*chains)
     assert "validation_score" in pipeline[-1].history_
+
+
+def test_classes_are_those_of_all_samples(chains):
+    X, y = chains
+    labels = [np.minimum(each, 1) for each in y]
+    for alone in (3, 40, 70):  # some of them are held out
+        rare = [each.copy() for each in labels]
+        rare[alone][0] = 2
+        fitted = model(loss=[[0, 1, 2], [1, 0, 1], [2, 1, 0]], validation_fraction=0.5).fit(X, rare)
+        assert fitted.classes_.tolist() == [0, 1, 2]
+        assert fitted.classes is None
+
+
+def test_damaged_data_are_refused_before_they_are_divided(rng):
+    X = sparse.csr_array(rng.standard_normal((40, 3)))
+    X.indptr[5] = 10**9
+    with pytest.raises(ValueError, match="indptr"):
+        MulticlassSSVM(early_stopping=True).fit(X, rng.integers(0, 2, 40))
+
+
+def test_one_weight_for_all_samples_is_kept(rng):
+    data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
+    early = MulticlassSSVM(early_stopping=True, lam=0.1, random_state=0)
+    assert_same_bits(clone(early).fit(*data, sample_weight=2.0), clone(early).fit(*data))
+
+
+def test_errors_of_any_type_can_be_named(chains):
+    class Odd(ChainSSVM):
+        def score(self, X, y, sample_weight=None):
+            return b"\xff".decode()
+
+    with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
+        Odd(early_stopping=True).fit(*chains)
 
 
 def test_labels_that_training_has_not_seen_count_as_wrong(rng):
