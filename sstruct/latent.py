@@ -184,6 +184,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(
                 "LatentSSVM makes many fits and keeps no checkpoint: leave checkpoint=None"
             )
+        if self.estimator.early_stopping is not False:
+            raise ValueError(
+                "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
+                "to another: take early_stopping=False"
+            )
         solver, solvers = self.estimator.solver, self.estimator._solvers
         if isinstance(solver, str) and solver in solvers and not solvers[solver].has_objective:
             raise ValueError(

@@ -15,6 +15,7 @@ from sstruct import (
     ChainSSVM,
     GraphCRFSSVM,
     GridCRFSSVM,
+    LatentSSVM,
     MulticlassSSVM,
     MultilabelSSVM,
     PathCV,
@@ -64,11 +65,12 @@ def each_pass(estimator, data, **keywords):
     return estimator.set_callbacks(Watch()).fit(*data, **keywords), found
 
 
-@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw", "ssg"])
-@pytest.mark.parametrize("average", ["auto", False])
+@pytest.mark.parametrize(
+    ("solver", "average"),
+    [("mp-bcfw", "auto"), ("mp-bcfw", False), ("bcfw", "auto"), ("bcfw", False), ("ssg", "auto"),
+     ("perceptron", "auto"), ("pa", "auto")],
+)  # fmt: skip
 def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
-    if solver == "ssg" and average is False:
-        pytest.skip("always averages")
     data, held = parts(chains)
     fitted, found = each_pass(model(solver=solver, average=average, tol=0), data, **held)
     history = fitted.history_
@@ -79,8 +81,15 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
     np.testing.assert_array_equal([score for _, score in found], np.maximum.accumulate(scores))
     best = int(np.argmax(scores))
     assert fitted.w_.tobytes() == found[best][0].tobytes() == found[-1][0].tobytes()
-    assert len(scores) == fitted.n_iter_ == best + 1 + fitted.n_iter_no_change
+    assert len(scores) == fitted.n_iter_
+    if solver == "pa":  # a pass without a mistake is the last
+        assert history["mistakes"][-1] == 0 < history["mistakes"][-2]
+    else:
+        assert len(scores) == best + 1 + fitted.n_iter_no_change
     assert fitted.score(held["X_val"], held["y_val"]) == scores.max()
+    if not fitted._solvers[solver].has_objective:
+        assert np.isnan([fitted.objective_, fitted.dual_gap_]).all()
+        return
     # The certificate, by enumeration; of the part that has trained alone.
     terms = brute_force.blocks(*data, brute_force.Model(3))
     assert fitted.objective_ == pytest.approx(brute_force.primal(fitted.w_, fitted.lam_, terms))
@@ -163,6 +172,9 @@ def every_structure(rng):
     rows = rng.standard_normal((60, 4))
     labels = rows[:, :3].argmax(axis=1)
     yield ChainSSVM(), rows, labels
+    edges = [(x, rng.standard_normal((len(x) - 1, 2))) for x in X]
+    yield ChainSSVM(), edges, y
+    yield ChainSSVM(solver="pa"), Sequences.from_list(edges), y
     yield MulticlassSSVM(), sparse.csr_array(rows), labels
     yield MulticlassSSVM(rescaling="slack"), rows, labels.astype(str)
     yield MultilabelSSVM(), rows, (rows > 0).astype(int)
@@ -322,7 +334,7 @@ def test_samples_are_refused_by_name(chains):
         bad[i][0, 0] = np.nan
         with pytest.raises(ValueError, match=rf"X\[{i}\]"):
             model().fit(bad, y)
-    with pytest.raises(ValueError, match="X has 60 samples"):
+    with pytest.raises(ValueError, match="X has 60"):
         model().fit(X, y[:-1])
 
 
@@ -344,6 +356,43 @@ def test_paths_refuse_it_before_work(chains, search):
         search(model(), *chains)
 
 
+def test_rounds_and_parts_refuse_it_by_name(chains):
+    X, y = chains
+    with pytest.raises(ValueError, match="early_stopping=True does not go with LatentSSVM"):
+        LatentSSVM(model()).fit(X, y)
+    online = model(solver="pa")
+    with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
+        online.partial_fit(X, y, classes=range(3))
+    # The steps that such a fit has ended with are not those of its weights.
+    online.fit(X, y).set_params(early_stopping=False)
+    with pytest.raises(ValueError, match="cannot go on from a fit with early_stopping=True"):
+        online.partial_fit(X, y)
+    online.fit(X, y).partial_fit(X, y)
+
+
+def test_perceptrons_that_make_no_mistake_end_with_the_best_weights():
+    X, y = make_sequences(30, n_labels=2, noise=0.01, random_state=0)
+    fitted = model(solver="perceptron", n_iter_no_change=50).fit(X, y)
+    assert fitted.status_ == "EARLY_STOPPED"
+    assert not fitted.converged_
+    assert fitted.history_["mistakes"][-1] == 0
+
+
+def test_files_of_skops_are_the_same_models(chains):
+    fitted = model().fit(*chains)
+    io = pytest.importorskip("skops.io")
+    data = io.dumps(fitted)
+    again = io.loads(data, trusted=io.get_untrusted_types(data=data))
+    assert again.status_ == "EARLY_STOPPED"
+    assert_same_bits(again, fitted)
+
+
+def test_packed_samples_have_the_same_score(chains):
+    X, y = chains
+    named = [[("label", int(k)) for k in labels] for labels in y]
+    assert_same_bits(model().fit(X, named), model().fit(X, y))
+
+
 def test_scikit_learns_tools(chains):
     grid = GridSearchCV(model(), {"n_iter_no_change": [1, 5]}, cv=2).fit(*chains)
     assert grid.best_estimator_.status_ in ("EARLY_STOPPED", "CONVERGED")
@@ -352,6 +401,39 @@ def test_scikit_learns_tools(chains):
 
     pipeline = make_pipeline(PerNode(StandardScaler()), model()).fit(*chains)
     assert "validation_score" in pipeline[-1].history_
+
+
+def test_classes_are_those_of_all_samples(chains):
+    X, y = chains
+    labels = [np.minimum(each, 1) for each in y]
+    for alone in (3, 40, 70):  # some of them are held out
+        rare = [each.copy() for each in labels]
+        rare[alone][0] = 2
+        fitted = model(loss=[[0, 1, 2], [1, 0, 1], [2, 1, 0]], validation_fraction=0.5).fit(X, rare)
+        assert fitted.classes_.tolist() == [0, 1, 2]
+        assert fitted.classes is None
+
+
+def test_damaged_data_are_refused_before_they_are_divided(rng):
+    X = sparse.csr_array(rng.standard_normal((40, 3)))
+    X.indptr[5] = 10**9
+    with pytest.raises(ValueError, match="indptr"):
+        MulticlassSSVM(early_stopping=True).fit(X, rng.integers(0, 2, 40))
+
+
+def test_one_weight_for_all_samples_is_kept(rng):
+    data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
+    early = MulticlassSSVM(early_stopping=True, lam=0.1, random_state=0)
+    assert_same_bits(clone(early).fit(*data, sample_weight=2.0), clone(early).fit(*data))
+
+
+def test_errors_of_any_type_can_be_named(chains):
+    class Odd(ChainSSVM):
+        def score(self, X, y, sample_weight=None):
+            return b"\xff".decode()
+
+    with pytest.raises(ValueError, match=r"the samples held out .*utf-8"):
+        Odd(early_stopping=True).fit(*chains)
 
 
 def test_labels_that_training_has_not_seen_count_as_wrong(rng):

@@ -387,7 +387,7 @@ def total_weight(name, model, y, weights):
     return sum(w for w, labels in zip(weights, y) if any(label != ignored for label in labels))
 
 
-def check_certificate(name, model, X, y, sample_weight=None):
+def check_certificate(name, model, X, y, sample_weight=None, X_val=None, **validation):
     """Check what a fit says of itself; return whether its objective was recomputed."""
     where = f"{type(model).__name__}, {model.inference_}, {model.solver_}"
     found, dual = model.objective_, model.dual_objective_
@@ -409,6 +409,8 @@ def check_certificate(name, model, X, y, sample_weight=None):
         raise FindingError("state", str(error), where) from error
     if not np.isfinite(w).all():
         raise FindingError("certificate", "w_ is not finite", where)
+    if "validation_score" in model.history_ and X_val is None:
+        return 0  # which of the samples have trained is not read
     try:
         expected, at_zero, size = objective(name, model, X, y, sample_weight)
     except UNREAD:

@@ -21,7 +21,7 @@ OPTIONS = (
     {"sampling": "gap"},
     {"average": True}, {"solver": "bcfw"}, {"solver": "fw"}, {"solver": "ssg"},
     {"solver": "cutting-plane"}, {"rescaling": "slack"}, {"solver": "gdmm"},
-    {"bounds": "nonnegative"},
+    {"bounds": "nonnegative"}, {"early_stopping": True, "validation_fraction": 0.4},
 )  # fmt: skip
 # What is put in their place where an array holds numbers.
 STORED = (0, 1, -1, 2, 2**31 - 1, -(2**31), 2**63 - 1, 2**62, 0.5, 1e300, np.nan)

@@ -4,21 +4,28 @@ import numpy as np
 
 from tests.hostile.case import REFUSED, shown
 from tests.hostile.certificates import check_certificate, check_finite_results
-from tests.hostile.judge import same_attributes
+from tests.hostile.judge import FindingError, same_attributes
 from tests.hostile.structures import STRUCTURES
 
 # Parameters whose damaged values would only be long work: passes, processes.
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
 NOT_PARTIAL = ("rows", "choices", "ConstrainedChoice", "ChoiceByScores")
+EARLY = {
+    "early_stopping": (True, True, False),
+    "validation_fraction": (0.1, 0.5, 0.9),
+    "n_iter_no_change": (1, 2, 5),
+}
 
 
 def parameters(case, structure):
     """Return parameters by name, few of them damaged."""
-    sound = structure.sound_parameters(case.random)
+    sound, known = structure.sound_parameters(case.random), structure.parameters | EARLY
+    if case.random.random() < 0.2:
+        sound |= {name: case.random.choice(values) for name, values in EARLY.items()}
     if case.random.random() < 0.3:
-        name = case.random.choice(list(structure.parameters))
-        value = case.damaged(name, sound.get(name, structure.parameters[name][-1]))
+        name = case.random.choice(list(known))
+        value = case.damaged(name, sound.get(name, known[name][-1]))
         if not (name in LONG and isinstance(value, (int, float, np.number)) and abs(value) > 1):
             sound[name] = value
     return sound
@@ -39,8 +46,11 @@ def attack(case):
     if model is REFUSED:
         return
     least = 1 if case.random.random() < 0.8 else 0
-    arguments = case.arguments({"X": X, "y": y, "sample_weight": weights(case, rng, X)}, least)
-    fit(case, name, model, arguments)
+    if hasattr(model, "partial_fit") and case.random.random() < 0.3:
+        _partial_fit(case, name, model, X, y, rng)
+    else:
+        sound = {"X": X, "y": y, "sample_weight": weights(case, rng, X)}
+        fit(case, name, model, case.arguments(sound | held_out(case, structure, model, rng), least))
     if not hasattr(model, "w_"):
         return
     for _ in range(case.random.randint(1, 3)):
@@ -52,6 +62,14 @@ def weights(case, rng, X):
     """Return no weights, or some of samples."""
     n = X.shape[0] if hasattr(X, "shape") else len(X)
     return None if case.random.random() < 0.7 else rng.integers(0, 3, n).astype(float)
+
+
+def held_out(case, structure, model, rng):
+    """Return nothing, or samples to validate on; rarely where they are refused."""
+    if case.random.random() < (0.5 if model.early_stopping is True else 0.98):
+        return {}
+    X, y = structure.make(rng, case.random.randint(1, 3))
+    return {"X_val": X, "y_val": y, "sample_weight_val": weights(case, rng, X)}
 
 
 def fit(case, name, model, arguments):
@@ -93,6 +111,21 @@ def _to_frame(case, name, model, X, y, rng):
     case.attempt("to_frame", model.to_frame, **names)
 
 
+def _partial_fit(case, name, model, X, y, rng):
+    """Learn from one more part; what is refused changes nothing."""
+    if not hasattr(model, "partial_fit"):
+        return
+    sound = {"X": X, "y": y, "classes": case.random.choice((None, [0, 1])), "sample_weight": None}
+    arguments, before = case.arguments(sound), dict(vars(model))
+    if case.attempt(f"{name}: partial_fit", model.partial_fit, **arguments) is REFUSED:
+        if getattr(model, "status_", "") != "INTERRUPTED":
+            same_attributes(before, model, f"{type(model).__name__}.partial_fit")
+        return
+    case.counts["parts"] += 1
+    if not np.isfinite(model.w_).all():
+        raise FindingError("certificate", "w_ is not finite", "partial_fit")
+
+
 def _refit(case, name, model, X, y, rng):
     """Fit again, with more samples, under other parameters: warm, if that is set."""
     more_X, more_y = STRUCTURES[name].make(rng, 2)
@@ -105,4 +138,4 @@ def _refit(case, name, model, X, y, rng):
     fit(case, name, model, case.arguments({"X": X, "y": y, "sample_weight": None}))
 
 
-STEPS = (_predict, _predict, _predict_partial, _score, _to_frame, _refit, _refit)
+STEPS = (_predict, _predict, _predict_partial, _score, _to_frame, _refit, _refit, _partial_fit)

@@ -22,6 +22,7 @@ PIECES = [
     ("checkpoints", 1, 1000), ("checkpoints", 2, 1000),
     ("models", 1, 1500), ("models", 2, 1500),
     ("stored", 1, 1500),
+    ("latent", 1, 500),
 ]  # fmt: skip
 
 

@@ -33,7 +33,6 @@ from sstruct._estimators.core.held_out import (
     check_early_stopping,
     divided,
     on_disk,
-    samples_named_as_given,
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
@@ -402,9 +401,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self._check_given(X, y, sample_weight)
         more = {} if completion is None else {"completion": completion}
         samples = Samples(X, y, sample_weight)
-        with samples_named_as_given(self, samples, validation):
-            part, held_out = divided(self, samples, validation)
-            training = self._training(part.X, part.y, part.sample_weight, **more)
+        learner, part, held_out = divided(self, samples, validation)
+        training = learner._training(part.X, part.y, part.sample_weight, **more)
         training.held_out = held_out
         if self._parameters().get("rescaling") == "slack":
             training = slack_rescaled(training, self)
@@ -418,8 +416,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         validation : X_val, y_val and sample_weight_val
         """
         if training is None:
-            validation = Samples(*validation)
-            training = self._prepare(X, y, sample_weight, validation=validation)
+            training = self._prepare(X, y, sample_weight, validation=Samples(*validation))
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
@@ -427,12 +424,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         setup = self._setup(training, self._options(solver, problem))
         if self._solvers[solver].has_objective:
             setup.step_weight *= problem.n_blocks / training.total_weight
+        if training.held_out is not None:
+            setup.held_out = HeldOut(Scorer(self, solver, training), self.n_iter_no_change)
         setup.checkpoint = self._checkpoint(training, setup.options)
         setup.warm = self._warm(training)
-        if training.held_out is not None:
-            with samples_named_as_given(self, Samples(X, y, sample_weight), validation):
-                score = Scorer(self, solver, training)
-            setup.held_out = HeldOut(score, self.n_iter_no_change)
         return self._solve(solver, setup, training, (X, y, sample_weight))
 
     @with_callbacks
@@ -481,7 +476,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             run = self._solvers[solver](setup)
             solution = run.solve()
             warm, steps = {**data, **run.export()} if self.warm_start else None, None
-            if run.takes_samples_as_they_come:
+            if run.takes_samples_as_they_come and setup.held_out is None:
                 steps = {**run.export(), "solver": solver, "bounded": setup.bounds is not None}
             solution, training.inference = self._after_solve(problem, solution, training.inference)
             if setup.online:  # what is said of all samples is not said of a part

@@ -1,7 +1,7 @@
 """Early stopping: samples that take no part in training, and the score of weights on them."""
 
 import math
-from contextlib import contextmanager
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +29,10 @@ class Samples:
 
     def of(self, chosen):
         """Return those of some indices."""
-        parts = (self.X, self.y, self.sample_weight)
-        return Samples(*(None if part is None else safe_indexing(part, chosen) for part in parts))
+        weights = self.sample_weight
+        if weights is not None and not isinstance(weights, numbers.Number | np.generic):
+            weights = safe_indexing(weights, chosen)  # otherwise one for all
+        return Samples(safe_indexing(self.X, chosen), safe_indexing(self.y, chosen), weights)
 
     @property
     def given(self):
@@ -54,7 +56,7 @@ def check_early_stopping(estimator):
 
 
 def divided(estimator, samples, validation):
-    """Return the samples to train on, and those held out, or None.
+    """Return who is to train, the samples to train on, and those held out, or None.
 
     Parameters
     ----------
@@ -64,6 +66,13 @@ def divided(estimator, samples, validation):
     validation : Samples or None
         What ``fit`` was given to validate on, of Nones if nothing; None: this is no ``fit``.
 
+    Returns
+    -------
+    learner : BaseSSVM
+        The estimator, or its twin that knows the classes of all samples.
+    training : Samples
+    held_out : Samples or None
+
     Raises
     ------
     ValueError
@@ -72,7 +81,7 @@ def divided(estimator, samples, validation):
     if not estimator.early_stopping:
         if validation is not None and validation.given:
             raise ValueError("X_val and y_val are for early_stopping=True, found False")
-        return samples, None
+        return estimator, samples, None
     if validation is None:
         raise ValueError(
             f"early_stopping=True is for fit of {type(estimator).__name__} alone, found it in "
@@ -84,18 +93,7 @@ def divided(estimator, samples, validation):
         raise ValueError("X_val and y_val go together: give both, or neither")
     for name, part in vars(validation).items():
         check_depth(part, f"{name}_val")
-    return samples, validation
-
-
-@contextmanager
-def samples_named_as_given(estimator, samples, validation):
-    """Let errors name samples by their places among all, not among those of a part."""
-    try:
-        yield
-    except Exception:
-        if estimator.early_stopping and validation is not None and not validation.given:
-            estimator._training(samples.X, samples.y, samples.sample_weight)
-        raise
+    return estimator, samples, validation
 
 
 def _at_random(estimator, samples):
@@ -109,8 +107,8 @@ def _at_random(estimator, samples):
             f"fit: give random_state as an integer, found {seed!r}, or give X_val and y_val"
         )
     share, n = float(estimator.validation_fraction), num_samples(samples.X)
-    if num_samples(samples.y) != n:
-        raise ValueError(f"X has {n} samples and y has {num_samples(samples.y)}")
+    # Before a part of them is taken: what is wrong is named by its place among all.
+    known = estimator._training(samples.X, samples.y, samples.sample_weight).attributes
     classes = estimator._classes_to_share(samples.y)
     kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
     split = kind(1, test_size=share, random_state=random_of(seed))
@@ -121,7 +119,11 @@ def _at_random(estimator, samples):
             f"early_stopping=True with validation_fraction={share:g} cannot divide {n} samples: "
             f"{error} Give X_val and y_val, or another validation_fraction"
         ) from error
-    return samples.of(np.sort(training)), samples.of(np.sort(held_out))
+    learner = object.__new__(type(estimator))
+    learner.__dict__.update(estimator.__dict__)
+    if "classes" in estimator._parameters() and known.get("classes_") is not None:
+        learner.classes = known["classes_"]
+    return learner, samples.of(np.sort(training)), samples.of(np.sort(held_out))
 
 
 def class_numbers(y):
@@ -168,7 +170,9 @@ class Scorer:
         try:
             self(aligned_zeros(training.problem.n_weights))
         except (ValueError, TypeError) as error:
-            raise type(error)(f"the samples held out (X_val, y_val): {error}") from error
+            # Not of its own type, which may be made of other things than a message.
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the samples held out (X_val, y_val): {error}") from error
         X, y = self.model._packed_for_score(self.samples.X, self.samples.y)
         self.samples = Samples(X, y, self.samples.sample_weight)
 

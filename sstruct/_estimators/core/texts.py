@@ -120,7 +120,8 @@ class Common:
     early_stopping : bool, default=False
         Whether to keep the weights that score best (``score``) on samples that take no part in
         training, of those after each pass: the average, or with ``average=False`` the last iterate.
-        The certificate is that of the weights kept. For solvers with dual weights and ``"ssg"``.
+        The certificate is that of the weights kept. For ``"mp-bcfw"``, ``"bcfw"``, ``"ssg"`` and
+        perceptrons.
     validation_fraction : float, default=0.1
         Share of the samples that `early_stopping` holds out, drawn by `random_state`, where ``fit``
         is given no `X_val` and `y_val`. Between 0 and 1.

@@ -1,0 +1,83 @@
+"""Hostile fits and predictions with labels of which some are hidden."""
+
+import numpy as np
+
+from sstruct import LatentSSVM
+from tests.hostile.case import REFUSED, shown
+from tests.hostile.judge import FindingError, same_attributes
+from tests.hostile.structures import STRUCTURES
+
+NAMES = ("chain", "graph", "featured graph", "grid", "candidates", "label sets", "rows")
+PARAMETERS = {
+    "states_per_label": (1, 1, 2),
+    "tol": (1e-3, 0, 0.1),
+    "max_rounds": (1, 2, 5),
+    "n_init": (1, 2),
+    "random_state": (0, None),
+}
+
+
+def attack(case):
+    """Hide labels, damage some of what is given, and fit; then predict and score."""
+    name = case.random.choice(NAMES)
+    structure, rng = STRUCTURES[name], case.generator()
+    X, y = structure.make(rng, case.random.randint(1, 5))
+    inner = structure.sound_parameters(case.random)
+    if "ignore_label" in structure.parameters:
+        inner["ignore_label"] = -1
+    given = {key: case.random.choice(values) for key, values in PARAMETERS.items()}
+    given["estimator"] = case.attempt(
+        " ".join([structure.estimator.__name__, shown(inner)]),
+        lambda: structure.estimator(**inner),
+    )
+    if case.random.random() < 0.2:
+        key = case.random.choice(list(given))
+        value = case.damaged(key, given[key])
+        # More rounds or starts are only long work.
+        if not isinstance(value, (int, float, np.number)) or abs(value) <= 5:
+            given[key] = value
+    texts = [f"{key}={shown(value, 60)}" for key, value in given.items()]
+    model = case.attempt(f"LatentSSVM({', '.join(texts)})", lambda: LatentSSVM(**given))
+    if model is REFUSED:
+        return
+    partly = hidden(case, y, rng)
+    sound = {"X": X, "y": partly, "sample_weight": None}
+    before = dict(vars(model))
+    if case.attempt("fit", model.fit, **case.arguments(sound)) is REFUSED:
+        same_attributes(before, model, "LatentSSVM.fit")
+        return
+    case.counts["fits"] += 1
+    check_rounds(model)
+    for method, sound in (
+        ("predict", {"X": X}),
+        ("predict", {"X": X, "y_partial": partly}),
+        ("decision_function", {"X": X}),
+        ("score", {"X": X, "y": y}),
+    ):
+        if hasattr(model, method) and case.random.random() < 0.5:
+            case.attempt(method, getattr(model, method), **case.arguments(sound))
+
+
+def hidden(case, y, rng):
+    """Return labels of which a part is -1."""
+    share = case.random.choice((0, 0.3, 1))
+    if isinstance(y, list):
+        whole = [np.asarray(labels) for labels in y]
+        return [np.where(rng.random(labels.shape) < share, -1, labels)
+                if labels.dtype.kind == "i" else labels for labels in whole]  # fmt: skip
+    if isinstance(y, np.ndarray):
+        return np.where(rng.random(y.shape) < share, -1, y)
+    return y
+
+
+def check_rounds(model):
+    """Check that the objective never rises, and is the last of the rounds."""
+    rounds = model.history_["objective"]
+    if not np.isfinite(rounds).all() or len(rounds) != model.n_rounds_:
+        return _wrong(f"objectives {rounds.tolist()} of {model.n_rounds_} rounds")
+    if (np.diff(rounds) > 0).any() or rounds[-1] != model.objective_:
+        return _wrong(f"objectives {rounds.tolist()}, at the end {model.objective_!r}")
+
+
+def _wrong(text):
+    raise FindingError("certificate", text, "LatentSSVM")
