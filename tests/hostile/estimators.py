@@ -23,6 +23,11 @@ def parameters(case, structure):
     sound, known = structure.sound_parameters(case.random), structure.parameters | EARLY
     if case.random.random() < 0.2:
         sound |= {name: case.random.choice(values) for name, values in EARLY.items()}
+    if case.random.random() < 0.1:  # what takes samples as they come
+        sound |= {"solver": case.random.choice(("perceptron", "pa", "ssg"))}
+        sound |= {"lam": 0.1} if sound["solver"] == "ssg" else {"lam": "auto"}
+        for name in ("step", "sampling", "cache", "average", "warm_start", "rescaling"):
+            sound.pop(name, None)
     if case.random.random() < 0.3:
         name = case.random.choice(list(known))
         value = case.damaged(name, sound.get(name, known[name][-1]))
