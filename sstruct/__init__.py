@@ -13,6 +13,7 @@ from sstruct.path import RegularizationPath, ssvm_path
 from sstruct.path_cv import PathCV
 from sstruct.sequences import Sequences
 from sstruct.tree import TreeSSVM
+from sstruct.typed_graph import TypedGraphCRFSSVM
 
 __version__ = "0.1.0.dev0"
 
@@ -29,6 +30,7 @@ __all__ = [
     "Sequences",
     "StructuredSVM",
     "TreeSSVM",
+    "TypedGraphCRFSSVM",
     "__version__",
     "show_versions",
     "ssvm_path",

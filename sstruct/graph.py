@@ -15,28 +15,29 @@ from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.core.threads import n_threads
-from sstruct._estimators.core.training import Inference, Quality, Training
+from sstruct._estimators.core.training import Training
+from sstruct._estimators.graph.decoding import (
+    PREDICTION_ITERATIONS,
+    TRAINING_ITERATIONS,
+    decoder_of,
+    decoding_method,
+    described_inference,
+)
 from sstruct._estimators.graph.fitted_state import GRAPH_STATE, INFERENCE
-from sstruct._estimators.graph.fwmap_decoder import TreeSearch
 from sstruct._estimators.graph.partial import free_nodes, state_scores
 from sstruct._estimators.graph.samples import pack_graphs
 from sstruct._estimators.graph.training import LabeledGraphs, check_feature_need
 from sstruct._input.padding import refuse_padding
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, known_labels
-from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core._explicit import ExplicitProblem, explicit_where_cheaper
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct._solvers.core.seed import random_of
-from sstruct.inference._methods._tree_decoder import TreeDecoder
 
 MODELS = PAIRWISE[1:]
-# Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
-TRAINING_ITERATIONS = 20
-PREDICTION_ITERATIONS = 200
 
 
 @explains_arguments
@@ -274,8 +275,8 @@ class GraphCRFSSVM(LabelingSSVM):
         model["edge_names"] = graphs.edge_names
         model["seed"] = int(random_of(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
-        method = _method(model, data.graphs, K)
-        decoder = _decoder(method, model["seed"], TRAINING_ITERATIONS)
+        method = decoding_method(model, data.graphs, K)
+        decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
         problem = data.problem(pairwise, decoder, self.fit_intercept)
         # Planes are relative to truths: with other ones no warm start could go on from them.
         explicit = self._with_planes(problem) if completion is None else problem
@@ -284,7 +285,7 @@ class GraphCRFSSVM(LabelingSSVM):
                 explicit.keep_labelings()
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
             common += [np.array(problem.n_weights)]
-        inference = _inference(method, pairwise[0], data.graphs)
+        inference = described_inference(method, pairwise[0], data.graphs)
         return Training(
             explicit,
             data.sample_weight,
@@ -430,8 +431,8 @@ class GraphCRFSSVM(LabelingSSVM):
     def _problem(self, graphs, samples=None, node_scores=None):
         """Return the problem of decoding graphs; `samples`: their numbers in X, if not all are."""
         K = len(self.classes_)
-        method = _method(self._model, graphs, K, samples)
-        decoder = _decoder(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
+        method = decoding_method(self._model, graphs, K, samples)
+        decoder = decoder_of(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
         return graphs.problem(
             self._pairwise, K, decoder, bias=self._terms[0], node_scores=node_scores
         )
@@ -542,42 +543,3 @@ def _scalable(graphs, pairwise):
     """The rows of nodes, and those of edges that users give and the model reads."""
     given = pairwise in WITH_FEATURES and graphs.grids is None and graphs.edge_features is not None
     return (graphs.nodes.flat, graphs.edge_features) if given else (graphs.nodes.flat,)
-
-
-def _method(model, graphs, n_labels, samples=None):
-    """Name the decoder of some graphs: the one asked for, or the best that is exact for them.
-
-    samples : their numbers in X; None: all, in order.
-    """
-    inference = model["inference"]
-    if inference == "auto" and n_labels <= 2 and model["attractive"]:
-        return "cut"
-    if inference in ("auto", "max-sum"):
-        cyclic = graphs.with_cycles()
-        if len(cyclic) == 0:
-            return "max-sum"
-        if inference == "max-sum":
-            i = cyclic[0] if samples is None else samples[cyclic[0]]
-            raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
-        return "expansion"
-    return inference
-
-
-def _inference(method, pairwise, graphs):
-    """Describe a method as the decoder of some graphs."""
-    if not graphs.n_edges.any():
-        return Inference("node by node")
-    if method == "expansion":
-        moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
-        return Inference(moves, Quality.APPROXIMATE)
-    return {
-        "cut": Inference("graph cut"),
-        "max-sum": Inference("max-sum"),
-        "fwmap": Inference("trees by Frank-Wolfe", Quality.BOUNDED),
-    }[method]
-
-
-def _decoder(method, seed, max_iter, keeps=True):
-    if method == "fwmap":
-        return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
-    return GraphDecoder(method, seed)

@@ -70,7 +70,7 @@ def terms_of(X, y, pairwise, K, **keywords):
 @pytest.fixture
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
-    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration())
+    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration())
 
 
 def tight(**parameters):
@@ -144,7 +144,7 @@ def test_no_repulsive_edge_reaches_the_decoder(rng, monkeypatch, pairwise, solve
     # Labels that differ at every edge: free weights would repel.
     X, _ = make(rng, K=2, pairwise="contrast", most=2, n=20)
     y = [np.arange(len(x)) for x, *_ in X]
-    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration(True))
     bounds = "submodular" if pairwise in ("full", "directed") else None
     more = {"average": True, "step": "fw"} if "bcfw" in solver else {}
     model = tight(pairwise=pairwise, bounds=bounds, solver=solver, max_iter=30, **more).fit(X, y)

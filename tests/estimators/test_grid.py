@@ -69,7 +69,7 @@ def both(X, y, pairwise, connectivity, **parameters):
 @pytest.mark.parametrize("connectivity", [4, 8])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_a_grid_is_a_graph(rng, monkeypatch, pairwise, connectivity, ignored):
-    monkeypatch.setattr(sstruct.graph, "_decoder", lambda *_, **__: graph_enumeration(True))
+    monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration(True))
     X, y = make(rng)
     if ignored:
         y = [np.where(rng.random(labels.shape) < 0.2, -1, labels) for labels in y]

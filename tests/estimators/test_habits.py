@@ -42,7 +42,7 @@ def make(estimator, *more, **parameters):
 
 def test_all_estimators_are_found():
     assert {ChainSSVM, GraphCRFSSVM, StructuredSVM, TreeSSVM} < set(ESTIMATORS)
-    assert len(ESTIMATORS) == 7
+    assert len(ESTIMATORS) == 8
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS)

@@ -7,8 +7,8 @@ from sstruct._input.labels import training_classes
 from sstruct._solvers.core.held_out import COLUMN as SCORES
 
 # What the data have settled about the meaning of weights, and what parameters have.
-OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_")
-OF_PARAMETERS = ("_terms", "_edge_shape", "_masks")
+OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
+OF_PARAMETERS = ("_terms", "_bias", "_edge_shape", "_masks")
 OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
 
 
@@ -107,6 +107,10 @@ def _class_array(classes):
 
 
 def _check_classes(known, classes):
+    if isinstance(known, list | tuple) and len(known) == len(classes):  # of several types of nodes
+        for own, given in zip(known, classes):
+            _check_classes(own, given)
+        return
     given = _class_array(classes)
     if {*given.tolist()} != {*known.tolist()}:
         raise ValueError(

@@ -97,7 +97,7 @@ def check_goes_on(warm, data, classes, known):
     warm : dict
         What the last fit left: its ``fingerprint`` and ``n_samples``, and working sets.
     data : SampleData
-    classes, known : ndarray or None
+    classes, known : ndarray, tuple of ndarrays (one a type of nodes) or None
         All labels of these data and of the last fit.
 
     Raises
@@ -137,7 +137,7 @@ def check_goes_on(warm, data, classes, known):
 
 def _differing(classes, known):
     """Say which classes only one of two fits has; "" where there are none."""
-    classes, known = classes.tolist(), known.tolist()
+    classes, known = _listed(classes), _listed(known)
     parts = []
     for one, other, what in ((classes, known, "new"), (known, classes, "missing")):
         others = set(other)
@@ -146,3 +146,10 @@ def _differing(classes, known):
             more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
             parts.append(f"{names[:MOST_NAMED]}{more} {'is' if len(names) == 1 else 'are'} {what}")
     return " and ".join(parts)
+
+
+def _listed(classes):
+    """Return classes as a list; of several types of nodes, a tuple of arrays, with the types."""
+    if isinstance(classes, tuple):
+        return [(t, label) for t, own in enumerate(classes) for label in own.tolist()]
+    return classes.tolist()

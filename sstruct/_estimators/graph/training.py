@@ -28,12 +28,15 @@ class Graphs(GraphRanges):
         Weight of each node in the loss.
     edge_names : list of str or None
         Of the columns of `edge_features`.
+    label_counts : ndarray of shape (n_nodes,) or None
+        How many of the labels, the first ones, each node may have; None: all.
     """
 
     nodes: Nodes
     edge_features: np.ndarray | None = None
     sizes: np.ndarray | None = None
     edge_names: list | None = None
+    label_counts: np.ndarray | None = None
 
     @classmethod
     def of(cls, nodes, *edges, **more):
@@ -52,6 +55,7 @@ class Graphs(GraphRanges):
             decoder,
             bias=bias,
             node_scores=node_scores,
+            label_counts=self.label_counts,
             **training,
         )
 
@@ -175,24 +179,24 @@ class LabeledGraphs:
 
     def _of_first(self, n, explicit):
         graphs = self.graphs
-        rows = _rows_of(graphs.start[:n], graphs.length[:n])
+        rows = rows_of(graphs.start[:n], graphs.length[:n])
         # Those of whole grids are known from their shapes and images.
         grids = np.zeros((n, 3), dtype=np.int64) if graphs.grids is None else graphs.grids[:n]
         other = np.flatnonzero(grids[:, 2] == 0)
-        edges = _rows_of(graphs.edge_start[other], graphs.n_edges[other])
+        edges = rows_of(graphs.edge_start[other], graphs.n_edges[other])
         flat = graphs.nodes.flat[rows]
         parts = [*first_rows(flat, flat.shape[0]), self._known[rows]]
         parts += [graphs.length[:n], grids]
         parts += [graphs.n_edges[:n], graphs.edges[edges].astype(np.int32)]
         if graphs.edge_features is not None:
-            features = _rows_of(graphs.feature_start[other], graphs.n_edges[other])
+            features = rows_of(graphs.feature_start[other], graphs.n_edges[other])
             parts.append(graphs.edge_features[features])
         if explicit:
             parts.append(self._node_weight[rows])
         return parts
 
 
-def _rows_of(start, count):
+def rows_of(start, count):
     """Return the rows of some ranges, one after another: a slice where they are that."""
     ends = np.cumsum(count)
     if len(start) and (start == start[0] + ends - count).all():
@@ -233,6 +237,7 @@ def without_nodes(graphs, used, n_used, partial):
         edge_features=None if graphs.edge_features is None else np.concatenate(features),
         feature_start=feature_start,
         sizes=None if graphs.sizes is None else graphs.sizes[used],
+        label_counts=None if graphs.label_counts is None else graphs.label_counts[used],
         grids=grids,
     )
 

@@ -22,14 +22,15 @@ cdef class GraphProblem(BlockProblem):
     cdef const double[:, ::1] cost              # K x KP
     cdef const double[::1] node_weight
     cdef const double[:, ::1] node_scores       # (n_rows, K), or one row where there are none
+    cdef const int32_t[::1] label_counts        # (n_rows,), or one where all nodes have K labels
     cdef readonly Py_ssize_t n_labels, n_features
-    cdef readonly bint bias, has_scores
+    cdef readonly bint bias, has_scores, has_counts
     cdef Py_ssize_t KP, bias_at, edge_at
     # Scratch of this object.
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
-    cdef double[::1] node_costs, label_score, accumulator
+    cdef double[::1] node_costs, label_score, accumulator, most_of_tables, most_of_edges
     cdef int32_t[::1] place, label, other_labels
     cdef unsigned char[::1] differs
     cdef CutMarginals cuts
@@ -38,6 +39,8 @@ cdef class GraphProblem(BlockProblem):
     cdef int marginals(
         self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil
+    cdef void replace_forbidden(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
-    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil
+    cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil

@@ -14,13 +14,18 @@
 # (f) Max-marginals: by cuts or forests where these are exact, else single changes of what the decoder
 #     finds; all scores are minus costs.
 # (g) Blocks may share edges, and their features: all images of one size have the same.
+# (h) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
+#     know of one K: the other labels cost a node more than all that it and its edges could gain by
+#     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
+#     labelings. What a heuristic leaves of them is replaced, at a gain.
 """Graphs: the joint feature map, the loss and the max-oracle of GraphCRFSSVM and GridCRFSSVM."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
-from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, labeling_cost
+from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, edge_cost, labeling_cost
 from sstruct._oracles.graph._min_marginals cimport flip_marginals
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
@@ -33,7 +38,7 @@ import numpy as np
 from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
     check_labels, check_node_weights, graph_weight_views, padded, sums_over_blocks)
-from sstruct._problems.graph.arguments import check_node_scores
+from sstruct._problems.graph.arguments import check_label_counts, check_node_scores
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
@@ -60,22 +65,25 @@ cdef class GraphProblem(BlockProblem):
         Whether each label has a bias.
     node_scores : array-like of shape (n_rows, K), optional
         What is added to the scores of each node's labels. For decoding: it belongs to no weights.
+    label_counts : array-like of shape (n_rows,), dtype int32, optional
+        How many of the K labels, the first ones, each node may have. Default: all.
     """
 
     def __init__(
             self, X, graphs, pairwise, decoder, labels=None, *, cost=None, node_weight=None,
-            bias=True, node_scores=None):
+            bias=True, node_scores=None, label_counts=None):
         cdef FeatureRows features = X if isinstance(X, FeatureRows) else FeatureRows(X)
         cdef Py_ssize_t n_rows = features.n_rows, K = pairwise.n_labels
         graphs = graphs.checked(n_rows, pairwise.n_rows if pairwise.has_features else None)
         if labels is not None:
             labels = check_labels(labels, graphs.start, graphs.length, n_rows, K)
+        label_counts = check_label_counts(label_counts, labels, n_rows, K)
         self._set(dict(
             X=features, graphs=graphs, pairwise=pairwise, decoder=decoder, labels=labels,
             cost=padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K),
                         "cost"),
             node_weight=check_node_weights(node_weight, n_rows), bias=bias,
-            node_scores=check_node_scores(node_scores, n_rows, K)))
+            node_scores=check_node_scores(node_scores, n_rows, K), label_counts=label_counts))
 
     def _set(self, arguments):
         """Take checked arguments."""
@@ -91,6 +99,9 @@ cdef class GraphProblem(BlockProblem):
         self.cost, self.node_weight = arguments["cost"], arguments["node_weight"]
         self.has_scores = arguments["node_scores"] is not None
         self.node_scores = arguments["node_scores"] if self.has_scores else np.zeros((1, 1))
+        counts = arguments["label_counts"]
+        self.has_counts = counts is not None
+        self.label_counts = counts if self.has_counts else np.zeros(1, dtype=np.int32)
         self.bias, self.bounded = arguments["bias"], self.decoder.bounded
         self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
@@ -115,6 +126,8 @@ cdef class GraphProblem(BlockProblem):
         self.label = np.empty(self.KP, dtype=np.int32)
         self.other_labels = np.empty(n_nodes, dtype=np.int32)
         self.differs = np.empty(n_nodes, dtype=np.uint8)
+        self.most_of_tables = np.empty(max(self.pairwise.n_features, 1))
+        self.most_of_edges = np.empty(n_nodes if self.has_counts else 1)
         self.accumulator = None
         self.cuts, self.forest = CutMarginals(), Forest()
 
@@ -182,7 +195,67 @@ cdef class GraphProblem(BlockProblem):
         costs.height, costs.width = self.grids[i, 0], self.grids[i, 1]
         costs.connectivity = <int> self.grids[i, 2]
         self.pairwise.price(self.feature_start[i], self.n_edges[i], w + self.edge_at, costs)
+        if self.has_counts:
+            self.forbid_labels(i)
         return 0
+
+    cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil:
+        """Give the labels that a node may not have costs that no labeling gains by. O(V K + E G + G K^2).
+
+        most_of_edges[v]: the sum over the edges at v of the largest cost that they may have.
+        """
+        cdef GraphCosts* costs = &self.costs
+        cdef Py_ssize_t v, e, g, k, K = self.n_labels, KP = self.KP, G = costs.n_features
+        cdef double* table = &self.most_of_tables[0]
+        cdef double* edges = &self.most_of_edges[0]
+        cdef double* node
+        cdef double most, least
+        cdef int32_t n_own
+        for g in range(G):
+            table[g] = 1 if costs.tables == NULL else 0
+            for k in range(K * K if costs.tables != NULL else 0):
+                table[g] = max(table[g], fabs(costs.tables[g * K * K + k]))
+        memset(edges, 0, costs.n_nodes * sizeof(double))
+        for e in range(costs.n_edges):
+            most = 0
+            for g in range(G):
+                most += fabs(costs.edge_weights[e * G + g]) * table[g]
+            edges[costs.edges[2 * e]] += most
+            edges[costs.edges[2 * e + 1]] += most
+        for v in range(costs.n_nodes):
+            node, n_own = &self.node_costs[v * KP], self.label_counts[self.start[i] + v]
+            least = most = node[0]
+            for k in range(1, n_own):
+                least, most = min(least, node[k]), max(most, node[k])
+            # Another label at v changes its edges' costs by less than twice their largest; as much
+            # again, and the range of its own, for rounding.
+            most += 1 + (most - least) + 4 * edges[v] + 1e-6 * fabs(most)
+            for k in range(n_own, K):
+                node[k] = most
+
+    cdef void replace_forbidden(self, Py_ssize_t i, int32_t* y) noexcept nogil:
+        """Give nodes with a label that they may not have their best one beside their neighbours'."""
+        cdef const GraphCosts* costs = &self.costs
+        cdef const int32_t* ends
+        cdef Py_ssize_t v, e, k
+        cdef double cost, least
+        cdef int32_t n_own, best
+        for v in range(costs.n_nodes):
+            n_own = self.label_counts[self.start[i] + v]
+            if y[v] < n_own:
+                continue
+            best, least = 0, 0
+            for k in range(n_own):
+                cost = self.node_costs[v * self.KP + k]
+                for e in range(costs.n_edges):
+                    ends = costs.edges + 2 * e
+                    if ends[0] == v:
+                        cost += edge_cost(costs, e, k, y[ends[1]])
+                    elif ends[1] == v:
+                        cost += edge_cost(costs, e, y[ends[0]], k)
+                if k == 0 or cost < least:
+                    best, least = <int32_t> k, cost
+            y[v] = best
 
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil:
         """y = node_costs.argmin(axis=1)"""
@@ -195,7 +268,7 @@ cdef class GraphProblem(BlockProblem):
                 if node[k] < node[y[v]]:
                     y[v] = <int32_t> k
 
-    cdef double descend(self, int32_t* y, OracleAnswer* answer) except? -1 nogil:
+    cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil:
         """Improve labels by the decoder; return their cost."""
         cdef GraphAnswer found
         self.decoder.decode(&self.costs, y, &found)
@@ -203,6 +276,8 @@ cdef class GraphProblem(BlockProblem):
         answer.work += found.work
         if self.bounded:
             answer.bound = -found.bound
+        if self.has_counts:
+            self.replace_forbidden(i, y)
         return labeling_cost(&self.costs, y)
 
     cdef int maximize(
@@ -219,14 +294,14 @@ cdef class GraphProblem(BlockProblem):
             cost = labeling_cost(&self.costs, code)
         else:
             self.decoder.block = i
-            cost = self.descend(code, answer)
+            cost = self.descend(i, code, answer)
         of_truth = labeling_cost(&self.costs, truth) if self.has_labels else cost
         if of_truth < cost:
             # Only now from the truth: moves that start there find little but its neighbourhood,
             # and training would end with hinges that are too small.
             memcpy(y, truth, n_nodes * sizeof(int32_t))
             # Bounded: a bound does not depend on the start.
-            cost = of_truth if answer.exact or self.bounded else self.descend(y, answer)
+            cost = of_truth if answer.exact or self.bounded else self.descend(i, y, answer)
             if cost > of_truth:    # by rounding
                 memcpy(y, truth, n_nodes * sizeof(int32_t))
                 cost = of_truth
@@ -390,7 +465,14 @@ cdef class GraphProblem(BlockProblem):
         return 0
 
     cpdef int check_code(self, Py_ssize_t i, const int32_t[::1] code) except -1:
-        return self.check_node_labels(i, code, self.n_labels)
+        cdef Py_ssize_t v
+        self.check_node_labels(i, code, self.n_labels)
+        for v in range(self.length[i] if self.has_counts else 0):
+            if code[v] >= self.label_counts[self.start[i] + v]:
+                raise ValueError(
+                    f"block {i}: label {code[v]} at node {v}, expected one of "
+                    f"{self.label_counts[self.start[i] + v]}")
+        return 0
 
     def weight_views(self, w):
         """Name the parts of a weight vector in this problem's layout: coef, intercept, edge."""

