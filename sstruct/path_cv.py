@@ -1,7 +1,7 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
@@ -436,7 +436,8 @@ def _as_rows(values, name):
     """Return X or y, of which folds are cut before an estimator looks: CSR, checked, if sparse."""
     values = items_of(values)
     if not sparse.issparse(values):
-        if not is_sized(values) and not (values is None and name == "y"):
+        listed = is_sized(values) and not isinstance(values, Mapping)
+        if not listed and not (values is None and name == "y"):
             raise TypeError(f"{name} must have an item a sample, found {type(values).__name__}")
         return values
     check_compressed(values, name)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, is_sized, real_array
+from sstruct._checks.arrays import array_of, is_sized, real_array, without_view
 from sstruct._checks.compressed import check_compressed
 from sstruct._checks.shown import shortened
 
@@ -79,7 +79,7 @@ def hierarchical_labels(
     wrong = (values != 0) & (values != 1)
     if wrong.any():
         raise ValueError(f"Y must hold 0 and 1 alone; found {values[wrong][0]}")
-    labels = [str(name) for name in names]
+    labels = [str(name) for name in without_view(names)]
     if len(labels) != sets.shape[1]:
         raise ValueError(f"names has {len(labels)} entries for {sets.shape[1]} labels")
     place = {}

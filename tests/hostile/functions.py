@@ -407,7 +407,7 @@ def attack(case):
     for name in LONG:
         if isinstance(given.get(name), int | float | np.number) and given[name] > 100:
             given[name] = sound[name]
-    if isinstance(given.get("shape"), list | tuple) and _many(given["shape"]):
+    if isinstance(given.get("shape"), list | tuple | np.ndarray) and _many(given["shape"]):
         given["shape"] = sound["shape"]
     result = case.attempt(function.__qualname__, function, **given)
     if result is REFUSED or any(given[name] is not sound[name] for name in given):
@@ -417,7 +417,8 @@ def attack(case):
 
 
 def _many(shape):
-    return any(isinstance(n, int | float | np.number) and n > 100 for n in shape)
+    numbers = np.ravel(shape).tolist() if isinstance(shape, np.ndarray) else shape
+    return any(isinstance(n, int | float | np.number) and n > 100 for n in numbers)
 
 
 def has_nan(result):

@@ -287,6 +287,11 @@ def test_scorers_are_checked_before_any_work(chains, monkeypatch, scoring, messa
     assert not hasattr(search, "scorer_")
 
 
+def test_samples_by_name_are_refused():
+    with pytest.raises(TypeError, match="X must have an item a sample, found dict"):
+        PathCV(MulticlassSSVM(), cv=2).fit({0: [0.0], 2: [1.0]}, [0, 1])
+
+
 @pytest.mark.parametrize("model", [MulticlassSSVM(random_state=0), ChainSSVM(random_state=0)])
 def test_rows_may_have_scikit_learn_s_scores(rng, model):
     X = rng.standard_normal((40, 3))

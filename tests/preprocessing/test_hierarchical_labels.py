@@ -47,6 +47,8 @@ def test_names_without_separators_are_roots():
     np.testing.assert_array_equal(closed, np.eye(3))
     assert parents.tolist() == [-1] * 3
     assert names == ["a.b", "a.c", "d"]
+    given = memoryview(np.array(["a.b", "a.c", "d"]))
+    assert hierarchical_labels(Y, given, separator="/")[1] == names
 
 
 @pytest.mark.parametrize(
