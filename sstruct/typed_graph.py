@@ -11,7 +11,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
-from sstruct._estimators.core.texts import Common, Graphs
+from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.graph.decoding import (
@@ -89,6 +89,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
     <certificate_every>
     <max_iter>
     <max_time>
+    <early_stopping>
+    <validation_fraction>
+    <n_iter_no_change>
     <warm_start>
     <checkpoint>
     <n_jobs>
@@ -191,7 +194,17 @@ class TypedGraphCRFSSVM(BaseSSVM):
                     f"{shortened(value)}"
                 )
 
-    def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
+    @shares_documentation(Held)
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: ArrayLike | None = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        sample_weight_val: ArrayLike | None = None,
+    ) -> Self:
         """Learn from labeled graphs.
 
         Parameters
@@ -206,6 +219,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
             T arrays (V_t,), the labels of each type's nodes, of any hashable type.
         sample_weight : array-like of shape (n,), optional
             Nonnegative. Weight 2 counts as two copies, weight 0 as none.
+        <X_val>
+        <sample_weight_val>
 
         Returns
         -------
@@ -218,7 +233,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
         """
-        return self._fit(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
     def _training(self, X, y, sample_weight, completion=None):
         typed = pack_typed(X)

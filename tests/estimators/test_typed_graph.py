@@ -445,3 +445,12 @@ def test_all_labels_may_be_named(rng):
     assert model.classes_[0].tolist() == [2, 1, 0, 7]
     assert model.coef_[0].shape == (4, 2)
     assert model.score(X, y) > 0.5
+
+def test_early_stopping_keeps_the_best_of_held_out_graphs(rng):
+    X, y = make(rng, 30)
+    model = TypedGraphCRFSSVM(early_stopping=True, random_state=0, n_iter_no_change=3)
+    fitted = model.fit(X[:20], y[:20], X_val=X[20:], y_val=y[20:])
+    scores = fitted.history_["validation_score"]
+    assert fitted.score(X[20:], y[20:]) == scores.max()
+    again = clone(model).fit(X, y)
+    assert again.converged_ or again.status_ == "EARLY_STOPPED"
