@@ -7,10 +7,10 @@ SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help build ext demo test test-fast test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
+.PHONY: help build ext demo test test-slow test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
-	@echo "make test       all tests (PYTEST_ARGS=... in place of -n 2); test-fast leaves out the slow ones"
+	@echo "make test       all tests but the slowest (PYTEST_ARGS=... in place of -n 2); test-slow runs those"
 	@echo "make test-debug the tests on a build with bounds checks"
 	@echo "make test-asan  those of compiled code under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-tsan  passes in threads under ThreadSanitizer"
@@ -52,10 +52,10 @@ demo: build
 	$(BIN)/python examples/demo.py
 
 test: build $(VENV)/.extra-test
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
-
-test-fast: build $(VENV)/.extra-test
 	$(BIN)/python -m pytest -m "not slow" $(PYTEST_ARGS)
+
+test-slow: build $(VENV)/.extra-test
+	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
 
 # Builds for tests are installed, not editable, each in an environment of its own, so that they
 # never mix with the build in place. INSTALLED says what setup.py is to make of it.

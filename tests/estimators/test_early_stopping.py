@@ -424,7 +424,8 @@ def test_damaged_data_are_refused_before_they_are_divided(rng):
 def test_one_weight_for_all_samples_is_kept(rng):
     data = rng.standard_normal((40, 3)), rng.integers(0, 2, 40)
     early = MulticlassSSVM(early_stopping=True, lam=0.1, random_state=0)
-    assert_same_bits(clone(early).fit(*data, sample_weight=2.0), clone(early).fit(*data))
+    for weight in (2.0, np.array(2.0)):
+        assert_same_bits(clone(early).fit(*data, sample_weight=weight), clone(early).fit(*data))
 
 
 def test_errors_of_any_type_can_be_named(chains):

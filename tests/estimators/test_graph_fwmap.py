@@ -122,7 +122,7 @@ def test_prediction_keeps_no_multipliers(rng, monkeypatch):
             super().__init__(*arguments)
             searches.append(self)
 
-    monkeypatch.setattr("sstruct.graph.TreeSearch", Seen)
+    monkeypatch.setattr("sstruct._estimators.graph.decoding.TreeSearch", Seen)
     model.predict(X)
     assert len(searches) == 1
     assert not searches[0].multipliers

@@ -114,6 +114,7 @@ def repelling(seed):
     return X, Y
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", ["auto", "angular"])
 @pytest.mark.parametrize("pairwise", ["and", "full"])
 def test_optimum_of_the_relaxation(pairwise, search):

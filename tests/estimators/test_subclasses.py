@@ -52,6 +52,7 @@ def test_a_subclass_may_set_the_connectivity():
     np.testing.assert_array_equal(Grid().fit(X, y).w_, plain.fit(X, y).w_)
 
 
+@pytest.mark.slow
 def test_estimators_import_without_docstrings():
     code = "from sstruct import ChainSSVM; ChainSSVM(lam=0.1)"
     subprocess.run([sys.executable, "-OO", "-c", code], check=True)

@@ -446,6 +446,7 @@ def test_all_labels_may_be_named(rng):
     assert model.coef_[0].shape == (4, 2)
     assert model.score(X, y) > 0.5
 
+
 def test_early_stopping_keeps_the_best_of_held_out_graphs(rng):
     X, y = make(rng, 30)
     model = TypedGraphCRFSSVM(early_stopping=True, random_state=0, n_iter_no_change=3)

@@ -31,7 +31,10 @@ def attack(*arguments):
     return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
-@pytest.mark.parametrize("domain, seed, cases", PIECES)
+@pytest.mark.parametrize(
+    "domain, seed, cases",
+    [piece if piece[1] == 1 else pytest.param(*piece, marks=pytest.mark.slow) for piece in PIECES],
+)
 def test_nothing_is_found(domain, seed, cases):
     found = attack("--domains", domain, "--seed", seed, "--cases", cases, "--workers", 1)
     assert found.returncode == 0, found.stdout[-10_000:] + found.stderr[-2000:]

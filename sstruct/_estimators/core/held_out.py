@@ -30,8 +30,9 @@ class Samples:
     def of(self, chosen):
         """Return those of some indices."""
         weights = self.sample_weight
-        if weights is not None and not isinstance(weights, numbers.Number | np.generic):
-            weights = safe_indexing(weights, chosen)  # otherwise one for all
+        one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0
+        if weights is not None and not one_for_all:
+            weights = safe_indexing(weights, chosen)
         return Samples(safe_indexing(self.X, chosen), safe_indexing(self.y, chosen), weights)
 
     @property
