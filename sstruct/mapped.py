@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 
 __all__ = ["open_mapped"]
 
@@ -58,7 +58,7 @@ def open_mapped(path: str | os.PathLike[str]) -> Any:
             file.seek(0)
             return _mapped_array(file)
         except Exception as error:  # NumPy, SciPy and zipfile raise a dozen kinds
-            raise ValueError(f"{name} cannot be mapped: {error}") from error
+            raise ValueError(f"{name} cannot be mapped: {brief(error)}") from error
 
 
 def _mapped_matrix(file):

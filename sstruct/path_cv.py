@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
@@ -450,7 +450,7 @@ def _splits(cv, is_classifier, X, y, groups):
         return list(check_cv(cv, y, classifier=is_classifier).split(X, y, groups))
     except (TypeError, ValueError, NotImplementedError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"cv={shortened(cv)} cannot split X and y: {error}") from error
+        raise kind(f"cv={shortened(cv)} cannot split X and y: {brief(error)}") from error
 
 
 def _check_splits(splits, n_samples, cv):

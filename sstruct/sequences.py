@@ -14,7 +14,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
 from sstruct._checks.compressed import check_compressed, check_rows, stacked
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 from sstruct._input.edge_features import join_edge_features, split_pairs
 from sstruct._input.frames import column_names, common_names, items_of
 from sstruct._input.labels import join_labels, object_array
@@ -533,7 +533,7 @@ def _as_item(item, i):
             item = np.asarray(item, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{name} is not a numeric 2-D array: {error}") from None
+            raise kind(f"{name} is not a numeric 2-D array: {brief(error)}") from None
     item = np.asarray(item)
     if item.ndim not in (1, 2):
         raise ValueError(f"{name} must be 1-D (labels) or 2-D (features), found {item.ndim}-D")

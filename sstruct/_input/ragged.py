@@ -23,7 +23,7 @@ from sstruct._checks.arrays import (
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.scalars import is_integer, is_real
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 from sstruct._compat import validate_data
 from sstruct._input.completion import KnownLabels
 from sstruct._input.frames import check_names, column_names, items_of
@@ -249,7 +249,7 @@ def _item_array(item, i, numeric):
         return array.astype(np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
-        raise kind(f"X[{i}] is not a numeric 2-D array: {error}") from None
+        raise kind(f"X[{i}] is not a numeric 2-D array: {brief(error)}") from None
 
 
 def _check_width(i, found, expected):
@@ -312,7 +312,8 @@ def pack_rows(estimator, X, fitted):
     except ValueError as error:
         if not str(error).startswith("could not convert"):
             raise
-        raise ValueError(f"X must be a table of numbers: {error}") from None  # a frame's own words
+        # A frame's own words.
+        raise ValueError(f"X must be a table of numbers: {brief(error)}") from None
     nodes = Nodes(
         numeric_rows(flat, "X"),
         np.arange(flat.shape[0] + 1),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 from sstruct._input.labels import encode
 from sstruct._input.segments import numbered, painted
 
@@ -129,7 +129,9 @@ class SegmentationDisplay:
             if classes is None:
                 classes = np.unique(np.concatenate([labels.ravel() for labels in given.values()]))
         except (TypeError, ArithmeticError) as error:  # as of a Decimal that is no number
-            raise TypeError(f"labels must be of types that can be compared: {error}") from error
+            raise TypeError(
+                f"labels must be of types that can be compared: {brief(error)}"
+            ) from error
         classes = array_of(classes, "classes")
         if classes.ndim != 1 or len(classes) == 0:
             raise ValueError(f"classes has shape {classes.shape}, expected a list of labels")

@@ -15,6 +15,9 @@ from sstruct._input.segments import numbered, painted
 
 __all__ = ["pixel_labels", "superpixel_graph", "superpixel_labels"]
 
+# Pixels looked at between two chances for Ctrl-C, in a cache's size.
+BAND = 2**20
+
 
 def superpixel_graph(
     image: ArrayLike,
@@ -242,11 +245,20 @@ def _means(name, values, nodes, sizes):
 
 
 def _touching(nodes, n_nodes):
-    """Return the pairs of nodes with neighboring pixels, and the number of these."""
-    pairs = []
-    for a, b in ((nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])):
-        border = np.flatnonzero((a != b) & (np.minimum(a, b) >= 0))
-        u, v = a.ravel()[border], b.ravel()[border]
-        pairs.append(np.minimum(u, v) * n_nodes + np.maximum(u, v))
-    pairs, count = np.unique(np.concatenate(pairs), return_counts=True)
-    return np.column_stack(np.divmod(pairs, n_nodes)), count
+    """Return the pairs of nodes with neighboring pixels, in order, and the number of these."""
+    height = max(1, BAND // nodes.shape[1])
+    pairs, counts = [], []
+    for top in range(0, len(nodes), height):
+        band, below = nodes[top : top + height], nodes[top + 1 : top + height + 1]
+        for a, b in ((band[:, :-1], band[:, 1:]), (band[: len(below)], below)):
+            border = (a != b) & (np.minimum(a, b) >= 0)
+            u, v = a[border], b[border]
+            of_band = np.minimum(u, v) * n_nodes + np.maximum(u, v)
+            for found, part in zip(np.unique(of_band, return_counts=True), (pairs, counts)):
+                part.append(found)
+    u, v = np.divmod(np.concatenate(pairs), n_nodes)
+    # Adds up what several bands have of a pair.
+    number = sparse.coo_array((np.concatenate(counts), (u, v)), (n_nodes, n_nodes)).tocsr()
+    number.sort_indices()
+    number = number.tocoo()
+    return np.column_stack([number.row, number.col]).astype(np.intp, copy=False), number.data

@@ -419,6 +419,9 @@ def test_damaged_data_are_refused_before_they_are_divided(rng):
     X.indptr[5] = 10**9
     with pytest.raises(ValueError, match="indptr"):
         MulticlassSSVM(early_stopping=True).fit(X, rng.integers(0, 2, 40))
+    dates = np.zeros((40, 2, 3), dtype="M8[s]")
+    with pytest.raises(TypeError, match="datetime64"):
+        ChainSSVM(early_stopping=True).fit(dates, np.zeros((40, 2), dtype=int))
 
 
 def test_one_weight_for_all_samples_is_kept(rng):

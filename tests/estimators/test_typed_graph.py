@@ -239,6 +239,8 @@ def test_warm_start_goes_on_and_refuses_other_types(rng):
     assert model.objective_ == pytest.approx(tight().fit(X, y).objective_, rel=1e-7)
     calls = model.n_oracle_calls_
     assert calls <= tight().fit(X, y).n_oracle_calls_
+    model.classes_ = list(model.classes_)  # as a file may hold them
+    model.fit(X, y)
     other = [[own + 1 for own in labels] for labels in y]
     with pytest.raises(ValueError, match=r"needs its classes, but \[\(0, 3\)"):
         model.fit(X, other)

@@ -7,6 +7,7 @@ they were.
 
 import functools
 import numbers
+from types import SimpleNamespace
 
 import numpy as np
 from scipy import sparse
@@ -222,6 +223,66 @@ def grid_blocks(model, X, y, weights):
     yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
 
 
+def typed_blocks(model, X, y, weights):
+    """Blocks of graphs with nodes of several types; tables and labels by type."""
+    T, X, y = len(model.classes_), items(X), [items(labels) for labels in items(y)]
+    codes = []
+    for t, own in enumerate(model.classes_):
+        of_type = SimpleNamespace(classes_=own, ignore_label=model.ignore_label)
+        codes.append(codes_of(of_type, [labels[t] for labels in y]))
+    cost, divided = _typed_costs(model, codes, weights)
+    for i, ((rows, joined), weight) in enumerate(zip(X, weights, strict=True)):
+        if not isinstance(X[i], tuple) or type(joined) is not dict:
+            raise UnreadError
+        known = [codes[t][i] >= 0 for t in range(T)]
+        count = sum(map(np.sum, known))
+        if count == 0:
+            continue
+        index = np.split(np.cumsum(np.concatenate(known)) - 1, np.cumsum([*map(len, known)])[:-1])
+        theta, truth, costs = [], [], []
+        for t in range(T):
+            scores = dense(rows[t]) @ model.coef_[t].T + model.intercept_[t]
+            theta += list(scores[known[t]])
+            truth += codes[t][i][known[t]].tolist()
+            costs += cost[t][codes[t][i][known[t]]].tolist()
+        edges, tables = [], []
+        for (t, u), value in joined.items():
+            ends, features = value if isinstance(value, tuple) else (value, None)
+            ends = np.asarray(ends).reshape(-1, 2)
+            features = np.ones((len(ends), 1)) if features is None else dense(features)
+            for (a, b), f in zip(ends, features.reshape(len(ends), -1), strict=True):
+                if known[t][a] and known[u][b]:
+                    edges.append((index[t][a], index[u][b]))
+                    tables.append(np.einsum("g,gab->ab", f, model.edge_coef_[t, u]))
+        every, scores = scored(theta, edges, tables)
+        loss = (every != np.array(truth)) @ np.array(costs) / (count if divided else 1)
+        yield scores, loss, place(truth, tuple(map(len, theta))), weight
+
+
+def _typed_costs(model, codes, weights):
+    """Cost of a wrong node by type and true label, and whether losses are divided by nodes."""
+    counts = []
+    for own, of_type in zip(model.classes_, codes):
+        of_samples = [np.bincount(c[c >= 0], minlength=len(own)) for c in of_type]
+        counts.append(np.asarray(weights) @ np.array(of_samples))
+    total, n_labels = sum(c.sum() for c in counts), sum(map(len, counts))
+    out = []
+    for t, count in enumerate(counts):
+        cost = np.ones(len(count))
+        if model.loss == "balanced":
+            cost = np.divide(total, n_labels * count, out=np.zeros(len(count)), where=count > 0)
+        if isinstance(model.class_weight, str):
+            share = np.divide(
+                count.sum(), len(count) * count, out=np.zeros(len(count)), where=count > 0
+            )
+            cost = cost * share
+        elif model.class_weight is not None and model.class_weight[t] is not None:
+            given = model.class_weight[t]
+            cost = cost * [given.get(label, 1.0) for label in model.classes_[t].tolist()]
+        out.append(cost)
+    return out, model.loss != "hamming-count"
+
+
 def row_blocks(model, X, y, weights):
     if not sparse.issparse(X):
         items(X)
@@ -339,6 +400,7 @@ BLOCKS = {
     "graph": graph_blocks,
     "adjacency": graph_blocks,
     "featured graph": graph_blocks,
+    "typed graph": typed_blocks,
     "grid": grid_blocks,
     "rows": row_blocks,
     "label sets": set_blocks,
@@ -368,7 +430,7 @@ def objective(name, model, X, y, sample_weight):
             terms = loss * (1 + difference) if slack else loss + difference
             hinges.append(weight * terms.max())
             losses.append(weight * loss.max())
-            largest = np.abs(summands[0] if summands else scores[allowed]).max()
+            largest = np.abs((summands[0] if summands else scores)[allowed]).max()
             sizes.append(weight * (np.abs(loss).max() + largest))
         total = total_weight(name, model, y, weights)
         norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
@@ -384,6 +446,8 @@ def total_weight(name, model, y, weights):
     if ignored is None:
         return weights.sum()
     y = [np.asarray(labels, dtype=object).ravel().tolist() for labels in items(y)]
+    if name == "typed graph":
+        y = [[label for part in parts for label in np.asarray(part).tolist()] for parts in y]
     return sum(w for w, labels in zip(weights, y) if any(label != ignored for label in labels))
 
 

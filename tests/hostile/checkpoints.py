@@ -14,7 +14,7 @@ from tests.hostile.workplace import folder
 
 NAMES = (
     "chain", "graph", "featured graph", "grid", "candidates", "maps", "label sets", "rows",
-    "choices",
+    "choices", "typed graph",
 )  # fmt: skip
 OPTIONS = (
     {}, {"step": "fw"}, {"step": "away"}, {"step": "corrective", "cache": True},

@@ -10,7 +10,7 @@ from tests.hostile.structures import STRUCTURES
 # Parameters whose damaged values would only be long work: passes, processes.
 LONG = ("max_iter", "n_jobs")
 # Structures without `y_partial`.
-NOT_PARTIAL = ("rows", "choices", "ConstrainedChoice", "ChoiceByScores")
+NOT_PARTIAL = ("rows", "typed graph", "choices", "ConstrainedChoice", "ChoiceByScores")
 EARLY = {
     "early_stopping": (True, True, False),
     "validation_fraction": (0.1, 0.5, 0.9),
@@ -111,7 +111,7 @@ def _score(case, name, model, X, y, rng):
 
 
 def _to_frame(case, name, model, X, y, rng):
-    n = getattr(model, "n_features_in_", 2)
+    n = np.sum(getattr(model, "n_features_in_", 2))
     names = case.arguments({"feature_names": [f"f{k}" for k in range(n)]})
     case.attempt("to_frame", model.to_frame, **names)
 

@@ -65,9 +65,9 @@ def attack(case):
     ]
     if hasattr(model, "predict_top_k"):
         uses.append(("predict_top_k", lambda: tampered.predict_top_k(X, 2)))
-    if name not in ("rows",):
+    if name not in ("rows", "typed graph"):
         uses.append(("y_partial", lambda: tampered.predict(X, y)))
-    else:
+    if name == "rows":
         uses = [use for use in uses if use[0] != "coef_"]
     for use in case.random.sample(uses, 3):
         case.attempt(use[0], use[1])

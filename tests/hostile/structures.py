@@ -166,6 +166,21 @@ def adjacency(rng, n):
     return out, y
 
 
+def typed_graphs(rng, n):
+    """Graphs of nodes of two types, the second one with three features and maybe no node."""
+    X, y = [], []
+    for _ in range(n):
+        counts = rng.integers(1, 3), rng.integers(0, 3)
+        features = [rng.standard_normal((v, N_FEATURES + t)) for t, v in enumerate(counts)]
+        pairs = np.argwhere(rng.random(counts) < 0.7)
+        edges = {(0, 1): pairs, (1, 0): np.argwhere(np.zeros(counts[::-1]))}
+        if counts[0] == 2:
+            edges[0, 0] = np.array([[0, 1]]), rng.random((1, 2))
+        X.append((features, edges if rng.random() < 0.8 else {(0, 1): pairs}))
+        y.append([rng.integers(0, 2 + t, v) for t, v in enumerate(counts)])
+    return X, y
+
+
 def images(rng, n):
     if rng.random() < 0.3:
         y = rng.integers(0, 2, (n, 2, 2))
@@ -250,6 +265,17 @@ STRUCTURES = {
         sstruct.GridCRFSSVM, images,
         _graph | {"connectivity": (4, 8),
                   "pairwise": ("potts", "contrast", "full", "directed", 0.5)},
+    ),
+    "typed graph": Structure(
+        sstruct.TypedGraphCRFSSVM, typed_graphs,
+        COMMON | {
+            "loss": ("hamming-count", "hamming", "balanced"),
+            "inference": ("auto", "auto", "expansion", "max-sum", "fwmap"),
+            "fit_intercept": (True, False),
+            "class_weight": (None, None, "balanced", [{0: 2.0}, None], [None, {1: 0.5, 2: 3.0}]),
+            "classes": (None, [None, [0, 1, 2]], [[0, 1], [0, 1, 2]], [[0, 1, 5], None]),
+            "ignore_label": (-1, None, 0),
+        },
     ),
     "candidates": Structure(
         sstruct.TreeSSVM, candidates,

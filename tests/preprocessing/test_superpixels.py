@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as hnp
 
 from sstruct import GraphCRFSSVM, GridCRFSSVM
 from sstruct._estimators.graph.samples import pack_grids
-from sstruct.preprocessing import pixel_labels, superpixel_graph, superpixel_labels
+from sstruct.preprocessing import _superpixels, pixel_labels, superpixel_graph, superpixel_labels
 from tests.conftest import SEED
 
 KINDS = [np.uint8, np.uint16, np.int16, np.int64, np.float32, np.float64, np.bool_]
@@ -132,6 +132,15 @@ def test_segments_of_one_pixel_are_a_grid(rng):
     np.testing.assert_allclose(features, grid.edge_features[order], rtol=1e-12)
     np.testing.assert_array_equal(nodes, grid.nodes.flat)
     assert (sizes == 1).all()
+
+
+def test_bands_of_rows_are_one_picture(rng, monkeypatch):
+    image, segments = rng.random((20, 7)), rng.integers(-1, 9, (20, 7))
+    whole = superpixel_graph(image, segments)
+    for band in (1, 15):
+        monkeypatch.setattr(_superpixels, "BAND", band)
+        for part, expected in zip(superpixel_graph(image, segments), whole, strict=True):
+            np.testing.assert_array_equal(part, expected, strict=True)
 
 
 def test_superpixels_to_labeled_pixels(rng):

@@ -140,7 +140,9 @@ def class_numbers(y):
 def on_disk(X):
     """Whether features are mapped from a file, which a part of them would be read from."""
     rows = getattr(X, "flat", X) if hasattr(X, "offsets") else X
-    return is_mapped(getattr(rows, "data", rows)) or is_mapped(rows)
+    if isinstance(rows, np.ndarray):  # whose own .data refuses dates
+        return is_mapped(rows)
+    return is_mapped(getattr(rows, "data", rows))
 
 
 class Scorer:

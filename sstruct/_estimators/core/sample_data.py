@@ -149,7 +149,7 @@ def _differing(classes, known):
 
 
 def _listed(classes):
-    """Return classes as a list; of several types of nodes, a tuple of arrays, with the types."""
-    if isinstance(classes, tuple):
+    """Return classes as a list; of several types of nodes, arrays of each, with the types."""
+    if isinstance(classes, list | tuple):
         return [(t, label) for t, own in enumerate(classes) for label in own.tolist()]
     return classes.tolist()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import brief, shortened
 from sstruct._kernels._clock import seconds
 
 FORMAT = 2
@@ -111,7 +111,9 @@ class Checkpoint:
             except MemoryError:
                 raise
             except Exception as error:  # whatever those two raise for bytes that are none of ours
-                raise ValueError(f"{self.path} is no checkpoint of sstruct: {error}") from error
+                raise ValueError(
+                    f"{self.path} is no checkpoint of sstruct: {brief(error)}"
+                ) from error
         if not isinstance(notes, dict):
             raise ValueError(f"{self.path} is no checkpoint of sstruct: notes is no dict")
         if notes.pop("format", None) != FORMAT:

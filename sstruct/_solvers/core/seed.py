@@ -3,6 +3,8 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sstruct._checks.shown import brief
+
 
 def seed_of(random_state):
     """Return a seed, from 0 to 2^31 - 2.
@@ -28,4 +30,4 @@ def random_of(random_state):
     try:
         return check_random_state(random_state)
     except ValueError as error:
-        raise ValueError(f"random_state must be a seed or a generator: {error}") from None
+        raise ValueError(f"random_state must be a seed or a generator: {brief(error)}") from None

@@ -12,6 +12,8 @@ import zlib
 
 import numpy as np
 
+from sstruct._checks.shown import brief
+
 _BLOCK = 2**20
 # Short: an array of words takes the longest one's room for each.
 _NUMBER = re.compile(
@@ -75,7 +77,7 @@ class Tokens:
             try:
                 block = self.file.read(_BLOCK)
             except (OSError, EOFError, zlib.error) as error:
-                raise self.error(f"the file cannot be read any further: {error}") from None
+                raise self.error(f"the file cannot be read any further: {brief(error)}") from None
             self.line += self.text.count(b"\n")
             self.n_bytes += len(block)
             if self.n_bytes > self.most_bytes:
