@@ -414,6 +414,13 @@ def test_classes_are_those_of_all_samples(chains):
         assert fitted.classes is None
 
 
+@pytest.mark.parametrize("kind", [sparse.bsr_array, sparse.coo_array, sparse.dia_array])
+def test_sparse_matrices_of_all_kinds_are_divided(rng, kind):
+    X, Y = rng.standard_normal((40, 3)), rng.integers(0, 2, (40, 2))
+    early = MultilabelSSVM(early_stopping=True, lam=0.1, random_state=0)
+    assert_same_bits(early.fit(kind(X), kind(Y)), clone(early).fit(X, Y))
+
+
 def test_damaged_data_are_refused_before_they_are_divided(rng):
     X = sparse.csr_array(rng.standard_normal((40, 3)))
     X.indptr[5] = 10**9

@@ -7,9 +7,11 @@ from typing import Any
 
 import joblib
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import ShuffleSplit, StratifiedShuffleSplit
 
 from sstruct._checks.arrays import check_depth
+from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._compat import num_samples, safe_indexing
 from sstruct._input.ragged import check_number
 from sstruct._problems.core._rows import is_mapped
@@ -33,7 +35,7 @@ class Samples:
         one_for_all = isinstance(weights, numbers.Number) or getattr(weights, "ndim", 1) == 0
         if weights is not None and not one_for_all:
             weights = safe_indexing(weights, chosen)
-        return Samples(safe_indexing(self.X, chosen), safe_indexing(self.y, chosen), weights)
+        return Samples(_taken(self.X, "X", chosen), _taken(self.y, "y", chosen), weights)
 
     @property
     def given(self):
@@ -43,6 +45,14 @@ class Samples:
     def fingerprint(self):
         """Return a hash of all that a score depends on."""
         return joblib.hash((self.X, self.y, self.sample_weight))
+
+
+def _taken(values, name, chosen):
+    """Return the items of some indices; not all kinds of sparse matrices have rows to take."""
+    if sparse.issparse(values):
+        check_compressed(values, name)
+        values = as_csr(values)
+    return safe_indexing(values, chosen)
 
 
 def check_early_stopping(estimator):

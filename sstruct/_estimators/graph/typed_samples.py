@@ -294,7 +294,9 @@ def labels_by_type(y, typed, name):
         if len(item) != n_types:
             raise ValueError(f"y[{i}] has labels of {len(item)} types, expected {n_types}")
         for t, own in enumerate(item):
-            if isinstance(own, str | bytes) or not is_sized(own):
+            # Items of tables are their columns.
+            strange = isinstance(own, str | bytes) or hasattr(own, "columns")
+            if strange or not is_sized(own):
                 raise TypeError(f"y[{i}][{t}] is {shortened(own)}, expected a list of labels")
             if len(own) != typed.counts[i, t]:
                 raise ValueError(
