@@ -13,7 +13,13 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
-from sstruct._checks.compressed import check_compressed, check_rows, stacked
+from sstruct._checks.compressed import (
+    as_csr,
+    check_attributes,
+    check_compressed,
+    check_rows,
+    stacked,
+)
 from sstruct._checks.shown import brief, shortened
 from sstruct._input.edge_features import join_edge_features, split_pairs
 from sstruct._input.frames import column_names, common_names, items_of
@@ -492,7 +498,7 @@ def _as_flat(flat):
     """An ndarray of 1 or 2 dimensions, or a CSR matrix."""
     if sparse.issparse(flat):
         check_compressed(flat, "flat")
-        return flat.tocsr()
+        return as_csr(flat)
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
         flat = flat if isinstance(flat, np.ndarray) else join_labels([flat])
@@ -521,8 +527,7 @@ def _as_item(item, i):
     """A 2-D array, a sparse matrix, or a 1-D sequence of labels; i is for the message."""
     name = "flat" if i is None else f"items[{i}]"
     if sparse.issparse(item):
-        if len(item.shape) != 2:
-            raise ValueError(f"{name} is a sparse {len(item.shape)}-D array, expected 2-D")
+        check_attributes(item, name)
         return item
     if isinstance(item, str | bytes | dict | set) or not is_sized(item):
         raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")

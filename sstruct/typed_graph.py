@@ -165,6 +165,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     _fitted_state = TYPED_STATE
     _scaling = None
+    _classes_by_type = True
 
     inference: str = "auto"
     loss: str = "hamming-count"

@@ -73,8 +73,9 @@ def check_attributes(matrix, name, ndims=(2,)):
 
 
 def as_csr(matrix):
-    """Return what has been checked as CSR; of half precision, which SciPy does not convert, too."""
-    return (matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix).tocsr()
+    """Return what has been checked as CSR; of numbers that SciPy does not convert, too."""
+    dtype = np.float32 if matrix.dtype == np.float16 else matrix.dtype.newbyteorder("=")
+    return (matrix if matrix.dtype == dtype else matrix.astype(dtype)).tocsr()
 
 
 def check_rows(matrix, rows, name):

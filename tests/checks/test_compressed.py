@@ -87,10 +87,11 @@ def test_wrong_ones_are_refused(form, change, message):
         stacked([make("csr"), X], "X")
 
 
+@pytest.mark.parametrize("dtype", [np.float16, ">f4", ">f8"])
 @pytest.mark.parametrize("form", FORMATS[:5])  # SciPy makes no others
-def test_half_precision_is_converted(form):
+def test_other_numbers_are_converted(form, dtype):
     X = getattr(sparse, f"{form}_array")((DENSE > 2).astype(np.float32))
-    X.data = X.data.astype(np.float16)
+    X.data = X.data.astype(dtype)
     check_compressed(X, "X")
     for csr in (as_csr(X), stacked([X], "X"), label_matrix(X, 4)):
         assert csr.format == "csr"

@@ -438,6 +438,14 @@ def test_parts_are_as_all_samples_in_order(rng, solver):
     np.testing.assert_array_equal(parts.w_, whole.w_)
     with pytest.raises(ValueError, match="is not the same as on the last call"):
         parts.partial_fit(X, y, [[0, 1, 2], [0, 1], [3]])
+    with pytest.raises(ValueError, match="classes has labels of 2 types, expected 3"):
+        parts.partial_fit(X, y, [[0, 1, 2], [0, 1]])
+    with pytest.raises(TypeError, match="expected a list of labels for each type"):
+        parts.partial_fit(X, y, iter(classes))
+    named = clone(model).set_params(classes=[None, *classes[1:]])
+    np.testing.assert_array_equal(named.partial_fit(X, y, classes).w_, whole.w_)
+    with pytest.raises(ValueError, match=r"classes=\[0\] is not the same as .*, \[0, 1\]"):
+        clone(named).partial_fit(X, y, [[0, 1, 2], [0], [0]])
     fewer = [(features, {(0, 0): edges[0, 0]}) for features, edges in X]
     with pytest.raises(ValueError, match="_pairs of this part is"):
         parts.partial_fit(fewer, y)

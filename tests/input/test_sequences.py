@@ -88,6 +88,13 @@ def test_a_slice_and_an_item_do_not_copy(form):
     assert sequences[...] is sequences
 
 
+def test_sparse_items_without_a_shape_are_refused():
+    item = sparse.dok_array((2, 3))
+    item._shape = None
+    with pytest.raises(TypeError, match=r"items\[1\] has a shape that is a NoneType"):
+        Sequences.from_list([sparse.csr_array((1, 3)), item])
+
+
 @pytest.mark.parametrize("form", FORMATS)
 def test_array_pickle_and_list_round_trips(form):
     sequences, items = make(form, [2, 1, 3])

@@ -135,6 +135,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """
         raise NotImplementedError
 
+    # Whether the parameter `classes` has a list of labels for each type of nodes.
+    _classes_by_type: ClassVar[bool] = False
+
     def _needs_classes(self, y):
         """Whether the first part of the samples does not tell the classes."""
         return True

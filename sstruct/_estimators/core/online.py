@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import training_classes
 from sstruct._solvers.core.held_out import COLUMN as SCORES
@@ -60,11 +61,11 @@ def learner_of_part(estimator, y, classes):
         estimator._require_fitted()
         _check_goes_on(estimator)
         if classes is not None:
-            _check_classes(estimator.classes_, classes)
+            _check_classes(estimator, estimator.classes_, classes)
         twin.__dict__.update(estimator._settled(), _goes_on=True)
     elif classes is not None:
         if estimator.classes is not None:
-            _check_classes(_class_array(estimator.classes), classes)
+            _check_classes(estimator, estimator.classes, classes)
         twin.classes = classes
     elif parameters.get("classes", ()) is None and estimator._needs_classes(y):
         raise ValueError(
@@ -106,16 +107,27 @@ def _class_array(classes):
     return training_classes(classes, np.arange(0), np.zeros(0, dtype=bool), int)
 
 
-def _check_classes(known, classes):
-    if isinstance(known, list | tuple) and len(known) == len(classes):  # of several types of nodes
-        for own, given in zip(known, classes):
-            _check_classes(own, given)
+def _check_classes(estimator, known, classes):
+    """Refuse classes that are not those known; of several types of nodes, those of any type."""
+    if not estimator._classes_by_type:
+        _check_same_classes(known, classes)
         return
-    given = _class_array(classes)
-    if {*given.tolist()} != {*known.tolist()}:
+    for given in (known, classes):
+        if not isinstance(given, list | tuple) or not is_sized(given):
+            raise TypeError(f"classes={shortened(given)}, expected a list of labels for each type")
+    if len(classes) != len(known):
+        raise ValueError(f"classes has labels of {len(classes)} types, expected {len(known)}")
+    for own, given in zip(known, classes):
+        if own is not None:  # a parameter may name those of some types
+            _check_same_classes(own, given)
+
+
+def _check_same_classes(known, classes):
+    known, given = _class_array(known).tolist(), _class_array(classes)
+    if {*given.tolist()} != {*known}:
         raise ValueError(
-            f"classes={shortened(classes)} is not the same as on the last call, "
-            f"{shortened(known.tolist())}: name all that may ever occur on the first"
+            f"classes={shortened(given.tolist())} is not the same as on the last call, "
+            f"{shortened(known)}: name all that may ever occur on the first"
         )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import check_depth, concatenated, is_sized, real_array
-from sstruct._checks.compressed import check_compressed, stacked
+from sstruct._checks.compressed import as_csr, check_compressed, stacked
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
@@ -147,7 +147,7 @@ def _features(parts, t, expected):
         what = f"the features of type {t} of X[{i}]"
         if sparse.issparse(part):
             check_compressed(part, what)
-            part = part.tocsr()
+            part = as_csr(part)
         else:
             part = real_array(part, what)
         if len(part.shape) != 2:

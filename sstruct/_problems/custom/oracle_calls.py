@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.compressed import check_compressed
+from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.scalars import is_real
 from sstruct._problems.custom._plane_table import dense_difference, sparse_difference
@@ -38,7 +38,7 @@ def samples_of(values, name):
     """Return samples as a list, without a look at them."""
     if sparse.issparse(values):
         check_compressed(values, name)
-        values = values.tocsr()
+        values = as_csr(values)
     elif isinstance(values, memoryview):
         values = np.asarray(values)
     shape = getattr(values, "shape", None)
