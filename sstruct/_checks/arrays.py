@@ -106,6 +106,10 @@ def is_sized(value):
     Arrays of no dimension and sparse matrices have the method alone. Some of the latter answer, but
     what is in them is read by compiled code, which trusts what they store.
     """
+    if type(value) in (list, tuple):  # asked of every sample: nearly all are these, or arrays
+        return True
+    if type(value) is np.ndarray:
+        return value.ndim > 0
     if sparse.issparse(value):
         return False
     try:

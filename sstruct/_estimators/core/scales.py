@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-# Entries of dense rows that are squared at a time: no float64 copy of all.
-AT_ONCE = 2**20
+# Entries of dense rows that are squared at a time: a cache's size, no float64 copy of all.
+AT_ONCE = 2**17
 
 
 @dataclass(frozen=True)
@@ -61,5 +61,5 @@ def _column_scales(X):
             for first in range(0, len(X), step):
                 part = X[first : first + step].astype(np.float64, copy=False)
                 square += np.einsum("ij,ij->j", part, part)
-                count += (part != 0).sum(axis=0)
+                count += np.count_nonzero(part, axis=0)
         return np.sqrt(square / np.maximum(count, 1))
