@@ -143,8 +143,15 @@ def flag(value, name):
     return bool(value)
 
 
+def refuse_sparse(value, name, expected):
+    """Raise for a sparse matrix, which shows itself in the errors of others by compiled code."""
+    if sparse.issparse(value):
+        raise TypeError(f"{name} is a {type(value).__name__}, expected {expected}")
+
+
 def generator_of(random_state):
     """Return NumPy's generator for an integer, a generator or None."""
+    refuse_sparse(random_state, "random_state", "an integer, a generator or None")
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:

@@ -18,7 +18,7 @@ MOST_CLASSES = 10**7
 
 def object_array(items):
     """Return a 1-D array of objects, whatever their lengths."""
-    items = list(items)
+    items = list(without_view(items))
     out = np.empty(len(items), dtype=object)
     for i, item in enumerate(items):
         out[i] = item

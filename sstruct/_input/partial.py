@@ -5,13 +5,13 @@ the classes; and `ignore_label`; and the mask of a masked array. None in the pla
 sample: nothing is known of it.
 """
 
-import numbers
 from collections.abc import Iterable, Mapping
 
 import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
+from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
 from sstruct._input.labels import (
@@ -156,8 +156,7 @@ def _are_numbers(values, ends):
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return (values >= 0) & (values < ends) & (values == np.floor(values))
     pairs = zip(values, ends.tolist())
-    numeric = numbers.Real | np.bool_
-    return np.array([isinstance(v, numeric) and v in range(end) for v, end in pairs], dtype=bool)
+    return np.array([is_real(v) and v in range(end) for v, end in pairs], dtype=bool)
 
 
 def unknown_markers(classes, ignore_label):

@@ -8,21 +8,28 @@ from typing import Any, Literal
 import numpy as np
 from scipy.special import expit
 from sklearn.datasets import load_digits
-from sklearn.utils import Bunch, check_random_state
+from sklearn.utils import Bunch
 
 from sstruct._checks.arrays import flag, is_sized
 from sstruct._checks.scalars import is_integer, is_real
 from sstruct._checks.shown import shortened
+from sstruct._solvers.core.seed import random_of
 from sstruct.datasets._fetched import Data, answer
 
 Arrays = list[np.ndarray]
 RandomState = int | np.random.RandomState | None
 
 
+# More of anything has no place in memory.
+MOST = 2**31 - 1
+
+
 def _check_counts(**counts: Any) -> None:
     for name, count in counts.items():
         if not is_integer(count) or count < 1:
             raise ValueError(f"{name} must be a positive integer, got {shortened(count)}")
+        if count > MOST:
+            raise ValueError(f"{name} must be at most {MOST}, got {shortened(count)}")
 
 
 def _check_lengths(min_length: int, max_length: int) -> None:
@@ -117,7 +124,7 @@ def make_sequences(
     _check_lengths(min_length, max_length)
     noise = _as_size("noise", noise)
 
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     # A concentration below one makes rows uneven: transitions that carry information.
     transitions = rng.dirichlet(np.full(n_labels, 0.3), size=n_labels)
     centers = rng.standard_normal((n_labels, n_features))
@@ -221,7 +228,7 @@ def make_large_domain_sequences(
     structure = _as_size("structure", structure, 1)
     exponent, noise = _as_size("exponent", exponent), _as_size("noise", noise)
 
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     law = np.cumsum((1.0 + np.arange(n_labels)) ** -exponent)
     successors = _drawn(law, rng.uniform(size=(n_labels, n_successors)))
     centers = rng.uniform(-1, 1, size=(n_labels, n_features))
@@ -301,7 +308,7 @@ def make_grids(
     _check_counts(**{f"shape[{axis}]": side for axis, side in enumerate(shape)})
     noise = _as_size("noise", noise)
 
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     colours = rng.standard_normal((n_labels, n_features))
     rows, columns = np.ogrid[: shape[0], : shape[1]]
     y = np.zeros((n_samples, *shape), dtype=np.intp)
@@ -400,7 +407,7 @@ def make_multilabel_pairwise(
     informativeness = _as_size("informativeness", informativeness)
     return_interactions = flag(return_interactions, "return_interactions")
 
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     X = rng.standard_normal((n_samples, n_features))
     weights = rng.standard_normal((n_labels, n_features)) * informativeness / np.sqrt(n_features)
     pairs = np.column_stack(np.triu_indices(n_labels, 1))
@@ -507,7 +514,7 @@ def make_stick_figures(
         if not is_integer(value) or value < least:
             raise ValueError(f"{name} must be an integer, at least {least}, got {shortened(value)}")
     noise = _as_size("noise", noise)
-    rng = check_random_state(random_state)
+    rng = random_of(random_state)
     positions = np.array([_pose(size, rng) for _ in range(n_samples)])
     data, target = [], []
     for joints in positions:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from sstruct._checks.arrays import array_of, is_sized, real_array, without_view
-from sstruct._checks.compressed import check_compressed
+from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.shown import shortened
 
 
@@ -66,7 +66,7 @@ def hierarchical_labels(
     is_sparse = sparse.issparse(Y)
     if is_sparse:
         check_compressed(Y, "Y")
-    sets = sparse.csr_matrix(Y) if is_sparse else array_of(Y, "Y")
+    sets = sparse.csr_matrix(as_csr(Y)) if is_sparse else array_of(Y, "Y")
     if sets.ndim != 2:
         raise ValueError(f"Y must have shape (n_samples, n_labels); found {sets.shape}")
     if sets.dtype == object:  # a table of mixed columns, for one

@@ -319,7 +319,7 @@ def set_blocks(model, X, y, weights):
         of_off = of_on = np.asarray(model.loss, np.float64) / K
     every = labelings((2,) * K)
     closed = np.ones(len(every), dtype=bool)
-    if isinstance(model.edges, np.ndarray) and model.edges.ndim == 1:
+    if model.edges is not None and np.ndim(model.edges) == 1:
         for k, parent in enumerate(model.edges):
             closed &= (parent < 0) | (every[:, k] <= every[:, parent])
     for x, truth, weight in zip(dense(X), Y.astype(int), weights, strict=True):

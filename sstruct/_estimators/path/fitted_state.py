@@ -100,7 +100,7 @@ def folds_agree(state):
     if state["n_splits_"] != len(state["_folds"]):
         refuse("n_splits_", state["n_splits_"], f"{len(state['_folds'])}, one for each of _folds")
     for name, column in state["cv_results_"].items():
-        if not isinstance(column, list | np.ndarray) or np.ndim(column) != 1:
+        if not isinstance(column, list | np.ndarray) or getattr(column, "ndim", 1) != 1:
             refuse(f"cv_results_[{name!r}]", column, "a column")
         if len(column) <= state["best_index_"]:
             refuse("best_index_", state["best_index_"], f"a row of {name!r}, of {len(column)}")

@@ -27,6 +27,7 @@ from libc.string cimport memcpy, memset
 from sstruct._kernels._constants cimport CUT_WORK, VECTOR_WORK
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts, edge_cost, labeling_cost
 from sstruct._oracles.graph._min_marginals cimport flip_marginals
+from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._node_labels cimport collect_labels, forget_labels
 from sstruct._problems.core._rows cimport (
@@ -170,7 +171,7 @@ cdef class GraphProblem(BlockProblem):
         """
         cdef Py_ssize_t v, k, first = self.start[i], n_nodes = self.length[i], KP = self.KP
         cdef const double* loss
-        cdef double scale
+        cdef double scale, total = 0
         cdef double* theta = &self.node_costs[0]
         cdef GraphCosts* costs = &self.costs
         potentials_of_rows(
@@ -188,7 +189,11 @@ cdef class GraphProblem(BlockProblem):
                 for k in range(self.n_labels):
                     theta[v * KP + k] += self.node_scores[first + v, k]
         for k in range(n_nodes * KP):
+            total += fabs(theta[k])
             theta[k] = -theta[k]
+        for k in range(self.edge_at, self.n_weights):
+            total += fabs(w[k])
+        check_scores(i, total)
         costs.n_nodes, costs.n_labels, costs.n_edges = n_nodes, self.n_labels, self.n_edges[i]
         costs.stride, costs.node_costs = KP, theta
         costs.edges = &self.edges[0, 0] + 2 * self.edge_start[i]

@@ -22,6 +22,7 @@ from sstruct._kernels._constants cimport VECTOR_WORK
 from sstruct._oracles.core._interval cimport Interval
 from sstruct._oracles.label_set._set_decoder cimport LabelAnswer, LabelDecoder, LabelLoss
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
+from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.label_set._edges cimport add_edges, edge_distance, edge_scores
 from sstruct._problems.core._rows cimport (
     FeatureRows, sstruct_add_row, sstruct_padded, sstruct_potentials, sstruct_row_product,
@@ -160,6 +161,7 @@ cdef class MultilabelProblem(BlockProblem):
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """Set `theta`, `pair` and `constant`: the scores, and loss_weight times the loss, of sets."""
         cdef Py_ssize_t k, e, at
+        cdef double total = 0
         cdef const double* v = w + self.edge_at
         cdef double* theta = &self.theta[0]
         cdef const int32_t* edge = &self.decoder.edges[0, 0]
@@ -176,6 +178,11 @@ cdef class MultilabelProblem(BlockProblem):
             memcpy(&self.pair[0], v, self.n_edges * sizeof(double))
         if self.has_known:
             self.force_known(i)
+        for k in range(self.n_labels):
+            total += fabs(theta[k])
+        for e in range(self.n_edges):
+            total += fabs(self.pair[e])
+        check_scores(i, total)
         if loss_weight == 0:
             return 0
         self.need_labels()

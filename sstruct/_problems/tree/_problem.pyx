@@ -20,7 +20,7 @@
 # (i) Max-marginals send what a parent knows without the child down again.
 """Trees of parts: the joint feature map, the loss and the max-oracle of TreeSSVM."""
 
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, fabs
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
@@ -29,6 +29,7 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.tree._distance_transform cimport Parabola, transform_grid
 from sstruct._oracles.tree._max_sum cimport best_sum, tree_labels
 from sstruct._oracles.tree._subtree_error_table cimport TreeErrorTable
+from sstruct._problems.core._range cimport check_scores
 from sstruct._problems.core._block_problem cimport BlockProblem, OracleAnswer
 from sstruct._problems.core._rows cimport (
     SSTRUCT_DOUBLE, FeatureRows, sstruct_add_row, sstruct_row_product, sstruct_row_size,
@@ -418,7 +419,7 @@ cdef class TreeProblem(BlockProblem):
         """
         cdef Py_ssize_t p, t, s, row, M, messages = 0, T = self.n_types, F = self.n_features
         cdef int32_t known
-        cdef double scale = loss_weight * self.loss_scale[i]
+        cdef double scale = loss_weight * self.loss_scale[i], total = 0
         cdef double* theta
         memcpy(&self.edge_weights[0], w + self.edge_at,
                (self.n_weights - self.edge_at) * sizeof(double))
@@ -444,11 +445,16 @@ cdef class TreeProblem(BlockProblem):
                     theta[s] += w[self.bias_at + p * T + t]
                 for s in range(M if scale != 0 else 0):
                     theta[s] += scale * self.cost(i, p, t * M + s)
+                for s in range(M):
+                    total += fabs(theta[s])
             known = self.known[i, p] if self.has_known else -1
             for s in range(T * M if known >= 0 else 0):
                 if s != known:
                     self.theta[self.begin[p] + s] = -INFINITY
             look_after(<double> T * M * (4 + self.n_features / 8.0))
+        for s in range(self.n_weights - self.edge_at):
+            total += fabs(self.edge_weights[s])
+        check_scores(i, total)
         return 100 + self.begin[self.n_parts] * (
             4 + self.n_features / 8.0 if self.rows.indices == NULL
             else 4 + sstruct_row_size(&self.rows, self.start[i, 0]))

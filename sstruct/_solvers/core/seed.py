@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils import check_random_state
 
+from sstruct._checks.arrays import refuse_sparse
 from sstruct._checks.shown import brief
 
 
@@ -27,6 +28,7 @@ def seed_of(random_state):
 
 def random_of(random_state):
     """Return NumPy's RandomState of a seed, as scikit-learn does, or raise ValueError."""
+    refuse_sparse(random_state, "random_state", "a seed or a generator")
     try:
         return check_random_state(random_state)
     except ValueError as error:

@@ -1,0 +1,99 @@
+"""Weights beyond float64: oracles answer with a labeling or refuse, and come to an end."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from sstruct import ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM, TreeSSVM, inference
+from tests.hostile.structures import STRUCTURES
+
+MANY = {
+    "graph": [{"inference": name} for name in ("expansion", "max-sum", "fwmap")],
+    "grid": [{"inference": "cut"}, {"inference": "expansion", "pairwise": "full"}],
+    "label sets": [
+        {"inference": name}
+        for name in ("auto", "independent", "enumeration", "tree", "cut", "relaxed")
+    ],
+    "typed graph": [{"inference": "expansion"}, {"inference": "fwmap"}],
+}
+# Of chains all labelings have the score -inf, as where masks forbid them.
+REFUSED = "leave the range of float64", "want quadratic weights >= 0", "forbid every labeling"
+CASES = [
+    (name, more)
+    for name in (
+        "chain",
+        "graph",
+        "grid",
+        "typed graph",
+        "candidates",
+        "maps",
+        "label sets",
+        "rows",
+    )
+    for more in MANY.get(name, [{}])
+]
+
+
+def weights(rng, d):
+    yield from (np.full(d, value) for value in (np.nan, np.inf, -np.inf))
+    yield np.where(rng.random(d) < 0.5, np.nan, 1.0)
+    yield np.where(rng.random(d) < 0.3, np.inf, rng.choice([-1e308, 1e308], d))
+    yield rng.choice([-1.7e308, 1.7e308], d)
+
+
+def answer_or_refusal(problem, i, w):
+    try:
+        return problem.best_code(i, w, 1.0)[0]
+    except ValueError as error:
+        return str(error)
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+@pytest.mark.parametrize("name, more", CASES, ids=str)
+def test_answers_are_labelings_or_refused(rng, name, more):
+    structure = STRUCTURES[name]
+    n_asked = 0
+    for seed in range(8):
+        X, y = structure.make(np.random.default_rng(seed), 4)
+        model = structure.estimator(**structure.needed, **more, lam=0.1)
+        try:
+            problem = model._training(X, y, None).problem
+        except ValueError:  # a decoder that is not for these graphs
+            continue
+        for w in weights(rng, problem.n_weights):
+            for i in range(problem.n_blocks):
+                answer = answer_or_refusal(problem, i, w)
+                if isinstance(answer, str):
+                    assert any(text in answer for text in REFUSED)
+                else:
+                    problem.check_code(i, answer)
+                n_asked += 1
+    assert n_asked
+
+
+def test_seeds_are_not_shown_by_compiled_code():
+    X = sparse.csr_array(np.eye(2))
+    X.indices[0] = 2**27
+    unary = np.zeros((2, 2))
+    with pytest.raises(TypeError, match="random_state is a csr_array"):
+        inference.alpha_expansion(unary, [[0, 1]], [1.0], random_state=X)
+    for estimator in (ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM):
+        with pytest.raises(TypeError, match="random_state is a csr_array"):
+            estimator(random_state=X).fit(*sound(estimator))
+
+
+def sound(estimator):
+    if estimator is ChainSSVM:
+        return [np.eye(2)], [[0, 1]]
+    if estimator is GridCRFSSVM:
+        return [np.zeros((2, 2, 1))], [np.array([[0, 1], [0, 1]])]
+    return np.eye(2), ([0, 1] if estimator is MulticlassSSVM else np.eye(2, dtype=int))
+
+
+@pytest.mark.filterwarnings("ignore:.*encountered in:RuntimeWarning")
+def test_subgradient_steps_do_not_follow_weights_beyond_float64(rng):
+    structure = STRUCTURES["maps"]
+    X, y = structure.make(rng, 3)
+    model = TreeSSVM(parents=[-1, 0, 0], solver="ssg", lam=1e-300, random_state=0, max_iter=5)
+    with pytest.raises(ValueError, match="leave the range of float64"):
+        model.fit([{"features": 1e30 * x["features"]} for x in X], y)
