@@ -19,6 +19,7 @@ SAYS = {
     "plot_choose_lambda.py": "abs(there.score(X_test, y_test) - grid.score(X_test, y_test)) < 0.01",
     "plot_early_stopping.py": "(errors['early stopping'] < errors['to the optimum'])[:6].all()",
     "plot_graph_matching.py": "n_right == 10 and result.gap <= 1e-6",
+    "plot_hidden_snakes.py": "3 * errors['cells and pictures'][0] < errors['each alone'][0]",
     "plot_label_sets.py": "scores[0] + 4 < scores[1] and broken.sum() == 0",
     "plot_large_data.py": "errors == sorted(errors, reverse=True)",
     "plot_own_structure.py": "scores[3] > 1 - noise - 0.01",

@@ -3,6 +3,7 @@ from libc.stdint cimport int32_t, uint64_t
 from sstruct._oracles.graph._expansion_moves cimport AlphaExpansion
 from sstruct._oracles.graph._forest cimport Forest
 from sstruct._oracles.graph._forest_moves cimport ForestMoves
+from sstruct._oracles.graph._hub cimport Hub
 from sstruct._oracles.core._graph_costs cimport GraphAnswer, GraphCosts
 from sstruct._oracles.graph._partial_optimality cimport PartialOptimality
 
@@ -15,6 +16,7 @@ cdef class GraphDecoder:
     cdef PartialOptimality partial      # of "expansion"
     cdef bint has_partial
     cdef ForestMoves trees              # of "expansion"
+    cdef Hub hub                        # of "expansion"
     cdef Forest forest                  # of "max-sum"
     cdef readonly bint bounded          # whether answers come with a bound
     cdef Py_ssize_t block               # which graph this is, set before `decode`
@@ -22,5 +24,9 @@ cdef class GraphDecoder:
     cdef int decode(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cdef int expand(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int move(
+        self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
+    cdef int move_around_hub(
         self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil
     cpdef GraphDecoder fork(self)

@@ -4,17 +4,19 @@
 #     "expansion" of Potts costs first asks which labels all minima share (_partial_optimality): on
 #     images of few labels that halves the time, and costs a twentieth where it finds none.
 # (b) Where neighbours repel each other moves of single labels are weak, and moves of forests
-#     (_forest_moves) follow them.
+#     (_forest_moves) follow them. A node that is joined to most others is moved with these (_hub).
 # (c) Decoders that need what oracles do not know, a solver say, are subclasses in a layer above.
 # (d) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
 #     call. So it does not matter which fork decodes what.
 """Decoders of labeled graphs by name."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t
 
 import numpy as np
 
 from sstruct._checks.shown import shortened
+from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
@@ -52,7 +54,7 @@ cdef class GraphDecoder:
     # share the workspaces.
     def __cinit__(self, *_, **__):
         self.moves, self.partial = AlphaExpansion(), PartialOptimality()
-        self.trees, self.forest = ForestMoves(), Forest()
+        self.trees, self.forest, self.hub = ForestMoves(), Forest(), Hub()
 
     def __init__(self, method, random_state, *, partial_optimality=True):
         if method not in METHODS:
@@ -106,8 +108,18 @@ cdef class GraphDecoder:
                 else:
                     answer.cost = cost
                 return 0
+        self.move(costs, labels, answer)
+        answer.work += work
+        if not answer.exact:
+            self.move_around_hub(costs, labels, answer)
+        return 0
+
+    cdef int move(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Expansion moves; where roof duality leaves nodes undecided, moves of forests in turn."""
+        cdef double work = 0, cost
         self.moves.minimize(costs, self.random_state, labels, answer)
-        # Roof duality has left nodes undecided: both kinds of moves in turn, until neither gains.
+        # Both kinds of moves, until neither gains.
         while self.moves.is_energy_set and not answer.exact:
             cost = answer.cost
             self.trees.minimize(costs, self.random_state, labels, answer)
@@ -119,6 +131,27 @@ cdef class GraphDecoder:
             if answer.cost >= cost:
                 break
         answer.work += work
+        return 0
+
+    cdef int move_around_hub(
+            self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
+        """Where a node is joined to most others, decode these given each label of it, too."""
+        cdef Py_ssize_t k, now
+        cdef double cost
+        cdef GraphAnswer given
+        self.hub.find(costs)
+        if self.hub.node < 0:
+            return 0
+        now = labels[self.hub.node]
+        for k in range(costs.n_labels):
+            if k == now:
+                continue
+            cost = self.hub.condition(costs, k, labels)
+            self.move(&self.hub.rest, self.hub.labels, &given)
+            answer.work += given.work + costs.n_nodes * costs.n_labels
+            if cost + given.cost < answer.cost - ROUNDING * (fabs(answer.cost) + fabs(given.cost)):
+                self.hub.give(k, labels)
+                answer.cost = labeling_cost(costs, labels)
         return 0
 
     cpdef GraphDecoder fork(self):
