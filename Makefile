@@ -82,10 +82,10 @@ endef
 
 # Leaks: the interpreter keeps what it has at its end. Python's own allocator would hide blocks in
 # its arenas; more memory than there is must be a MemoryError, as it is without the sanitizer, whose
-# note of that is no report. C++ of other packages throws: their library must be there before gcc's wraps its functions. Stacks
-# of calls that have returned are not looked at: up to gcc 13 they are not aligned for wide vectors.
-# One test wants two sums of different kernels to round alike, which they do not at -O1; another one
-# measures memory, and the sanitizer keeps for a while what was freed.
+# note of that is no report. C++ of other packages throws: their library must be there before gcc's
+# wraps its functions. Stacks of calls that have returned are not looked at: up to gcc 13 they are
+# not aligned for wide vectors. One test wants two sums of different kernels to round alike, which
+# they do not at -O1; another one measures memory, and the sanitizer keeps for a while what was freed.
 ASAN_TESTS = kernels checks oracles problems solvers inference $(notdir $(wildcard tests/hostile)) \
   $(patsubst %,estimators/test_%.py,bad_input compressed_doors custom_hostile doctored_checkpoints fitted_state) \
   -k "not way_is_that_of_chains and not no_memory_behind"
