@@ -156,7 +156,11 @@ def _are_numbers(values, ends):
     if isinstance(values, np.ndarray) and values.dtype.kind in "iufb":
         return (values >= 0) & (values < ends) & (values == np.floor(values))
     pairs = zip(values, ends.tolist())
-    return np.array([is_real(v) and v in range(end) for v, end in pairs], dtype=bool)
+    return np.array([_is_number(v) and v in range(end) for v, end in pairs], dtype=bool)
+
+
+def _is_number(value):
+    return is_real(value) or isinstance(value, bool | np.bool_)
 
 
 def unknown_markers(classes, ignore_label):
