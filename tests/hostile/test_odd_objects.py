@@ -1,5 +1,6 @@
 """Every parameter and every argument of the estimators, given each of many odd objects."""
 
+import datetime
 import inspect
 from decimal import Decimal
 from fractions import Fraction
@@ -19,6 +20,7 @@ from sstruct import (
     Sequences,
     StructuredSVM,
     TreeSSVM,
+    datasets,
     inference,
     preprocessing,
     ssvm_path,
@@ -26,6 +28,7 @@ from sstruct import (
 from sstruct._input import labels
 from tests.estimators.choices import Choice, make_choices
 from tests.hostile.judge import FindingError, judge
+from tests.hostile.structures import STRUCTURES
 from tests.hostile.values import _WrongLength
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -370,3 +373,30 @@ def test_lists_of_a_state_that_say_a_wrong_length():
     model._edge_shape = _WrongLength([0])
     with pytest.raises(ValueError, match="_edge_shape"):
         model.to_frame()
+
+
+def test_differences_of_times_are_no_places(rng):
+    structure = STRUCTURES["candidates"]
+    X, y = structure.make(rng, 3)
+    model = structure.estimator(**structure.needed, lam=0.1, random_state=0).fit(X, y)
+    for kind in (np.timedelta64(0, "s"), datetime.timedelta(0)):
+        with pytest.raises(ValueError, match=r"y_partial\[0\]"):
+            model.predict(X, [[kind] * 3, None, None])
+
+
+def test_counts_beyond_memory_are_refused():
+    with pytest.raises(ValueError, match=r"shape\[0\] must be at most"):
+        datasets.make_grids(shape=[10**22, 5])
+
+
+def test_labels_of_other_byte_orders_are_joined():
+    Y = sparse.dia_array(np.eye(3))
+    Y.data = Y.data.astype(">f8")
+    found = preprocessing.hierarchical_labels(Y, ["A.x", "A.y", "B.x"])[0]
+    assert found.shape == (3, 5)
+
+
+def test_structured_memory_is_no_name():
+    names = memoryview(np.zeros(2, dtype=[("a", "f8")]))
+    with pytest.raises(TypeError, match=r"feature_names\[0\]"):
+        Sequences(np.zeros((2, 2)), [0, 2], feature_names=names)
