@@ -20,6 +20,7 @@ from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 FIRST, REPLACEMENT, LOOK = 60, 5, 1
 # Times that workers may be lost before one round of calls is through.
 MOST_LOSSES = 5
+SUSPECT = "is it the oracle that ends them?"
 
 
 class Lost(Exception):
@@ -118,7 +119,11 @@ class Cluster:
 
     def _threads(self):
         """Threads of each worker; waits until there is one."""
-        self.client.wait_for_workers(1, timeout=FIRST)
+        try:
+            self.client.wait_for_workers(1, timeout=FIRST)
+        except TimeoutError:
+            lost = "" if not self.losses else f", after workers were lost: {SUSPECT}"
+            raise RuntimeError(f"no worker came within {FIRST} seconds{lost}") from None
         return self.client.nthreads()
 
     def _addresses(self, parts):
@@ -221,8 +226,7 @@ class Cluster:
         self.losses += 1
         if self.losses > MOST_LOSSES:
             raise RuntimeError(
-                f"workers were lost {self.losses} times in one round of oracle calls: is it the "
-                "oracle that ends them?"
+                f"workers were lost {self.losses} times in one round of oracle calls: {SUSPECT}"
             )
 
     def _replace(self):

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
+from sstruct._cluster import dask_cluster
 from sstruct._cluster.dask_cluster import Cluster
 from sstruct._cluster.parts import Part
 from sstruct._cluster.processes import cloudpickle
@@ -161,6 +162,29 @@ def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
     X, y = make_choices(rng, n=40)
     with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
         remote(X, y, EndsAlways())
+
+
+def test_a_cluster_without_workers_is_named(monkeypatch):
+    distributed = pytest.importorskip("distributed")
+    monkeypatch.setattr(dask_cluster, "FIRST", 0.2)
+    with (
+        distributed.LocalCluster(
+            n_workers=0,
+            processes=False,
+            protocol="tcp://",
+            host="127.0.0.1",
+            dashboard_address=":0",
+        ) as local,
+        distributed.Client(local) as client,
+    ):
+        cluster = Cluster.__new__(Cluster)
+        cluster.client, cluster.losses = client, 0
+        with pytest.raises(RuntimeError, match="no worker came within 0.2 seconds$"):
+            cluster._threads()
+        # A nanny that has restarted its worker too often restarts it no more.
+        cluster.losses = 2
+        with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
+            cluster._threads()
 
 
 class Changes(Choice):
