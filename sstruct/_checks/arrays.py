@@ -23,12 +23,25 @@ def _not(kind, name, error):
     return named(f"{name} must be {kind}: {brief(error)}")
 
 
+def aligned(array):
+    """Return an array whose entries begin where compiled code may read them: itself, or a copy.
+
+    Views of bytes at odd places, and mapped files of others, hold numbers that do not.
+    """
+    return array if array.flags.aligned else array.copy()
+
+
+def contiguous(values, dtype=None):
+    """Return values as an array that compiled code may read: C-contiguous and aligned."""
+    return aligned(np.ascontiguousarray(values, dtype))
+
+
 def array_of(values, name, kind="an array"):
-    """Return values as an array of any dtype; ragged lists and sparse matrices are refused."""
+    """Return values as an aligned array of any dtype; ragged lists and sparse ones are refused."""
     if sparse.issparse(values):
         raise TypeError(f"{name} must be {kind}, found a sparse matrix ({values.format})")
     try:
-        return np.asarray(values)
+        return aligned(np.asarray(values))
     except NO_ARRAY as error:
         raise _not(kind, name, error) from None
 

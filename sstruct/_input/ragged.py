@@ -20,6 +20,7 @@ from sstruct._checks.arrays import (
     is_sized,
     real_array,
 )
+from sstruct._checks.arrays import contiguous
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.scalars import is_integer, is_real
@@ -274,7 +275,7 @@ def numeric_rows(array, name):
         raise TypeError(f"{name} has dtype {array.dtype}, expected real numbers")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
-    return np.ascontiguousarray(array)
+    return contiguous(array)
 
 
 def _as_it_is(array, name):

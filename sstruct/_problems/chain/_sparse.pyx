@@ -15,6 +15,7 @@ from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
 from sstruct._oracles.chain._sparse_viterbi import row_maxima
 from sstruct._problems.core._rows import csr_arrays
 
@@ -65,7 +66,7 @@ def sparse_transitions(table):
     K = len(table)
     if K < LEAST_LABELS or np.count_nonzero(table) > int(MOST_DENSITY * K * K):
         return None
-    return csr_arrays(np.ascontiguousarray(table))
+    return csr_arrays(contiguous(table))
 
 
 def decode_sparse(ChainProblem problem not None, const double[::1] w, transitions, n_threads=1):

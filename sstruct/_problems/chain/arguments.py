@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
 from sstruct._problems.core.node_arguments import padded, weight_views
 
@@ -75,7 +76,7 @@ def check_edge_rows(start, length, n_rows, n_features, n_labels):
     """Return the row of each block's first transition as an int64 array."""
     if n_labels * padded_labels(n_labels) > np.iinfo(np.int32).max:
         raise ValueError(f"{n_labels} labels are too many for features of transitions")
-    start, n_edges = np.ascontiguousarray(start, dtype=np.int64), np.asarray(length) - 1
+    start, n_edges = contiguous(start, dtype=np.int64), np.asarray(length) - 1
     if n_features < 1:
         raise ValueError("transitions have 0 features, expected at least 1")
     if start.shape != n_edges.shape:

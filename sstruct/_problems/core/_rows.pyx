@@ -14,6 +14,8 @@ import mmap
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import contiguous
+
 # Below this share of nonzeros a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4
 # Entries of an array on disk that are looked at in one go.
@@ -53,7 +55,7 @@ cdef class FeatureRows:
         values = X.data if sparse.issparse(X) else X
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        values = np.ascontiguousarray(values).reshape(-1)
+        values = contiguous(values).reshape(-1)
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
         if sparse.issparse(X) and all(
@@ -73,14 +75,14 @@ cdef class FeatureRows:
         self.mapped_bytes = values.nbytes if is_mapped(values) else 0
         if not sparse.issparse(X):
             return
-        indptr = np.ascontiguousarray(X.indptr, dtype=np.int64)
+        indptr = contiguous(X.indptr, dtype=np.int64)
         falls = (indptr != np.maximum.accumulate(indptr)).any()   # differences might overflow
         if (len(indptr) != self.n_rows + 1 or indptr[0] != 0 or falls
                 or indptr[self.n_rows] > len(X.indices) or len(X.indices) != self.n_stored):
             raise ValueError("X.indptr does not describe the rows of X")
         if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
             raise ValueError("X.indices has a column outside X")
-        indices = np.ascontiguousarray(X.indices, dtype=np.int32)
+        indices = contiguous(X.indices, dtype=np.int32)
         if not len(indices):   # the kernels know CSR by a pointer that is not NULL
             indices = np.zeros(1, dtype=np.int32)
         columns = indices

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
+
 # More calls, passes or queries than any fit makes; sums of many are still exact.
 MOST_COUNTED = 2**40
 
@@ -43,7 +45,7 @@ def kept_array(
     if size is not None and len(array) != size:
         raise ValueError(f"{name}: expected {size} entries, found {len(array)}")
     if len(array) == 0:
-        return np.ascontiguousarray(array)
+        return contiguous(array)
     low, high = array.min(), array.max()  # NaN where there is one
     fine = values == "any" or (low > -np.inf and (high < np.inf or values == "infinite"))
     if dtype.kind == "f" and not fine:
@@ -56,7 +58,7 @@ def kept_array(
         raise ValueError(
             f"{name}: entry {int(np.argmax(array))} is {high}, expected at most {most}"
         )
-    return np.ascontiguousarray(array)
+    return contiguous(array)
 
 
 def kept_sizes(kept, name, n_blocks, total, what, *, least=0):

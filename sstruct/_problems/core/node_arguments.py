@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._checks.arrays import real_array
+from sstruct._checks.arrays import contiguous, real_array
 from sstruct._checks.magnitudes import LARGEST
 
 
@@ -10,7 +10,7 @@ def of_blocks(values, n_blocks, dtype):
     """Return one value a block; None: ones."""
     if values is None:
         return np.ones(n_blocks, dtype=dtype)
-    values = np.ascontiguousarray(values, dtype=dtype)
+    values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(f"{values.shape} values, expected one for each of {n_blocks} blocks")
     return values
@@ -20,7 +20,7 @@ def check_node_weights(weights, n_rows):
     """Return the factor of each node's cost as float64; None: ones."""
     if weights is None:
         return np.ones(n_rows)
-    weights = np.ascontiguousarray(weights, dtype=np.float64)
+    weights = contiguous(weights, dtype=np.float64)
     if weights.shape != (n_rows,) or not (np.isfinite(weights) & (weights >= 0)).all():
         raise ValueError(f"node_weight must be {n_rows} finite numbers, none of them negative")
     return weights
@@ -125,8 +125,8 @@ def padded_bounds(problem, bounds):
 
 def check_blocks(start, length, n_rows):
     """Return first row and number of rows of each block as int64 arrays."""
-    start = np.ascontiguousarray(start, dtype=np.int64)
-    length = np.ascontiguousarray(length, dtype=np.int64)
+    start = contiguous(start, dtype=np.int64)
+    length = contiguous(length, dtype=np.int64)
     if start.ndim != 1 or length.shape != start.shape or len(start) == 0:
         raise ValueError("start and length must have one entry for each of at least one block")
     if (length < 1).any() or (start < 0).any() or (length > n_rows - start).any():
@@ -136,7 +136,7 @@ def check_blocks(start, length, n_rows):
 
 def check_labels(labels, start, length, n_rows, n_labels):
     """Return int32 labels of all rows; those of rows that a block covers must be valid."""
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    labels = contiguous(labels, dtype=np.int32)
     if labels.shape != (n_rows,):
         raise ValueError(f"labels of shape {labels.shape} for {n_rows} rows")
     depth = np.zeros(n_rows + 1, dtype=np.int64)
@@ -155,7 +155,7 @@ def check_known(known, shape, sizes):
     """
     if known is None:
         return np.full((1,) * len(shape), -1, dtype=np.int32)
-    known = np.ascontiguousarray(known, dtype=np.int32)
+    known = contiguous(known, dtype=np.int32)
     if known.shape != shape:
         raise ValueError(f"known labels of shape {known.shape}, expected {shape}")
     if (known < -1).any() or (known >= sizes).any():
@@ -167,7 +167,7 @@ def check_in_loss(in_loss, shape):
     """Return which labels count in the loss as uint8; None: all do, in one entry."""
     if in_loss is None:
         return np.ones((1,) * len(shape), dtype=np.uint8)
-    in_loss = np.ascontiguousarray(in_loss, dtype=bool)
+    in_loss = contiguous(in_loss, dtype=bool)
     if in_loss.shape != shape:
         raise ValueError(f"in_loss of shape {in_loss.shape}, expected {shape}")
     return in_loss.view(np.uint8)

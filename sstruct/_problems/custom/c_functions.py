@@ -5,6 +5,7 @@ import re
 import numpy as np
 from scipy import LowLevelCallable
 
+from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
 
 # Of the sample's array: dtypes by the type that a function declares; None: any.
@@ -94,7 +95,7 @@ class PackedSamples:
                     f"X[{rows[i]}] has {array.ndim} dimensions of dtype {array.dtype}, other "
                     "samples have not: expected one kind"
                 )
-            self.arrays.append(np.ascontiguousarray(array))
+            self.arrays.append(contiguous(array))
         self.address = np.array([array.ctypes.data for array in self.arrays], dtype=np.intp)
         self.shape = np.array([array.shape for array in self.arrays], dtype=np.int32)
         sizes = self._numbers("code_size", len if code_size is None else code_size)

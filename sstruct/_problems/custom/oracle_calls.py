@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import contiguous
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.magnitudes import LARGEST, first_beyond
 from sstruct._checks.scalars import is_real
@@ -381,7 +382,7 @@ def _feed(state, value, above=()):
     within = (*above, id(value))
     if isinstance(value, np.ndarray) and value.dtype != object:
         state.update(repr((value.shape, value.dtype.str)).encode())
-        value = np.ascontiguousarray(value)
+        value = contiguous(value)
         if value.dtype.kind in "biufc" and value.size:
             state.update(memoryview(value.reshape(-1)).cast("B"))
         else:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
 from sstruct._problems.core.node_arguments import check_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
@@ -89,7 +90,7 @@ def check_edges(edges, edge_start, n_edges, length):
 
     Blocks may share rows; ends are numbered within the block.
     """
-    edges = np.ascontiguousarray(edges, dtype=np.int32)
+    edges = contiguous(edges, dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(f"edges of shape {edges.shape}, expected (E, 2)")
     first, count = row_ranges(edge_start, n_edges, len(length), len(edges), "edges")
@@ -109,8 +110,8 @@ def check_edges(edges, edge_start, n_edges, length):
 
 def row_ranges(start, count, n_blocks, n_rows, name):
     """Return first row and number of rows of each block as int64 arrays."""
-    start = np.ascontiguousarray(start, dtype=np.int64)
-    count = np.ascontiguousarray(count, dtype=np.int64)
+    start = contiguous(start, dtype=np.int64)
+    count = contiguous(count, dtype=np.int64)
     if start.shape != (n_blocks,) or count.shape != (n_blocks,):
         raise ValueError(f"first row and number of {name} are needed for each of {n_blocks} blocks")
     if (start < 0).any() or (count < 0).any() or (count > n_rows - start).any():
@@ -126,7 +127,7 @@ def check_edge_features(pairwise, features):
         return np.ones((1, 1))
     if features is None:
         raise ValueError(f'pairwise="{pairwise}" needs edge features')
-    features = np.ascontiguousarray(features, dtype=np.float64)
+    features = contiguous(features, dtype=np.float64)
     if features.ndim != 2 or features.shape[1] == 0:
         raise ValueError(f"edge features of shape {features.shape}, expected (E, G)")
     if not np.isfinite(features).all() or (pairwise == "contrast" and (features < 0).any()):
@@ -138,7 +139,7 @@ def check_grids(grids, length, edges, edge_start, n_edges):
     """Return (n, 3) heights, widths and connectivities; 0 where a block is no whole grid."""
     if grids is None:
         return np.zeros((len(length), 3), dtype=np.int64)
-    grids = np.ascontiguousarray(grids, dtype=np.int64)
+    grids = contiguous(grids, dtype=np.int64)
     if grids.shape != (len(length), 3):
         raise ValueError(f"grids of shape {grids.shape}, expected {(len(length), 3)}")
     known = set()
@@ -159,7 +160,7 @@ def check_node_scores(scores, n_rows, n_labels):
     """Return what is added to the scores of nodes as float64 (n_rows, K); None: nothing."""
     if scores is None:
         return None
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
+    scores = contiguous(scores, dtype=np.float64)
     if scores.shape != (n_rows, n_labels) or not np.isfinite(scores).all():
         raise ValueError(
             f"node_scores must be finite and have shape {(n_rows, n_labels)}, found {scores.shape}"
@@ -171,7 +172,7 @@ def check_label_counts(counts, labels, n_rows, n_labels):
     """Return how many labels each node has as int32 (n_rows,), and check `labels`; None: all K."""
     if counts is None:
         return None
-    counts = np.ascontiguousarray(counts, dtype=np.int32)
+    counts = contiguous(counts, dtype=np.int32)
     if counts.shape != (n_rows,) or (counts < 1).any() or (counts > n_labels).any():
         raise ValueError(f"label_counts must be {n_rows} numbers from 1 to {n_labels}")
     if labels is not None and (labels >= counts).any():

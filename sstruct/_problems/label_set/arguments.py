@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
+
 
 def check_label_lists(first, labels, n_rows, n_labels):
     """Return where each row's labels begin, int64 (n_rows + 1,), and all of them, int32.
@@ -11,8 +13,8 @@ def check_label_lists(first, labels, n_rows, n_labels):
     ValueError
         If they do not describe one ascending list a row, or a label is not 0 ... n_labels - 1.
     """
-    first = np.ascontiguousarray(first, dtype=np.int64)
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    first = contiguous(first, dtype=np.int64)
+    labels = contiguous(labels, dtype=np.int32)
     if first.shape != (n_rows + 1,) or labels.ndim != 1:
         raise ValueError(
             f"label lists of shapes {first.shape} and {labels.shape} for {n_rows} rows"
@@ -35,7 +37,7 @@ def check_label_costs(cost, n_labels):
     """Return costs of errors at labels that are off, and on, float64 (2, n_labels); None: ones."""
     if cost is None:
         return np.ones((2, n_labels))
-    cost = np.ascontiguousarray(cost, dtype=np.float64)
+    cost = contiguous(cost, dtype=np.float64)
     if cost.shape != (2, n_labels):
         raise ValueError(f"cost must have shape {(2, n_labels)}, found {cost.shape}")
     if not np.isfinite(cost).all() or (cost < 0).any():

@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
+
 
 @dataclass(frozen=True)
 class TreeStates:
@@ -84,7 +86,7 @@ class TreeModel:
 
 def check_start(start, n_parts, n_rows, n_types):
     """Return the first row of each part of each block, and the end of its last, as int64."""
-    start = np.ascontiguousarray(start, dtype=np.int64)
+    start = contiguous(start, dtype=np.int64)
     if start.ndim != 2 or len(start) == 0 or start.shape[1] != n_parts + 1:
         raise ValueError(
             f"start must have shape (n_blocks, {n_parts + 1}), found shape {start.shape}"
@@ -100,7 +102,7 @@ def check_start(start, n_parts, n_rows, n_types):
 def check_labels(labels, start):
     """Return int32 states, -1 where a part is not annotated; each block has one that is."""
     sizes = np.diff(start, axis=1)
-    labels = np.ascontiguousarray(labels, dtype=np.int32)
+    labels = contiguous(labels, dtype=np.int32)
     if labels.shape != sizes.shape:
         raise ValueError(f"labels of shape {labels.shape}, expected {sizes.shape}")
     if (labels < -1).any() or (labels >= sizes).any():
@@ -115,11 +117,11 @@ def check_places(shape, positions, start, n_rows, n_types):
     if (shape is None) == (positions is None):
         raise ValueError("expected either the shape of maps or the positions of candidates")
     if positions is not None:
-        positions = np.ascontiguousarray(positions, dtype=np.float64)
+        positions = contiguous(positions, dtype=np.float64)
         if positions.shape != (n_rows, 2):
             raise ValueError(f"positions of shape {positions.shape}, expected {(n_rows, 2)}")
         return np.empty((0, 2), dtype=np.int64), positions
-    shape = np.ascontiguousarray(shape, dtype=np.int64)
+    shape = contiguous(shape, dtype=np.int64)
     if shape.shape != (len(start), 2) or (shape < 1).any():
         raise ValueError(f"shape must hold height and width for each of {len(start)} blocks")
     if (np.diff(start, axis=1) != n_types * shape.prod(axis=1)[:, np.newaxis]).any():
@@ -131,8 +133,8 @@ def check_pair_scores(scores, begin, start, parents):
     """Return pair scores and where those of each block's edges begin, (n_blocks, n_parts)."""
     if scores is None:
         return np.empty(0), np.zeros((1, 1), dtype=np.int64)
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    begin = np.ascontiguousarray(begin, dtype=np.int64)
+    scores = contiguous(scores, dtype=np.float64)
+    begin = contiguous(begin, dtype=np.int64)
     sizes = np.diff(start, axis=1)
     if scores.ndim != 1 or begin.shape != sizes.shape:
         raise ValueError(

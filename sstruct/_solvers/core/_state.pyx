@@ -28,6 +28,7 @@ from sstruct._solvers.core._working_set cimport (
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
 from sstruct._kernels.slices import by_slices
 from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._solvers.core.warm_start import kept_dual_weights
@@ -79,7 +80,7 @@ cdef class DualState:
             raise ValueError(f"lam must be positive, found {lam}")
         self.problem, self.n_blocks = problem, problem.n_blocks
         self.lam = lam
-        self.block_weight = np.ascontiguousarray(block_weight, dtype=np.float64)
+        self.block_weight = contiguous(block_weight, dtype=np.float64)
         if self.block_weight.shape[0] != problem.n_blocks:
             raise ValueError(
                 f"{self.block_weight.shape[0]} block weights for {problem.n_blocks} blocks")

@@ -31,6 +31,7 @@ from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_wa
 
 import numpy as np
 
+from sstruct._checks.arrays import contiguous
 from sstruct._solvers.core._state import aligned_zeros
 
 
@@ -63,7 +64,7 @@ cdef class ChainFactors:
             raise ValueError("the factors of chains know no features of transitions")
         self.problem, self.n_rows, self.n_node_weights = problem, n, problem.edge_at
         self.w = self.weights = aligned_zeros(self.n_node_weights)
-        self.mass = np.ascontiguousarray(block_weight, dtype=np.float64) / lam
+        self.mass = contiguous(block_weight, dtype=np.float64) / lam
         if self.mass.shape[0] != problem.n_blocks or not rho > 0 or n_new < 1:
             raise ValueError("block_weight does not fit, or rho or n_new is not positive")
         self.rho = rho
