@@ -8,9 +8,12 @@ Fits with early_stopping=True hold out a tenth of the training part; by its scor
 their weights, and nothing is chosen by the test part. "ocr": OCR letters, folds 1-9 to train, fold
 0 to test, share of wrong letters. "folds": each of the ten folds to test in turn. "conll": chunk F1
 on the test part of CoNLL-2000, CRFsuite's template, all attributes, beside a grid of lam. A seed
-draws the samples held out and the order of visits. Seconds are CPU time of ``fit``.
+draws the samples held out and the order of visits. Seconds are CPU time of ``fit``. Means are rows
+of early_stopping.csv in --output.
 
-"/ 6" is a sixth of ``lam="auto"``.
+"/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are visited, too,
+by ``partial_fit``, as often as it had made passes when it had the weights kept. 0.01 is the
+`pa_aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
 
 --shares: the sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
 stopping; errors over that of the default fit, and their geometric means over the sets. Needs
@@ -28,8 +31,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from defaults import error_of
 from defaults_data import SETS, taken
-from reports import add_output, write
+from reports import Table, add_load, add_output, origin, write
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
 
 from sstruct import ChainSSVM
 from sstruct.datasets import fetch_conll2000, fetch_ocr_letters
@@ -39,6 +43,9 @@ from sstruct.preprocessing import SequenceVectorizer
 SHARES = (1, 1 / 2, 1 / 4, 1 / 6, 1 / 8, 1 / 12, 1 / 24)
 # Seconds to fit; hours, and poses at that, in a run of all sets.
 LONG = ("poses", "snakes", "horses, pixels")
+DATA = {"ocr": "OCR letters, fold 0", "folds": "OCR letters, ten folds", "conll": "CoNLL-2000"}
+PERCEPTRON = {"solver": "perceptron", "sampling": "permutation"}
+PA = {"solver": "pa", "sampling": "permutation", "pa_aggressiveness": 0.01}
 GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003, 0.00015)
 
 
@@ -60,28 +67,42 @@ def chunks():
     return X, parts[0].target, X_test, parts[1].target
 
 
-def measured(data, score, **parameters):
+def measured(data, score, joined=False, **parameters):
     """Fit once; return what the test part says of it, CPU seconds, passes, lam and gap."""
     X, y, X_test, y_test = data
     model = ChainSSVM(**parameters)
     begin = time.process_time()
-    model.fit(X, y)
+    if joined:
+        n_passes = fit_then_join(model, X, y)
+    else:
+        n_passes = model.fit(X, y).n_iter_
     seconds = time.process_time() - begin
     found = score(y_test, model.predict(X_test))
-    return found, seconds, model.n_iter_, model.lam_, model.dual_gap_ / model.objective_
+    return found, seconds, n_passes, model.lam_, model.dual_gap_ / model.objective_
 
 
-def table(fits, runs):
-    """Print the means of each fit's runs."""
-    print(f"{'':28}{'test':>9}{'(sd)':>9}{'CPU s':>8}{'passes':>8}{'lam':>10}{'gap':>8}")
-    for name in fits:
-        found, seconds, passes, lam, gap = zip(*runs[name], strict=True)
-        spread = stdev(found) if len(found) > 1 else 0.0
-        print(
-            f"{name:28}{mean(found):9.4f}{spread:9.4f}{mean(seconds):8.2f}{mean(passes):8.1f}"
-            f"{mean(lam):10.5f}{mean(gap):8.3f}",
-            flush=True,
-        )
+def fit_then_join(model, X, y):
+    """Stop early; then visit the samples held out, too, as often as those that have trained."""
+    ends = train_test_split(np.arange(len(y)), test_size=0.1, random_state=model.random_state)
+    (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
+    model.set_params(classes=np.unique(np.concatenate(y)))
+    model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val).set_params(early_stopping=False)
+    n_passes, scores = model.n_iter_, model.history_["validation_score"]
+    again = np.tile(ends[1], int(scores.argmax()) + 1)
+    model.partial_fit(taken(X, again), taken(y, again))
+    return n_passes
+
+
+def means(runs):
+    """Return what a row of the table says of some runs of a fit."""
+    found, *more = zip(*runs, strict=True)
+    seconds, passes, lam, gap = map(mean, more)
+    of_objective = {"lam": f"{lam:.3g}", "gap": f"{gap:.3f}"} if lam else {"lam": "", "gap": ""}
+    return {
+        "value": f"{mean(found):.4f}", "sd": f"{stdev(found):.4f}" if len(found) > 1 else "",
+        "runs": len(found), "cpu_s": f"{seconds:.2f}", "passes": f"{passes:.1f}",
+        **of_objective,
+    }  # fmt: skip
 
 
 def early_fits(automatic):
@@ -91,6 +112,10 @@ def early_fits(automatic):
         "early, lam / 6": {"lam": automatic / 6},
         "early, lam / 6, last iterate": {"lam": automatic / 6, "average": False},
         "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": "bcfw", "step": "fw"},
+        "early, perceptron": PERCEPTRON,
+        "early, perceptron, joined": {**PERCEPTRON, "joined": True},
+        "early, pa 0.01": PA,
+        "early, pa 0.01, joined": {**PA, "joined": True},
     }
     return {name: {"early_stopping": True, **more} for name, more in fits.items()}
 
@@ -99,28 +124,24 @@ def wrong(y, found):
     return 1 - flat_accuracy_score(y, found)
 
 
-def on_test_parts(names, seeds):
-    """Compare fits with and without early stopping; return the runs of each."""
-    report = {}
-    for name in names:
-        if name == "conll":
-            parts, score = [chunks()], chunk_f1_score
-        else:
-            parts, score = [letters(fold) for fold in range(10 if name == "folds" else 1)], wrong
-        automatic = ChainSSVM(max_iter=1).fit(*parts[0][:2]).lam_
-        fits = {"default": {}, **early_fits(automatic)}
-        if name == "conll":
-            fits |= {f"lam {lam:g}": {"lam": lam} for lam in GRID}
-        runs = {fit: [] for fit in fits}
-        for data in parts:
+def on_test_parts(name, seeds):
+    """Compare fits with and without early stopping on some data; return a row for each."""
+    if name == "conll":
+        parts, score = [chunks()], chunk_f1_score
+    else:
+        parts, score = [letters(fold) for fold in range(10 if name == "folds" else 1)], wrong
+    automatic = ChainSSVM(max_iter=1).fit(*parts[0][:2]).lam_
+    fits = {"default": {}, **early_fits(automatic)}
+    if name == "conll":
+        fits |= {f"lam {lam:g}": {"lam": lam} for lam in GRID}
+    runs = {fit: [] for fit in fits}
+    for data in parts:
+        for seed in range(1 if name == "folds" else seeds):
             for fit, parameters in fits.items():
-                n_seeds = 1 if name == "folds" or fit.startswith("lam") else seeds
-                for seed in range(n_seeds):
+                if seed == 0 or not fit.startswith("lam"):
                     runs[fit].append(measured(data, score, random_state=seed, **parameters))
-        print(f"\n{name}: {'chunk F1' if name == 'conll' else 'share of wrong letters'}")
-        table(fits, runs)
-        report[name] = runs
-    return report
+    what = "chunk F1" if name == "conll" else "error"
+    return [{"data": DATA[name], "error": what, "fit": fit, **means(runs[fit])} for fit in fits]
 
 
 def by_share(names):
@@ -151,19 +172,24 @@ def by_share(names):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", nargs="*", default=["ocr"], choices=["ocr", "folds", "conll"])
+    parser.add_argument("--data", nargs="*", default=["ocr"], choices=DATA)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--shares", action="store_true")
     parser.add_argument("--sets", nargs="*", choices=SETS)
     add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
     if arguments.shares:
         names = arguments.sets or [name for name in SETS if name not in LONG]
         write(by_share(names), arguments.output, "early_stopping_shares")
-    else:
-        report = on_test_parts(arguments.data, arguments.seeds)
-        write(report, arguments.output, "early_stopping")
+        return
+    table = Table(arguments.output / "early_stopping.csv", ["data", "fit"])
+    for name in arguments.data:
+        how = f"python benchmarks/early_stopping.py --data {name} --seeds {arguments.seeds}"
+        for row in on_test_parts(name, arguments.seeds):
+            print(*row.values(), sep="  ", flush=True)
+            table.put(row | origin(how, arguments.load))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Labels partly hidden: LatentSSVM beside what one would do without it.
 
-    python benchmarks/hidden_labels.py [--tasks letters ...] [--seeds 0 ...] > hidden_labels.csv
+    python benchmarks/hidden_labels.py [--tasks letters ...] [--seeds 0 ...]
 
-A row for each task and way, on standard output:
+A row for each task, seed and way, in the place of what hidden_labels.csv in --output has of it:
 
     letters     OCR letters, fold 0 (626 words); half of the training letters hidden, at random.
                 Other way: sequences cut at hidden letters (`ignore_label`). Test: folds 1-9
@@ -26,10 +26,9 @@ Seconds are of the fit with the lam chosen. Data are read from SSTRUCT_DATA.
 """
 
 import argparse
-import csv
 import gzip
 import os
-import sys
+import shlex
 import time
 import warnings
 from dataclasses import dataclass
@@ -39,6 +38,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from defaults_data import word_features
+from reports import Table, add_load, add_output, origin
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
@@ -46,8 +46,6 @@ from sklearn.model_selection import KFold
 from sstruct import ChainSSVM, LatentSSVM, MultilabelSSVM
 from sstruct.datasets import fetch_ocr_letters, fetch_yeast
 from sstruct.preprocessing import SequenceVectorizer
-
-COLUMNS = ("task", "seed", "way", "lam", "cv_error", "error", "ratio", "rounds", "seconds")
 
 
 @dataclass
@@ -215,15 +213,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS))
     parser.add_argument("--seeds", nargs="+", type=int, default=[0])
+    add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)
-    out = csv.DictWriter(sys.stdout, COLUMNS, lineterminator="\n")
-    out.writeheader()
+    table = Table(arguments.output / "hidden_labels.csv", ["task", "seed", "way"])
     for name in arguments.tasks:
         for seed in arguments.seeds:
+            how = f"benchmarks/hidden_labels.py --tasks {shlex.quote(name)} --seeds {seed}"
             for row in rows(name, seed):
-                out.writerow(row)
-                sys.stdout.flush()
+                print(*row.values(), flush=True)
+                table.put(row | origin(f"python {how}", arguments.load))
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Where benchmarks write what they have found."""
 
+import csv
 import json
 import os
 import subprocess
@@ -10,6 +11,11 @@ from pathlib import Path
 def add_output(parser):
     """Add --output, a folder."""
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+
+
+def add_load(parser):
+    """Add --load, what the machine had to do besides."""
+    parser.add_argument("--load", choices=["quiet", "busy", "not recorded"], default="not recorded")
 
 
 def write(report, folder, name):
@@ -38,3 +44,29 @@ def origin(command, load):
         "machine": machine(),
         "load": load,
     }
+
+
+class Table:
+    """A CSV file with a row for each key; rows replace those that are there.
+
+    order: the keys that there are, as they are to come; None: any, as they came first
+    """
+
+    def __init__(self, path, keys, order=None):
+        self.path, self.keys, self.order, self.rows = path, keys, order, {}
+        if path.exists():
+            with open(path, newline="") as lines:
+                rows = {self._key(row): row for row in csv.DictReader(lines)}
+            self.rows = {key: rows[key] for key in rows if order is None or key in order}
+
+    def _key(self, row):
+        return tuple(str(row.get(key)) for key in self.keys)
+
+    def put(self, row):
+        """Add or replace a row, and write the file."""
+        self.rows[self._key(row)] = row
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path, "w", newline="") as lines:
+            writer = csv.DictWriter(lines, list(row), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(self.rows[key] for key in self.order or self.rows if key in self.rows)

@@ -24,7 +24,6 @@ can be measured; --load says what to write about the machine there.
 """
 
 import argparse
-import csv
 import ctypes
 import gc
 import json
@@ -120,29 +119,6 @@ def origin(what, load):
     return reports.origin(f"python benchmarks/scaling.py {what}", load)
 
 
-class Table:
-    """A CSV file with a row for each key, in a fixed order; rows replace those that are there."""
-
-    def __init__(self, path, keys, order):
-        self.path, self.keys, self.order, self.rows = path, keys, order, {}
-        if path.exists():
-            with open(path, newline="") as lines:
-                rows = list(csv.DictReader(lines))
-            self.rows = {key: row for row in rows if (key := self._key(row)) in order}
-
-    def _key(self, row):
-        return tuple(str(row.get(key)) for key in self.keys)
-
-    def put(self, row):
-        """Add or replace a row, and write the file."""
-        self.rows[self._key(row)] = row
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        with open(self.path, "w", newline="") as lines:
-            writer = csv.DictWriter(lines, list(row), lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(self.rows[key] for key in self.order if key in self.rows)
-
-
 # Threads ------------------------------------------------------------------------------------------
 
 
@@ -229,7 +205,7 @@ def measure_threads(name, rounds, limit):
 
 def compare_threads(arguments):
     """Measure the sets asked for, print and keep a row each."""
-    table = Table(arguments.output / "scaling.csv", ["set"], [(name,) for name in SETS])
+    table = reports.Table(arguments.output / "scaling.csv", ["set"], [(name,) for name in SETS])
     print(f"{'':28s}{'1 thread':>10s}{'2 threads':>11s}{'speed-up':>10s}{'control':>9s}", end="")
     print(f"{'of it':>7s}{'share':>7s}{'passes':>8s}")
     for name in arguments.sets or SETS:
@@ -306,7 +282,7 @@ def slope(rows):
 def compare_growth(arguments):
     """Measure the series asked for, print and keep a row for each fit."""
     order = [(of, str(value)) for of, series in SERIES.items() for value in series]
-    table = Table(arguments.output / "growth.csv", ["of", "value"], order)
+    table = reports.Table(arguments.output / "growth.csv", ["of", "value"], order)
     for of in arguments.of or SERIES:
         print(f"{of:18s}{'seconds':>10s}{'us/node':>10s}{'passes':>8s}{'bytes a sequence':>18s}")
         for value, data in SERIES[of].items():
@@ -344,9 +320,7 @@ def main():
     growth.add_argument("--largest", type=int, default=10**6, help="most samples")
     growth.set_defaults(compare=compare_growth)
     for part in (threads, growth):
-        part.add_argument(
-            "--load", choices=["quiet", "busy", "not recorded"], default="not recorded"
-        )
+        reports.add_load(part)
         reports.add_output(part)
     arguments = parser.parse_args()
     arguments.compare(arguments)

@@ -334,3 +334,30 @@ def cores():
     plain(right.yaxis, [1, 2, 4, 8, 16, 32, 64])
     right.set_title("Model: Amdahl's law")
     right.legend(loc="upper left", fontsize=7, title="share in threads", title_fontsize=8)
+
+
+@mpl.rc_context(STYLE)
+def hidden_labels():
+    """Test errors of LatentSSVM and of what one would do without it."""
+    rows = [row for row in read("hidden_labels") if row["seed"] == 0]
+    tasks = list(dict.fromkeys(row["task"] for row in rows))
+    _, axes = plt.subplots(figsize=(7.6, 0.9 + 0.52 * len(tasks)), layout="constrained")
+    ways = [("cut", "off", "1 state"), ("latent", "2 states")]
+    looks = ((-0.2, OTHER, "labels cut out or off, or one state"), (0.2, OURS, "LatentSSVM"))
+    for of_way, (shift, color, label) in zip(ways, looks, strict=True):
+        errors = [
+            next(100 * row["error"] for row in rows if row["task"] == task and row["way"] in of_way)
+            for task in tasks
+        ]
+        places = np.arange(len(tasks)) + shift
+        axes.barh(places, errors, color=color, height=0.36, label=label)
+        for place, error in zip(places, errors, strict=True):
+            axes.annotate(
+                f"{error:.1f}", (error, place), xytext=(4, 0), textcoords="offset points",
+                va="center", fontsize=8,
+            )  # fmt: skip
+    axes.set_yticks(range(len(tasks)), tasks)
+    axes.invert_yaxis()
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlabel="wrong labels of the test part, %")
+    axes.legend(fontsize=8)

@@ -25,6 +25,7 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct._estimators.core import held_out
+from sstruct._solvers.core.held_out import HeldOut
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.mapped import open_mapped
 from sstruct.preprocessing import PerNode
@@ -32,6 +33,8 @@ from tests.estimators.choices import Choice, make_choices
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.reference import brute_force
 
+# Solvers that make a step a sample, and their lam.
+ONE_BY_ONE = (("perceptron", "auto"), ("pa", "auto"), ("ssg", 0.01))
 limited = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
@@ -360,14 +363,39 @@ def test_rounds_and_parts_refuse_it_by_name(chains):
     X, y = chains
     with pytest.raises(ValueError, match="early_stopping=True does not go with LatentSSVM"):
         LatentSSVM(model()).fit(X, y)
-    online = model(solver="pa")
     with pytest.raises(ValueError, match="early_stopping=True is for fit of ChainSSVM alone"):
-        online.partial_fit(X, y, classes=range(3))
-    # The steps that such a fit has ended with are not those of its weights.
-    online.fit(X, y).set_params(early_stopping=False)
-    with pytest.raises(ValueError, match="cannot go on from a fit with early_stopping=True"):
-        online.partial_fit(X, y)
-    online.fit(X, y).partial_fit(X, y)
+        model(solver="pa").partial_fit(X, y, classes=range(3))
+
+
+@limited
+@pytest.mark.parametrize("bounded", [False, True])
+@pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
+def test_samples_that_come_later_go_on_from_the_weights_kept(chains, solver, lam, bounded):
+    (X, y), held = parts(chains)
+    bounds = np.tile([[-0.1], [0.1]], ChainSSVM(lam=1).fit(X, y).w_.size) if bounded else None
+    early = model(solver=solver, lam=lam, bounds=bounds).fit(X, y, **held)
+    best = int(early.history_["validation_score"].argmax())
+    assert best + 1 < early.n_iter_
+    stopped = clone(early).set_params(early_stopping=False, max_iter=best + 1, tol=0).fit(X, y)
+    for each in (early, stopped):
+        each.set_params(early_stopping=False).partial_fit(*held.values())
+    assert early.n_oracle_calls_ == stopped.n_oracle_calls_ == 60 * (best + 1) + 20
+    assert_same_bits(early, stopped)
+
+
+@pytest.mark.parametrize(("solver", "lam"), ONE_BY_ONE)
+def test_samples_that_come_later_go_on_without_a_score(chains, solver, lam, monkeypatch):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    early = model(solver=solver, lam=lam)
+    with monkeypatch.context() as patch:
+        patch.setattr(HeldOut, "look", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            early.fit(*chains)
+    n_steps = early.n_oracle_calls_
+    early.set_params(early_stopping=False).partial_fit(*chains)
+    assert early.n_oracle_calls_ == n_steps + 80
 
 
 def test_perceptrons_that_make_no_mistake_end_with_the_best_weights():

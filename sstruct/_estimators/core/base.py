@@ -479,8 +479,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             run = self._solvers[solver](setup)
             solution = run.solve()
             warm, steps = {**data, **run.export()} if self.warm_start else None, None
-            if run.takes_samples_as_they_come and setup.held_out is None:
-                steps = {**run.export(), "solver": solver, "bounded": setup.bounds is not None}
+            if run.takes_samples_as_they_come:
+                # Those of the weights kept, which others have followed.
+                steps = (setup.held_out and setup.held_out.steps) or run.export()
+                steps |= {"solver": solver, "bounded": setup.bounds is not None}
             solution, training.inference = self._after_solve(problem, solution, training.inference)
             if setup.online:  # what is said of all samples is not said of a part
                 solution = replace(solution, remarks=())

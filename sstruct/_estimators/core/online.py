@@ -5,7 +5,6 @@ import numpy as np
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
 from sstruct._input.labels import training_classes
-from sstruct._solvers.core.held_out import COLUMN as SCORES
 
 # What the data have settled about the meaning of weights, and what parameters have.
 OF_DATA = ("n_features_in_", "n_types_", "parents_", "classes_", "edges_", "_pairs")
@@ -134,11 +133,6 @@ def _check_same_classes(known, classes):
 def _check_goes_on(estimator):
     """Refuse a model whose last fit has left nothing that its parameters could go on from."""
     kept, solver = estimator.__dict__.get("_steps"), estimator.solver
-    if SCORES in estimator.history_:
-        raise ValueError(
-            "partial_fit cannot go on from a fit with early_stopping=True, which has made steps "
-            "after those that its weights are of: take a clone"
-        )
     if kept is None or kept["solver"] != solver:
         before = estimator.solver_ if kept is None else kept["solver"]
         raise ValueError(

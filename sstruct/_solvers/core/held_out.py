@@ -25,20 +25,27 @@ class HeldOut:
         The first weights of the best score; None before there are any.
     best : float
         Their score.
+    steps : dict or None
+        What ``export`` of the solver gave when it had these weights, if later samples can go on
+        from that.
     """
 
     def __init__(self, score, patience):
         self.score, self.patience = score, patience
-        self.w, self.best = None, -math.inf
+        self.w, self.best, self.steps = None, -math.inf, None
         self._n_waited = 0
         self._newest = (0, math.nan)  # number of a pass, and its score
 
-    def look(self, w, n_passes):
-        """Score the weights after a pass; return whether there was no better score for too long."""
+    def look(self, w, n_passes, export=None):
+        """Score the weights after a pass; return whether there was no better score for too long.
+
+        export : function that returns the `steps` of these weights, or None
+        """
         score = self.score(w)
         if score > self.best:
+            steps = None if export is None else export()
             # In one statement: an interruption leaves weights and score of one pass.
-            self.w, self.best, self._n_waited = np.array(w), score, 0
+            self.w, self.best, self.steps, self._n_waited = np.array(w), score, steps, 0
         else:
             self._n_waited += 1
         self._newest = n_passes, score
