@@ -123,6 +123,8 @@ def label_matrix(y, n_rows, n_labels=None):
         )
     if n_labels is not None and Y.shape[1] != n_labels:
         raise ValueError(f"y has {Y.shape[1]} columns, expected {n_labels} labels")
+    if Y.shape[1] == 0:
+        raise ValueError(f"y has no columns, expected one for each label, {BINARIZER}")
     Y.data = np.ones(Y.nnz)
     Y.sort_indices()
     return Y

@@ -179,7 +179,7 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
     ):
         cluster = Cluster.__new__(Cluster)
         cluster.client, cluster.losses = client, 0
-        with pytest.raises(RuntimeError, match="no worker came within 0.2 seconds$"):
+        with pytest.raises(RuntimeError, match=r"no worker came within 0\.2 seconds$"):
             cluster._threads()
         # A nanny that has restarted its worker too often restarts it no more.
         cluster.losses = 2

@@ -400,3 +400,15 @@ def test_structured_memory_is_no_name():
     names = memoryview(np.zeros(2, dtype=[("a", "f8")]))
     with pytest.raises(TypeError, match=r"feature_names\[0\]"):
         Sequences(np.zeros((2, 2)), [0, 2], feature_names=names)
+
+
+def test_sets_without_any_label():
+    for edges in (None, "full", "tree"):
+        with pytest.raises(ValueError, match="y has no columns"):
+            MultilabelSSVM(edges=edges).fit(ROWS[0], sparse.csr_matrix((3, 0)))
+
+
+def test_parameters_are_checked_before_a_part():
+    model = ChainSSVM(solver="ssg", lam=0.1).partial_fit(ROWS, LABELS, classes=[0, 1])
+    with pytest.raises(TypeError, match="lam must be a number, found DataFrame"):
+        model.set_params(lam=pd.DataFrame([[0.1], [0.2]])).partial_fit(ROWS, LABELS)

@@ -165,7 +165,7 @@ def _entry(random, array):
     try:
         out[tuple(random.randrange(n) for n in array.shape)] = number
     except (TypeError, ValueError, OverflowError):
-        out = array.astype(object)
+        out = np.array(array, dtype=object)
         out[tuple(random.randrange(n) for n in array.shape)] = number
     return out
 
@@ -176,7 +176,7 @@ def _scaled(random, array):
 
 def _one_scaled(random, array):
     """Scale one row, so that sizes differ much."""
-    out = array.astype(float)
+    out = np.array(array, dtype=float)  # astype of a matrix in three dimensions writes anywhere
     out[random.randrange(len(out))] *= random.choice(FACTORS)
     return out
 
@@ -206,7 +206,8 @@ def _storage(random, array):
         lambda: np.asmatrix(array), lambda: memoryview(np.ascontiguousarray(array)),
         lambda: array.tolist(), lambda: tuple(array), lambda: pd.DataFrame(array),
         lambda: pd.Series(list(array)), lambda: iter(array), lambda: list(array),
-        lambda: array.view(type("Subclass", (np.ndarray,), {})), lambda: array.astype(object),
+        lambda: array.view(type("Subclass", (np.ndarray,), {})),
+        lambda: np.array(array, dtype=object),
         lambda: np.frombuffer(b"\0" + array.tobytes(), dtype=np.uint8)[1:].view(array.dtype)
         .reshape(array.shape),
         lambda: getattr(sparse, random.choice(STORED))(array),
@@ -215,7 +216,7 @@ def _storage(random, array):
 
 
 def _dtype(random, array):
-    return array.astype(random.choice(DTYPES))
+    return np.asarray(array).astype(random.choice(DTYPES))
 
 
 ARRAYS = (_entry, _entry, _entry, _scaled, _one_scaled, _shape, _shape, _storage, _storage, _dtype)

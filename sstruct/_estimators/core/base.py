@@ -436,6 +436,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     @with_callbacks
     def _fit_part(self, X, y, classes, sample_weight):
         """Make one step a sample, from where the last call has ended; what `partial_fit` calls."""
+        self._check_given(X, y, sample_weight)
         twin = learner_of_part(self, y, classes)
         training = twin._prepare(X, y, sample_weight)
         options = replace(

@@ -9,8 +9,6 @@ from sstruct._problems.core._thread_pool cimport ThreadPool, blocks_a_ticket
 
 import numpy as np
 
-from sstruct._checks.arrays import contiguous
-
 
 cdef struct Decoding:
     Py_ssize_t chunk            # blocks of a ticket
@@ -52,7 +50,7 @@ def decode(BlockProblem problem not None, const double[::1] w, n_threads=1):
     The ``predict`` of a structure whose codes are the positions of an interval, two a block
     (``examples/compiled_problem``)::
 
-        codes = decode(Problem(X), contiguous(w))
+        codes = decode(Problem(X), np.ascontiguousarray(w))
         return [tuple(pair) for pair in codes.reshape(-1, 2).tolist()]
     """
     problem._check_weights(w)

@@ -1,0 +1,68 @@
+"""Arrays of a subclass are read as plain ones: a method of theirs is code of somebody else.
+
+And NumPy's own may be worse: ``astype`` of a ``np.matrix`` in three dimensions writes anywhere.
+"""
+
+from random import Random
+
+import numpy as np
+import pytest
+
+from tests.hostile.functions import FUNCTIONS
+from tests.hostile.structures import STRUCTURES
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+CASES = 6
+
+
+class Guarded(np.ndarray):
+    def astype(self, *args, **options):
+        pytest.fail("a method of the array was called")
+
+
+def guarded(value, depth=0):
+    """The same value with every array in it, and in lists, guarded."""
+    if type(value) is np.ndarray:
+        return value.view(Guarded)
+    if type(value) in (list, tuple) and depth < 4:
+        return type(value)(guarded(item, depth + 1) for item in value)
+    if type(value) is dict:
+        return {name: guarded(item, depth + 1) for name, item in value.items()}
+    return value
+
+
+def narrowed(value, kind, depth=0):
+    """The same value with every array of floats in it rounded to a kind of number."""
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        return np.round(value).astype(kind)
+    if type(value) in (list, tuple) and depth < 4:
+        return type(value)(narrowed(item, kind, depth + 1) for item in value)
+    return value
+
+
+@pytest.mark.parametrize("function, make", FUNCTIONS)
+def test_functions(function, make, rng):
+    try:
+        function(**guarded(make(rng)))
+    except ValueError:  # few draw what their function refuses
+        pass
+
+
+@pytest.mark.parametrize("name", [n for n in STRUCTURES if "hoice" not in n])
+def test_estimators(name):
+    structure, n_fits = STRUCTURES[name], 0
+    for seed in range(CASES):
+        rng, random = np.random.default_rng(seed), Random(seed)
+        X, y = structure.make(rng, 4)
+        X = narrowed(X, random.choice([float, np.float32, np.int8, np.int64]))
+        parameters = guarded(structure.sound_parameters(random) | {"verbose": 0})
+        model = structure.estimator(**parameters)
+        try:
+            model.fit(guarded(X), guarded(y), guarded(np.ones(4)))
+        except ValueError:
+            continue
+        n_fits += 1
+        model.predict(guarded(X))
+        model.score(guarded(X), guarded(y))
+    assert n_fits > CASES / 3
