@@ -17,10 +17,10 @@ from sstruct._checks.arrays import (
     array_of,
     check_depth,
     concatenated,
+    contiguous,
     is_sized,
     real_array,
 )
-from sstruct._checks.arrays import contiguous
 from sstruct._checks.compressed import as_csr, check_attributes, check_compressed, stacked
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.scalars import is_integer, is_real

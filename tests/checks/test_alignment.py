@@ -33,7 +33,8 @@ def test_arrays_are_moved_only_where_they_must_be(kind):
     for turn in (contiguous, lambda a: array_of(a, "a")):
         assert turn(array) is array
         moved = turn(odd(array))
-        assert moved.flags.aligned and moved.dtype == kind
+        assert moved.flags.aligned
+        assert moved.dtype == kind
         np.testing.assert_array_equal(moved, array)
     assert real_array(odd(array), "a").flags.aligned
     assert contiguous(odd(array).T).flags.c_contiguous
