@@ -8,9 +8,11 @@ import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
 
-from sstruct import GraphCRFSSVM, LatentSSVM, TypedGraphCRFSSVM
+from sstruct import GraphCRFSSVM, LatentSSVM, PathCV, TypedGraphCRFSSVM, ssvm_path
 from sstruct._testing._graph_enumeration import graph_enumeration
+from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force, dual_qp, typed_graphs
 
 LAM = 0.05
@@ -467,3 +469,40 @@ def test_early_stopping_keeps_the_best_of_held_out_graphs(rng):
     assert fitted.score(X[20:], y[20:]) == scores.max()
     again = clone(model).fit(X, y)
     assert again.converged_ or again.status_ == "EARLY_STOPPED"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True}])
+def test_a_fit_goes_on_from_its_file(rng, tmp_path, monkeypatch, parameters):
+    model = TypedGraphCRFSSVM(lam=LAM, tol=1e-9, max_iter=8, random_state=0, **parameters)
+    check_resuming(model, *make(rng, 12), tmp_path / "fit.npz", monkeypatch, least=8)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_a_file_of_other_pairs_of_types_is_refused(rng, tmp_path):
+    X, y = make(rng, 8)
+    model = TypedGraphCRFSSVM(lam=LAM, max_iter=2, tol=0, checkpoint=tmp_path / "fit.npz")
+    model.fit(X, y)
+    first = (0, 0)
+    turned = [
+        (features, {**edges, first: (edges[first][0][:, ::-1], edges[first][1])})
+        for features, edges in X
+    ]
+    with pytest.raises(ValueError, match="checkpoint"):
+        model.fit(turned, y)
+
+
+@pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
+def test_searches_choose_lambda(rng):
+    X, y = make(rng, 24)
+    model = TypedGraphCRFSSVM(random_state=0)
+    search = PathCV(model, eps=0.1, cv=3).fit(X, y)
+    assert search.best_estimator_.lam_ == search.best_lam_
+    lam = search.best_lam_
+    scores = []
+    for train, test in KFold(3).split(X):
+        part = ssvm_path(model, [X[i] for i in train], [y[i] for i in train], eps=0.1)
+        scores.append(part.estimator(lam).score([X[i] for i in test], [y[i] for i in test]))
+    np.testing.assert_array_equal(search.split_scores(lam), scores)
+    grid = GridSearchCV(model, {"lam": [0.01, 1.0]}, cv=3, n_jobs=2).fit(X, y)
+    assert grid.best_score_ > 0

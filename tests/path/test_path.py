@@ -1,6 +1,7 @@
 """The regularization path against enumeration and the independent QP."""
 
 import warnings
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -18,11 +19,13 @@ from sstruct import (
     MultilabelSSVM,
     RegularizationPath,
     TreeSSVM,
+    TypedGraphCRFSSVM,
     ssvm_path,
 )
 from sstruct._solvers.path.path_solver import PathSolver
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
-from tests.reference import boxed_qp, brute_force, graphs, label_sets
+from tests.estimators import test_typed_graph
+from tests.reference import boxed_qp, brute_force, graphs, label_sets, typed_graphs
 from tests.solvers.small import make_bounds
 from tests.solvers.test_slack import slack_terms
 
@@ -124,6 +127,15 @@ def forests(rng, **parameters):
     )
 
 
+def typed(rng, **parameters):
+    X, y = test_typed_graph.make(rng)
+    terms = typed_graphs.blocks(
+        X, y, test_typed_graph.SIZES, test_typed_graph.PAIRS, test_typed_graph.ones()
+    )
+    terms = [replace(block, labelings=[sum(y, ()) for y in block.labelings]) for block in terms]
+    return Case(TypedGraphCRFSSVM(random_state=0, **parameters), X, y, terms)
+
+
 def sets(rng, **parameters):
     X, Y = rng.standard_normal((16, 3)), rng.integers(0, 2, (16, 3))
     edges = np.array([(0, 1), (0, 2), (1, 2)])
@@ -148,6 +160,7 @@ CASES = {
     "multiclass": classes,
     "graphs-cut": cycles,
     "graphs-forest": forests,
+    "graphs-typed": typed,
     "label-sets": sets,
     "chains-slack": lambda rng: slack(weighted_chains(rng, box="mixed")),
     "label-sets-slack": lambda rng: slack(sets(rng)),
@@ -294,7 +307,7 @@ def test_estimators_are_fitted(case):
         predicted = model.predict(case.X)
         assert len(predicted) == len(case.X)
         for one, other in zip(predicted, path.predict(case.X, lam), strict=True):
-            np.testing.assert_array_equal(one, other)
+            np.testing.assert_equal(one, other)
         assert model.n_iter_ >= 1
         assert {len(column) for column in model.history_.values()} == {
             int((path.lams_ >= lam).sum()) or 1
