@@ -94,7 +94,7 @@ def join_edge_features(parts, lengths, name, expected=None):
         what = f"the edge features of {name}[{i}]"
         n_edges = max(length - 1, 0)
         part, found = _as_table(part, what), column_names(part)
-        if n_edges == 0 and part.shape[0] == 0 and part.shape[1:] in ((), (0,)):
+        if n_edges == 0 and part.shape in ((0,), (0, 0)):
             continue
         if len(part.shape) != 2 or part.shape[0] != n_edges:
             raise ValueError(

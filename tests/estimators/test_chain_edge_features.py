@@ -500,3 +500,8 @@ def test_paths(chains, tmp_path):
             assert len(model.predict(Sequences.from_list(X))) == len(X)
     search = PathCV(ChainSSVM(random_state=0), cv=2).fit(Sequences.from_list(X), y)
     assert search.best_estimator_.n_edge_features_in_ == 2
+
+
+def test_a_number_in_place_of_no_edge_features():
+    with pytest.raises(ValueError, match=r"X\[0\] have shape \(\), expected 0 rows"):
+        ChainSSVM().fit([(np.ones((1, 1)), 0.5)], [[0]])
