@@ -157,6 +157,9 @@ class ChainSSVM(LabelingSSVM):
         more, a tenth of whose transitions or fewer have a weight, and without `transition_mask`,
         also that ``predict`` takes the sparse decoder of :func:`sstruct.inference.viterbi`.
     <history_>
+        A fit to partitions adds rounds, bytes_sent, bytes_received and bytes_copied (for workers
+        that die), all of them so far, and least_share: how much was taken of the parts' changes, 1
+        in most rounds.
         ``"gdmm"`` adds relaxed_primal, feasibility (mean distance between marginals that should
         agree), labels_per_unigram, labels_per_bigram (NaN between certificates; beyond 300 labels,
         unless few transitions have a weight, primal and gap are too, until relaxed_primal meets
@@ -193,6 +196,7 @@ class ChainSSVM(LabelingSSVM):
     True
     """
 
+    _fits_partitions = True
     _fitted_state = CHAIN_STATE
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
@@ -259,9 +263,12 @@ class ChainSSVM(LabelingSSVM):
             :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
             sparse matrix or data frame whose rows are chains of one node. Each sequence may have
             features of its transitions too: it is then a tuple (features, edge features), of shapes
-            (L_i, n_features) and (L_i - 1, G), or ``Sequences`` have ``edge_features``.
+            (L_i, n_features) and (L_i - 1, G), or ``Sequences`` have ``edge_features``. Or
+            partitions of lists of these on a Dask cluster: a bag, or a list of futures or delayed
+            objects; see :doc:`/how_to/cluster`.
         y : list of label sequences
-            Labels of any hashable type; for 2-D X one label a row.
+            Labels of any hashable type; for 2-D X one label a row; for partitions, partitions
+            alike, or None where X is of pairs (x, y).
         sample_weight : array-like of shape (n,), or list of n arrays (L_i,), optional
             Nonnegative. One number for each sample: weight 2 counts as two copies, weight 0 as
             none. Or one array for each sample: the weights of its nodes in the loss, which multiply
@@ -295,7 +302,7 @@ class ChainSSVM(LabelingSSVM):
             data.problem(self),
             data.sample_weight,
             data.total_weight,
-            self._lam(data.total_weight, data.trained),
+            data.trained,
             data.data(),
             Inference("viterbi"),
             {

@@ -283,7 +283,7 @@ class StructuredSVM(BaseSSVM):
             problem,
             weights[weights > 0],
             total,
-            self._lam(total),
+            None,
             data,
             Inference("oracle"),
             attributes={},

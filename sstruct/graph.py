@@ -170,6 +170,7 @@ class GraphCRFSSVM(LabelingSSVM):
     True
     """
 
+    _fits_partitions = True
     _fitted_state = GRAPH_STATE
     _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
 
@@ -225,7 +226,8 @@ class GraphCRFSSVM(LabelingSSVM):
             edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
             sizes: (V,) positive weights of the nodes in the loss, or None. Features may be data
             frames, whose names ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs
-            of one node, one a row.
+            of one node, one a row. Or partitions of such lists on a Dask cluster, with y alike:
+            see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
@@ -290,7 +292,7 @@ class GraphCRFSSVM(LabelingSSVM):
             explicit,
             data.sample_weight,
             data.total_weight,
-            self._lam(data.total_weight, data.trained),
+            data.trained,
             data.data(*common, explicit=explicit is not problem),
             inference,
             {
@@ -314,7 +316,7 @@ class GraphCRFSSVM(LabelingSSVM):
         these change with every sample that is added, a warm start needs the labelings.
         """
         solver = self._solvers.get(self.solver)
-        if solver is not None and solver.takes_samples_as_they_come:
+        if self._is_part or (solver is not None and solver.takes_samples_as_they_come):
             return problem  # parts must decode alike, and nothing is scored twice
         if self.warm_start and "_warm_state" in self.__dict__:
             return ExplicitProblem(problem) if self._keeps_planes else problem

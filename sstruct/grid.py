@@ -161,6 +161,9 @@ class GridCRFSSVM(GraphCRFSSVM):
         names = GRID_FEATURES[self._model["pairwise"]]
         return names[: self._edge_shape[0]]
 
+    def _labels_of(self, labels):
+        return np.ravel(labels)
+
     def _labels(self, y, nodes):
         return image_labels(y, nodes, type(self).__name__)
 
@@ -181,7 +184,8 @@ class GridCRFSSVM(GraphCRFSSVM):
         ----------
         X : list of n arrays of shape (H, W, n_features), or array of shape (n, H, W, n_features)
             Values of about 1; of images as they are loaded, from 0 to 255, divide by 255. A 2-D
-            array or sparse matrix is read as images of one pixel, one a row.
+            array or sparse matrix is read as images of one pixel, one a row. Or partitions of such
+            lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional

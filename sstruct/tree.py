@@ -277,7 +277,7 @@ class TreeSSVM(BaseSSVM):
             problem,
             weights[used],
             total,
-            self._lam(total, trained),
+            trained,
             trees.data(known, used, parents),
             Inference("distance transform" if maps else "max-sum"),
             {

@@ -254,7 +254,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
             data.problem(decoder),
             data.sample_weight,
             data.total_weight,
-            self._lam(data.total_weight, data.trained),
+            data.trained,
             data.data(sizes, explicit=False),
             described_inference(method, "directed", data.graphs),
             {

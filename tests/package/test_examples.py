@@ -72,6 +72,13 @@ def test_a_fit_on_a_cluster_from_partitions_has_the_bits_of_that_from_lists(caps
     assert "same bits: True" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_chains_in_partitions_converge(capsys):
+    pytest.importorskip("distributed")
+    runpy.run_path(str(EXAMPLES / "distributed_chains.py"))["main"]()
+    assert "CONVERGED" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("name", inference.__all__)
 def test_docstring_of_compiled_function(name):
     function = getattr(inference, name)

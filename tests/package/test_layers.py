@@ -41,7 +41,7 @@ RANKS = [
     ["_cluster"],
     ["_solvers/core"],
     ["_solvers/frank_wolfe", "_solvers/baselines", "_solvers/gdmm", "_solvers/perceptron"],
-    ["_solvers/path", "_solvers/proximal"],
+    ["_solvers/path", "_solvers/proximal", "_solvers/rounds"],
     ["_testing", "_input"],
     ["inference/_model"],
     ["inference/_files", "inference/_methods"],

@@ -4,6 +4,7 @@ import math
 import os
 import warnings
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
+from sstruct._cluster.parts import is_partitioned
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
@@ -34,8 +36,9 @@ from sstruct._estimators.core.held_out import (
     divided,
     on_disk,
 )
-from sstruct._estimators.core.lam_from_scale import lam_from_scale
+from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
+from sstruct._estimators.core.partitions import parted_training
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
@@ -55,6 +58,8 @@ from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
+from sstruct._solvers.rounds.parts import PartedBlocks
+from sstruct._solvers.rounds.solver import Rounds
 from sstruct.losses import check_loss
 
 PICKLE_FORMAT = 1
@@ -119,8 +124,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     _fitted_state: ClassVar[FittedState] = BASE_STATE
     # The solvers that the estimator accepts, by name.
     _solvers: ClassVar[dict] = SOLVERS
+    # Whether its samples may be in partitions on a cluster that its own rounds go over.
+    _fits_partitions: ClassVar[bool] = False
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
+    # Whether it packs one of the partitions of a fit.
+    _is_part: ClassVar[bool] = False
     # Whether it goes on from the samples before: of `learner_of_part` alone.
     _goes_on: ClassVar[bool] = False
     # How a scaler of features, "{}", goes into a pipeline; None where none reads its samples.
@@ -334,6 +343,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the packed nodes and the index of each one's label; ``score`` uses it."""
         raise NotImplementedError
 
+    def _labels_of(self, labels):
+        """Return the labels of one sample, as y has them, one after another."""
+        return labels
+
     def _labels(self, y, nodes):
         """Return all labels as one array with an entry a node; ``score`` uses it."""
         return flat_labels(y, nodes, type(self).__name__)
@@ -371,13 +384,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             raise ValueError(f"{name} has no parameter C, it has lam: {lam_of(params['C'])}")
         return super().set_params(**params)
 
-    def _lam(self, total_weight, nodes=None):
-        """Return lambda, for samples of a total weight; "auto" asks for a record of their nodes."""
+    def _lam(self, total_weight, scale=None):
+        """Return lambda, for samples of a total weight; "auto" asks `scale`, a function, for it."""
         if self.solver != "auto" and not self._solvers[self.solver].has_objective:
             return 0.0
         if not isinstance(self.lam, str):
             return float(self.lam)
-        if nodes is None:  # nothing is known of what a user's oracle makes of a sample
+        if scale is None:  # nothing is known of what a user's oracle makes of a sample
             lam = 1 / total_weight
             if lam == np.inf:
                 raise ValueError(
@@ -385,7 +398,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                     "scale the weights, or give a number"
                 )
             return lam
-        return lam_from_scale(nodes, total_weight, self._parameters().get("rescaling") == "slack")
+        return lam_from_scale(scale(), self._parameters().get("rescaling") == "slack")
 
     def _check_given(self, X, y, sample_weight):
         """Refuse parameters out of range, and data or parameters too deep to look at."""
@@ -405,8 +418,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         more = {} if completion is None else {"completion": completion}
         samples = Samples(X, y, sample_weight)
         learner, part, held_out = divided(self, samples, validation)
-        training = learner._training(part.X, part.y, part.sample_weight, **more)
+        training = learner._training_of(part.X, part.y, part.sample_weight, **more)
         training.held_out = held_out
+        nodes, weight, training.nodes = training.nodes, training.total_weight, None
+        scale = None if nodes is None else partial(scale_of, nodes, weight)
+        training.lam = self._lam(weight, scale)
+        return training
+
+    def _training_of(self, X, y, sample_weight, **more):
+        """Return the Training of checked parameters, under the rescaling asked for, without lam."""
+        training = self._training(X, y, sample_weight, **more)
         if self._parameters().get("rescaling") == "slack":
             training = slack_rescaled(training, self)
         return training
@@ -418,12 +439,18 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         training : what ``_prepare`` has made of the data, where it was called before
         validation : X_val, y_val and sample_weight_val
         """
-        if training is None:
+        parted = self._fits_partitions and is_partitioned(X)
+        if parted:
+            self._check_parameters()
+            training = parted_training(self, X, y, sample_weight, validation)
+        elif training is None:
             training = self._prepare(X, y, sample_weight, validation=Samples(*validation))
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
-        solver = self._auto_solver(problem) if self.solver == "auto" else self.solver
+        solver = self.solver
+        if solver == "auto":
+            solver = "mp-bcfw" if parted else self._auto_solver(problem)
         setup = self._setup(training, self._options(solver, problem))
         if self._solvers[solver].has_objective:
             setup.step_weight *= problem.n_blocks / training.total_weight
@@ -457,7 +484,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _setup(self, training, options):
         """Return the Setup of a solver with Options."""
         problem = training.problem
-        setup = Setup(problem, training.lam, training.block_weight, options, self._bounds(problem))
+        parted = isinstance(problem, PartedBlocks)  # which has them from where the problems are
+        bounds = problem.bounds if parted else self._bounds(problem)
+        setup = Setup(problem, training.lam, training.block_weight, options, bounds)
         setup.step_weight = training.sample_weight.copy()
         return setup
 
@@ -477,7 +506,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         setup.callback = task.callback
         # A signal must not come between a solution and the attributes that it becomes.
         with DelayedInterrupt() as setup.delay:
-            run = self._solvers[solver](setup)
+            run = (Rounds if isinstance(problem, PartedBlocks) else self._solvers[solver])(setup)
             solution = run.solve()
             warm, steps = {**data, **run.export()} if self.warm_start else None, None
             if run.takes_samples_as_they_come:

@@ -44,7 +44,50 @@ class TrainedNodes:
     bias: bool
 
 
-def lam_from_scale(nodes, total_weight, slack=False):
+@dataclass(frozen=True)
+class Scale:
+    """What is read from some of the samples, which that of others may be added to.
+
+    Attributes
+    ----------
+    moments : tuple of (float, ndarray, ndarray, ndarray)
+        Of the rows: weight, and of each feature the weight of rows where it is not 0, mean, and
+        squares about it.
+    total_weight : float
+        Of the samples.
+    n_nodes, mean_cost, bias : as in `TrainedNodes`
+    """
+
+    moments: tuple
+    total_weight: float
+    n_nodes: float
+    mean_cost: float
+    bias: bool
+
+
+def scale_of(nodes, total_weight):
+    """Return the Scale of TrainedNodes, of samples of a total weight."""
+    moments = _moments(nodes.features, nodes.weight)
+    return Scale(moments, total_weight, nodes.n_nodes, nodes.mean_cost, nodes.bias)
+
+
+def joined(scales):
+    """Return the Scale of all samples from those of parts of them."""
+    weights = np.array([scale.total_weight for scale in scales])
+    nodes = weights * [scale.n_nodes for scale in scales]
+    costs = nodes * [scale.mean_cost for scale in scales]
+    with np.errstate(over="ignore", invalid="ignore"):
+        moments = _joined([scale.moments for scale in scales])
+    return Scale(
+        moments,
+        float(weights.sum()),
+        float(nodes.sum() / weights.sum()),
+        float(costs.sum() / nodes.sum()),
+        scales[0].bias,
+    )
+
+
+def lam_from_scale(scale, slack=False):
     r"""Return a lam that asks for about as much whatever the scale of features and loss.
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
@@ -58,9 +101,7 @@ def lam_from_scale(nodes, total_weight, slack=False):
 
     Parameters
     ----------
-    nodes : TrainedNodes
-    total_weight : float
-        Sum of the weights of the samples.
+    scale : Scale
     slack : bool
         Whether hinge losses are slack-rescaled.
 
@@ -80,9 +121,9 @@ def lam_from_scale(nodes, total_weight, slack=False):
     and powers of these, it is the variance that the best lam n follows. Numbers of nodes and labels
     add little to that; the power of the nodes is for the time of fits.
     """
-    spread = feature_spread(nodes.features, nodes.weight, nodes.bias)
-    cost = nodes.mean_cost or 1.0
-    lam = STRENGTH * nodes.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
+    spread, total_weight = _spread(scale.moments, scale.bias), scale.total_weight
+    cost = scale.mean_cost or 1.0
+    lam = STRENGTH * scale.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
     lam *= cost if slack else 1 / cost
     if not 0 < lam < np.inf:
         raise ValueError(
@@ -118,8 +159,14 @@ def feature_spread(features, weights, bias):
     float
         Infinite where the squares of features are.
     """
+    return _spread(_moments(features, weights), bias)
+
+
+def _spread(moments, bias):
+    """`feature_spread` from the moments of the features."""
     with np.errstate(over="ignore", invalid="ignore"):
-        share, mean, variance = _moments(features, weights)
+        total, present, mean, squares = moments
+        share, variance = present / total, squares / total
         if not np.isfinite(variance + mean**2).all():
             return np.inf
         squares = variance + mean**2
@@ -135,21 +182,30 @@ def feature_spread(features, weights, bias):
 
 
 def _moments(features, weights):
-    """Return of each feature the share of rows where it is not 0, its mean and its variance."""
-    n_features = features.shape[1]
-    total, present, mean, squares = 0.0, *np.zeros((3, n_features))
-    for rows, weight in _parts(features, weights):
-        part = weight.sum()
-        if part == 0:
+    """Return the weight of all rows, and of each feature what `_sums` returns."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        sums = (
+            (weight.sum(), *_sums(rows, weight, weight.sum()))
+            for rows, weight in _parts(features, weights)
+            if weight.any()
+        )
+        return _joined(sums, features.shape[1])
+
+
+def _joined(sums, n_features=None):
+    """Add up moments of parts of the rows."""
+    total, out = 0.0, None
+    for part, here, center, spread in sums:
+        if out is None:
+            total, out = part, (here, center, spread)
             continue
-        here, center, spread = _sums(rows, weight, part)
+        present, mean, squares = out
         # Means of parts differ: their squares about the mean of both.
         step = center - mean
-        squares += spread + step**2 * (total * part / (total + part))
-        mean += step * (part / (total + part))
-        present += here
+        squares = squares + spread + step**2 * (total * part / (total + part))
+        out = present + here, mean + step * (part / (total + part)), squares
         total += part
-    return present / total, mean, squares / total
+    return (total, *(np.zeros((3, n_features)) if out is None else out))
 
 
 def _parts(features, weights):

@@ -1,11 +1,12 @@
 """Records between estimators and solvers: what a fit is of, and how good its decoder is."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 import numpy as np
 
 from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData
 
 
@@ -55,7 +56,8 @@ class Training:
         Weight of each block's sample, as it was given, times that of its classes.
     total_weight : float
         What the weights are divided by to weigh hinge losses.
-    lam : float
+    nodes : TrainedNodes or None
+        Of which ``lam="auto"`` is made; None where nothing is known of them.
     data : SampleData
         What a warm start must find unchanged, up to samples that are added.
     inference : Inference
@@ -65,17 +67,20 @@ class Training:
         Rows of nodes and, where the model reads them, of edges, whose scales a warning may name.
     held_out : Samples or None
         Samples that take no part in training; their score chooses among the weights.
+    lam : float
+        Set once the samples are packed.
     """
 
     problem: object
     sample_weight: np.ndarray
     total_weight: float
-    lam: float
+    nodes: TrainedNodes | None
     data: SampleData
     inference: Inference
     attributes: dict
     features: tuple = ()
     held_out: Samples | None = None
+    lam: float = field(init=False)
 
     @property
     def block_weight(self):

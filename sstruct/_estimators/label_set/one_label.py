@@ -65,7 +65,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
         problem,
         weights[kept],
         total,
-        estimator._lam(total, trained),
+        trained,
         SampleData(len(codes), [label_array(classes)], lambda n: [*first_rows(flat, n), codes[:n]]),
         Inference("enumeration"),
         {

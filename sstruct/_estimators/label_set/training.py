@@ -115,7 +115,7 @@ class MultilabelTraining:
             problem,
             self.weights,
             self.total,
-            estimator._lam(self.total, self.trained),
+            self.trained,
             self._data([self.edges, parents, codes]),
             DECODERS[self.method],
             {

@@ -221,7 +221,11 @@ class Solver:
         # The objective before a certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
-        self.pool = ThreadPool(problem, options.n_jobs)
+        self.pool = self._pool(options.n_jobs)
+
+    def _pool(self, n_jobs):
+        """Return the threads that oracles run in; None where they run elsewhere."""
+        return ThreadPool(self.problem, n_jobs)
 
     @classmethod
     def refused(cls, parameters):

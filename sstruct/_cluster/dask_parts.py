@@ -1,0 +1,188 @@
+"""Stateful parts on a Dask cluster: where a worker is lost, its parts are made and asked again."""
+
+from concurrent.futures import CancelledError
+
+from sstruct._cluster.answers import sendable
+from sstruct._cluster.dask_cluster import FIRST, MOST_LOSSES, Group, Lost
+from sstruct._cluster.parts import lost_for_good
+
+
+class Asked:
+    """An actor's side: calls of an object of the part; errors are returned, not raised.
+
+    What is raised is then the cluster's.
+
+    Parameters
+    ----------
+    make : callable
+        ``make(samples, truths, *given)`` returns the object.
+    pair : tuple of (list, list)
+        Samples and labelings.
+    given : tuple
+    """
+
+    def __init__(self, make, pair, given):
+        self.make, self.pair, self.given, self.part = make, pair, given, None
+
+    def ask(self, name, arguments):
+        """Return True and what a method returns, or False and its error."""
+        try:
+            if self.part is None:
+                self.part = self.make(*self.pair, *self.given)
+                self.pair = None
+            return True, getattr(self.part, name)(*arguments)
+        except Exception as error:
+            return False, sendable(error)
+
+
+class RemotePart:
+    """A part, where it is, and what makes it again: calls, from the first or the last copy on."""
+
+    def __init__(self, part, given):
+        self.number, self.source, self.given = part.number, part.source, given
+        self.group, self.first, self.since = None, [], []
+
+    @property
+    def calls(self):
+        """All calls that a part made anew has to hear, in their order."""
+        return self.first + self.since
+
+
+class PartsOnDask:
+    """Parts that answer calls on a Dask cluster, each an actor.
+
+    A part's state follows from its calls alone. The caller keeps, of each part, the last copy of
+    its state (``secure``) and the calls since: where a worker is lost, another one makes the part
+    from its partition, takes up the copy and hears those calls again, so that no bit is different.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    make : callable
+        See `Asked`.
+    parts : list of (Part, tuple)
+        Partitions on the cluster, and what `make` is given beside the samples.
+    size_of : callable
+        Bytes of a message.
+
+    Attributes
+    ----------
+    sent, received, copied : int
+        Bytes so far: of calls, of answers, and of copies of the parts' states.
+    """
+
+    def __init__(self, client, make, parts, size_of):
+        self.client, self.make, self.size_of = client, make, size_of
+        self.parts = [RemotePart(part, given) for part, given in parts]
+        self.sent = self.received = self.copied = 0
+        self.losses = 0
+        self._place(self.parts)
+
+    def __len__(self):
+        return len(self.parts)
+
+    def begin(self, name, arguments):
+        """Call a method that a part made anew must hear first; return the results."""
+        for part, of_part in zip(self.parts, arguments, strict=True):
+            part.first.append((name, of_part))
+        return self._results(name, arguments)
+
+    def start(self, setups):
+        """Have the parts' dual states made."""
+        self.begin("start", setups)
+
+    def ask(self, name, arguments):
+        """Call a method of each part; return the results, in the order of the parts."""
+        self.sent += self.size_of(arguments)
+        for part, of_part in zip(self.parts, arguments, strict=True):
+            part.since.append((name, of_part))
+        found = self._results(name, arguments)
+        self.received += self.size_of(found)
+        return found
+
+    def secure(self, news):
+        """Copy all parts' states to here; calls before are then forgotten."""
+        arguments = news()
+        for part, of_part in zip(self.parts, arguments, strict=True):
+            part.since.append(("keep", of_part))
+        found = self._results("keep", arguments)
+        self.copied += self.size_of(found)
+        for part, kept in zip(self.parts, found):
+            part.since = [("take_up", (kept,))]
+
+    def _results(self, name, arguments):
+        """Call, and have the parts of lost workers made again until all have answered."""
+        calls = [part.group.call("ask", name, some) for part, some in zip(self.parts, arguments)]
+        found, lost = {}, []
+        for part, call in zip(self.parts, calls):
+            try:
+                found[part.number] = part.group.result(call)
+            except Lost:
+                lost.append(part)
+        if lost:
+            self._count_loss()
+            found.update(self._place(lost))
+        self.losses = 0
+        for part in self.parts:
+            fine, result = found[part.number]
+            if not fine:
+                raise result
+        return [found[part.number][1] for part in self.parts]
+
+    def _place(self, parts):
+        """Have workers make parts, and hear their calls; return the last answers by number."""
+        answers = {}
+        while parts:
+            self._check_sources(parts)
+            for part, address in zip(parts, self._addresses(parts)):
+                future = self.client.submit(
+                    Asked, self.make, part.source, part.given, actor=True, workers=[address],
+                    pure=False,
+                )  # fmt: skip
+                part.group = Group([part], future, address)
+            lost = []
+            for part in parts:
+                try:
+                    part.group.wait(self.client)
+                    for name, arguments in part.calls:
+                        answers[part.number] = part.group.result(
+                            part.group.call("ask", name, arguments)
+                        )
+                except Lost:
+                    lost.append(part)
+            if lost:
+                self._count_loss()
+            parts = lost
+        return answers
+
+    def _addresses(self, parts):
+        """Choose workers: where the partitions are, or else those with the fewest parts."""
+        self.client.wait_for_workers(1, timeout=FIRST)
+        load = dict.fromkeys(sorted(self.client.nthreads()), 0)
+        for part in self.parts:
+            if part not in parts and part.group is not None and part.group.address in load:
+                load[part.group.address] += 1
+        try:
+            homes = self.client.who_has([part.source for part in parts])
+        except CancelledError:
+            self._check_sources(parts)
+            raise
+        chosen = []
+        for part in parts:
+            there = [address for address in homes.get(part.source.key, ()) if address in load]
+            chosen.append(min(there or load, key=load.get))
+            load[chosen[-1]] += 1
+        return chosen
+
+    def _check_sources(self, parts):
+        """Raise where partitions are gone for good."""
+        for part in parts:
+            if part.source.status in ("cancelled", "error"):
+                raise lost_for_good(part.number)
+
+    def _count_loss(self):
+        self.losses += 1
+        if self.losses > MOST_LOSSES:
+            raise RuntimeError(
+                f"workers were lost {self.losses} times in one round: do the parts fit in memory?"
+            )

@@ -1,0 +1,191 @@
+"""Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
+
+import numpy as np
+
+from sstruct._checks.shown import shortened
+from sstruct._cluster.dask_parts import PartsOnDask
+from sstruct._cluster.parts import choose, parts_there
+from sstruct._estimators.core.lam_from_scale import joined, scale_of
+from sstruct._estimators.core.sample_data import SampleData
+from sstruct._estimators.core.threads import active_client, in_task
+from sstruct._estimators.core.training import Quality, Training
+from sstruct._input.labels import find_classes, is_label, join_labels
+from sstruct._input.ragged import check_weights
+from sstruct._solvers.core.seed import random_of
+from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
+from sstruct._solvers.rounds.solver import Rounds
+
+
+class PartOfFit:
+    """One partition of a fit, where the data are: labels, packed problem, rounds.
+
+    Parameters
+    ----------
+    X, y : list
+        All samples of the partition.
+    estimator : BaseSSVM
+    chosen : list of int
+        The samples of positive weight.
+    weights : ndarray of shape (len(chosen),)
+    number : int
+        Of the partition.
+    """
+
+    def __init__(self, X, y, estimator, chosen, weights, number):
+        self.X, self.y = [X[i] for i in chosen], [y[i] for i in chosen]
+        self.estimator, self.weights, self.number = estimator, weights, number
+        estimator._is_part = True
+        self.sample_weight = self.block_weight = self.problem = self.rounds = None
+
+    def labels(self):
+        """Return the distinct labels that train."""
+        try:
+            labels = join_labels([self.estimator._labels_of(labels) for labels in self.y])
+        except (ValueError, TypeError):
+            self._prepared()  # which names the sample
+            raise
+        return find_classes(labels[~is_label(labels, self.estimator.ignore_label)])
+
+    def _prepared(self):
+        try:
+            self.estimator._check_given(self.X, self.y, self.weights)
+            return self.estimator._training_of(self.X, self.y, self.weights)
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"partition {self.number}: {error}") from error
+
+    def pack(self, classes):
+        """Check and pack the samples; return what the caller has to know of them."""
+        self.estimator.set_params(classes=classes)
+        training = self._prepared()
+        nodes, automatic = training.nodes, isinstance(self.estimator.lam, str)
+        self.X = self.y = training.nodes = None
+        self.problem, self.sample_weight = training.problem, training.sample_weight
+        return {
+            **facts_of(self.problem),
+            "sample_weight": self.sample_weight,
+            "total_weight": training.total_weight,
+            "bounds": self.estimator._bounds(self.problem),
+            "scale": scale_of(nodes, training.total_weight) if automatic else None,
+            "inference": training.inference,
+            "attributes": training.attributes,
+        }
+
+    def share(self, total_weight):
+        """Hear the sum of all partitions' weights."""
+        self.block_weight = self.sample_weight / total_weight
+
+    def start(self, *setup):
+        """Make the dual state."""
+        self.rounds = part_of(self.problem, self.block_weight, *setup)
+
+    def advance(self, *news):
+        """See `PartRounds`, here and below."""
+        return self.rounds.advance(*news)
+
+    def measure(self, *news):
+        return self.rounds.measure(*news)
+
+    def rebuild(self, *share):
+        return self.rounds.rebuild(*share)
+
+    def keep(self, *news):
+        return self.rounds.keep(*news)
+
+    def take_up(self, kept):
+        self.rounds.take_up(kept)
+
+
+def parted_training(estimator, X, y, sample_weight, validation):
+    """Return the Training of samples in partitions, whose problem is a `PartedBlocks`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        Where a parameter does not go with partitions, or samples are not as expected; names
+        partition and sample.
+    """
+    _check_goes_with_partitions(estimator)
+    if any(given is not None for given in validation):
+        raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
+    if in_task():
+        raise ValueError("a fit in a task of a cluster has no partitions: it would wait for itself")
+    client = active_client()
+    if client is None:
+        from distributed import default_client
+
+        client = default_client()
+    sources, lengths = parts_there(client, X, y)
+    weights = check_weights(sample_weight, sum(lengths))
+    if not weights.any():
+        raise ValueError("X has no sample of positive weight")
+    sources = choose(sources, lengths, weights)
+    local = estimator.__class__(**estimator.get_params())
+    # One for all parts, where it says how labelings are searched.
+    local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
+    parts = PartsOnDask(
+        client,
+        PartOfFit,
+        [(part, (local, part.chosen, weights[part.rows], part.number)) for part in sources],
+        size_of,
+    )
+    classes = estimator.classes
+    if classes is None:
+        found = parts.begin("labels", [()] * len(parts))
+        classes = find_classes(join_labels(found))
+    facts = parts.begin("pack", [(classes,)] * len(parts))
+    _check_agree(facts, [part.number for part in sources])
+    total = sum(fact["total_weight"] for fact in facts)
+    parts.begin("share", [(total,)] * len(parts))
+    problem = PartedBlocks(parts, facts)
+    problem.bounds = facts[0]["bounds"]
+    training = Training(
+        problem,
+        np.concatenate([fact["sample_weight"] for fact in facts]),
+        total,
+        None,
+        SampleData(sum(lengths), [], lambda n: []),
+        max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
+        facts[0]["attributes"],
+    )
+    training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
+    return training
+
+
+def _check_goes_with_partitions(estimator):
+    """Refuse what needs all samples in one place."""
+    parameters, name = estimator._parameters(), "partitions on a cluster"
+    for key in ("loss", "class_weight"):
+        value = parameters.get(key)
+        if isinstance(value, str) and value == "balanced":
+            raise ValueError(
+                f"{key}='balanced' does not go with {name}, as it counts all labels: give weights"
+            )
+    if estimator.solver not in ("auto", "mp-bcfw", "bcfw"):
+        raise ValueError(f"solver={estimator.solver!r} does not go with {name}: leave 'auto'")
+    if estimator.early_stopping:
+        raise ValueError(f"early_stopping=True does not go with {name}: leave False")
+    for key, values in Rounds.refused(parameters):
+        raise ValueError(
+            f"{key}={parameters[key]!r} does not go with {name}: leave {key}={values[0]!r}"
+        )
+
+
+def _check_agree(facts, numbers):
+    """Refuse partitions whose weights would mean something else."""
+    first = facts[0]["attributes"]
+    for fact, number in zip(facts, numbers, strict=True):
+        for name, expected in first.items():
+            found = fact["attributes"][name]
+            if not _same(found, expected):
+                raise ValueError(
+                    f"partition {number}: {name} is {shortened(found)}, but {shortened(expected)} "
+                    f"in partition {numbers[0]}"
+                )
+
+
+def _same(a, b):
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return np.array_equal(a, b)

@@ -1,0 +1,79 @@
+# Design:
+# (a) A part of the blocks has a DualState of its own, but the weights in it are those of all parts:
+#     `place` puts them there. What the part's steps then change in v is the part's move.
+# (b) Of a move the caller takes a share t: v is given anew, and `blend` takes the part's dual weights
+#     to the same point. They are convex combinations of what was and what is, so valid.
+# (c) A labeling that a pass has dropped may have had dual weight when the move began: it comes back.
+"""Take a part's dual state to weights from outside, and back along its own move."""
+
+from libc.stdint cimport int32_t, int64_t
+
+from sstruct._solvers.core._scratch cimport reserve
+from sstruct._solvers.core._state cimport DualState
+from sstruct._solvers.core._working_set cimport WorkingSet, find, insert
+
+import numpy as np
+
+
+def place(DualState state not None, v, double dual):
+    """Set v, and w = clip(v) with it, and the dual value, which passes go on counting from.
+
+    Parameters
+    ----------
+    state : DualState
+        Without averages.
+    v : ndarray of shape (n_weights,)
+    dual : float
+    """
+    if state.exact_average is not None:
+        raise ValueError("averages do not follow weights from outside")
+    if v.shape != (state.problem.n_weights,):
+        raise ValueError(f"v of shape {v.shape}, expected {(state.problem.n_weights,)}")
+    boxed = np.asarray(state.boxed)
+    state.weights_owner[:] = v
+    np.asarray(state.hidden)[:] = v[boxed]
+    state.clip(state.weights_owner)
+    state.dual, state.n_shared = dual, -1
+
+
+def blend(DualState state not None, kept, double share):
+    """Set the dual weights to share * those of now + (1 - share) * those of `kept`.
+
+    O(entries of all labelings). v stays as it is.
+
+    Parameters
+    ----------
+    state : DualState
+    kept : dict
+        ``state.export()`` of before.
+    share : float
+        From 0 to 1.
+    """
+    cdef Py_ssize_t i, j, k, at = 0, position = 0, length
+    cdef double loss = 0
+    cdef const int64_t[::1] size
+    cdef const double[::1] alpha
+    cdef const int32_t[::1] code
+    cdef WorkingSet* working_set
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must be between 0 and 1, found {share}")
+    size, alpha, code = state.checked(kept, state.n_blocks)
+    state.n_labelings, state.n_shared = 0, -1
+    for i in range(state.n_blocks):
+        working_set = &state.working_sets[i]
+        length = working_set.code_size
+        for k in range(working_set.size):
+            working_set.alpha[k] *= share
+        for _ in range(size[i]):
+            if alpha[at] > 0:
+                j = find(working_set, &code[position])
+                if j < 0:
+                    state.problem.check_code(i, code[position:position + length])
+                    state.problem.loss(i, &code[position], &loss)
+                    j = insert(working_set, &code[position], loss)
+                working_set.alpha[j] += (1 - share) * alpha[at]
+            at += 1
+            position += length
+        working_set.spread = -1
+        reserve(state.scratch, working_set.size)
+        state.n_labelings += working_set.size

@@ -1,0 +1,164 @@
+"""A part's side of rounds: passes over its own blocks, at weights that all parts have moved."""
+
+import numpy as np
+
+from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights
+from sstruct._solvers.core._full_pass import full_pass
+from sstruct._solvers.core._snapshot import resume, snapshot
+from sstruct._solvers.core._state import DualState, aligned_zeros
+from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe.block_coordinate import FULL_EVERY, FrankWolfe
+from sstruct._solvers.rounds._placing import blend, place
+
+
+class PartRounds(FrankWolfe):
+    """The blocks of one part, with their dual state.
+
+    Between two rounds v is that of all parts. In a round the part goes on from it, and sees its own
+    changes `caution` times as large as they are, since the other parts' are alike. What it changes
+    in v is its move, of which it hears in the next call what share was taken. Each call depends on
+    those before and on nothing else, so that a part made again from `keep` and later calls has the
+    same bits.
+
+    Parameters
+    ----------
+    setup : Setup
+        Of the part's blocks; block weights are shares of all parts' sum.
+    caution : float
+        The factor that CoCoA calls sigma': 1 as if the part were alone, the number of parts where
+        moves may be added up in any case (Ma et al., ICML 2015, Lemma 4).
+    """
+
+    def __init__(self, setup, caution=1.0):
+        # Seen so, changes of v are those at a lambda that is so much smaller.
+        self.caution = caution
+        state = DualState(
+            setup.problem,
+            setup.lam / caution,
+            setup.block_weight,
+            setup.options.seed,
+            bounds=setup.bounds,
+        )
+        super().__init__(setup, state)
+        self.received = ReceivedWeights()
+        # Dual weights before the move that is not settled yet.
+        self.before = None
+
+    def advance(self, share, news, dual, turn):
+        """Settle the last move, then make a pass over the part's blocks.
+
+        Parameters
+        ----------
+        share : float
+            How much of the part's last move is taken, from 0 to 1.
+        news : tuple
+            What `ReceivedWeights.update` takes: the v of now.
+        dual : float
+            The dual value of now.
+        turn : int
+            0: an exact pass; k: the k-th approximate one after it.
+
+        Returns
+        -------
+        index : ndarray of int32 or None
+            Entries of v that change; None: all.
+        value : ndarray
+            Their changes.
+        numbers : ndarray of float64
+            Changes of the dual's linear part, of counted work and of the numbers of steps and
+            oracle calls, and the sum of block gaps.
+        """
+        self._settle(share, news, dual)
+        state = self.state
+        self.before = state.export()
+        counts = self._counts()
+        if turn == 0:
+            self.n_passes += 1
+            exact_pass(state, self.pool, self._plan(), False)
+        else:
+            approximate_pass(state, self._plan(), (turn - 1) % FULL_EVERY == 0)
+        numbers = self._counts() - counts
+        numbers[-1] = state.estimated_gap
+        change = (state.v() - self.received.w) / self.caution
+        return *compact(change), numbers
+
+    def measure(self, share, news, dual, average=None):
+        """Settle the last move; return what certificates are made of.
+
+        Parameters
+        ----------
+        share, news, dual : as in `advance`
+        average : tuple of (ndarray or None, ndarray), optional
+            Another w to measure at: index and value.
+
+        Returns
+        -------
+        hinges : list of (float, bool)
+            At w, and at the average: the sum of hinge losses, and whether all oracles were exact.
+        n_labelings : int
+            Cached ones.
+        """
+        self._settle(share, news, dual)
+        hinges = [full_pass(self.pool, self.state.live_w, self.block_weight)]
+        if average is not None:
+            w = dense(average, len(self.state.live_w))
+            hinges.append(full_pass(self.pool, w, self.block_weight, self.state))
+        return hinges, self.state.n_labelings
+
+    def rebuild(self, share):
+        """Return the part's own share of v, and of the dual's linear part, from its dual weights.
+
+        As index (None: all) and value. The next call must bring v.
+        """
+        self._take(share)
+        self.state.rebuild()
+        v = self.state.v() / self.caution
+        self.received = ReceivedWeights()
+        return *compact(v), self.state.linear
+
+    def keep(self, share, news, dual):
+        """Settle the last move; return what `take_up` takes: arrays by name."""
+        self._settle(share, news, dual)
+        return {
+            **snapshot(self.state),
+            "rounds": np.array([self.n_passes, self.received.version]),
+        }
+
+    def take_up(self, kept):
+        """Go on from where `keep` was called, of a part of the same blocks."""
+        resume(self.state, kept)
+        self.n_passes, version = kept["rounds"].tolist()
+        self.received.update(version, 0, None, self.state.v())
+
+    def _counts(self):
+        state = self.state
+        return np.array([state.linear, state.work, state.n_steps, state.n_oracle_calls, 0])
+
+    def _take(self, share):
+        """Take dual weights to where the caller went along the last move."""
+        if self.before is not None and share != 1:
+            blend(self.state, self.before, share)
+        self.before = None
+
+    def _settle(self, share, news, dual):
+        self._take(share)
+        if not self.received.update(*news):
+            raise RuntimeError("a part has not heard of all changes of v before these")
+        place(self.state, self.received.w, dual)
+
+
+def compact(vector):
+    """Return index and value of a vector's nonzeros; index None, value all, where that is less."""
+    index = np.flatnonzero(vector).astype(np.int32)
+    if CHANGED * len(index) >= WHOLE * len(vector):
+        return None, vector
+    return index, vector[index]
+
+
+def dense(compacted, size):
+    """Undo `compact`; a copy."""
+    index, value = compacted
+    vector = aligned_zeros(size)
+    vector[slice(None) if index is None else index] = value
+    return vector

@@ -1,0 +1,140 @@
+"""Parts in this process, and what the caller knows of all blocks."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from sstruct._solvers.core.solver import Setup
+from sstruct._solvers.frank_wolfe.block_coordinate import EACH_ONCE
+from sstruct._solvers.rounds.part import PartRounds
+
+# How much of another part's move a part expects to be like its own.
+CAUTION = 0.5
+
+
+class PartsHere:
+    """Parts in this process, one after another.
+
+    Parameters
+    ----------
+    problems : list of (BlockProblem, ndarray)
+        With the weights of their blocks, as shares of the sum of all parts.
+
+    Attributes
+    ----------
+    sent, received, copied : int
+        Bytes of arrays and numbers so far: what there would be to send.
+    """
+
+    def __init__(self, problems):
+        self.problems, self.parts = problems, []
+        self.sent = self.received = self.copied = 0
+
+    def __len__(self):
+        return len(self.problems)
+
+    def start(self, setups):
+        """Make the parts' dual states.
+
+        setups : list of (float, Options, ndarray or None, float)
+            lam, options, bounds and caution of each part.
+        """
+        self.parts = [
+            part_of(problem, weight, *setup)
+            for (problem, weight), setup in zip(self.problems, setups, strict=True)
+        ]
+
+    def ask(self, name, arguments):
+        """Call a method of each part; return the results, in the order of the parts."""
+        self.sent += size_of(arguments)
+        found = [getattr(part, name)(*some) for part, some in zip(self.parts, arguments)]
+        self.received += size_of(found)
+        return found
+
+    def secure(self, news):
+        """Keep what would be lost with a worker: here nothing."""
+
+
+def part_of(problem, block_weight, lam, options, bounds, caution):
+    """Return the PartRounds of a part."""
+    return PartRounds(Setup(problem, lam, block_weight, options, bounds), caution)
+
+
+def setups_of(setup, n_parts):
+    """Return what ``start`` of parts takes: each has a random generator of its own."""
+    # Drawing by gaps, and caching, would go by gaps at weights that others have moved since.
+    sampling = setup.options.sampling
+    options = replace(
+        setup.options, n_jobs=1, max_time=None, average=False, pass_average=False, cache=False,
+        sampling=sampling if sampling in EACH_ONCE else "permutation",
+    )  # fmt: skip
+    caution = 1 + CAUTION * (n_parts - 1)
+    return [
+        (setup.lam, replace(options, seed=options.seed + k), setup.bounds, caution)
+        for k in range(n_parts)
+    ]
+
+
+def size_of(message):
+    """Return the bytes of all arrays in a message, and 8 for each number."""
+    if isinstance(message, np.ndarray):
+        return message.nbytes
+    if isinstance(message, dict):
+        message = message.values()
+    elif not isinstance(message, list | tuple):
+        return 0 if message is None else 8
+    return sum(map(size_of, message))
+
+
+class PartedBlocks:
+    """What the caller knows of a problem whose blocks are in parts elsewhere.
+
+    As far as a ``Solver`` asks a ``BlockProblem``.
+
+    Parameters
+    ----------
+    parts : object
+        With ``ask``, as `PartsHere`.
+    facts : list of dict
+        `facts_of` each part.
+    """
+
+    failure, keeps_planes = None, False
+
+    def __init__(self, parts, facts):
+        self.parts = parts
+        for name in ("n_weights", "bounded"):
+            setattr(self, name, facts[0][name])
+        self.n_blocks = sum(len(fact["norms"]) for fact in facts)
+        self.max_code_size = max(fact["max_code_size"] for fact in facts)
+        self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
+        self._norms = np.concatenate([fact["norms"] for fact in facts])
+        self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
+
+    def feature_rows(self):
+        """Return the tables of features that are here: none."""
+        return []
+
+    def norms(self):
+        """Bounds of ``|phi(x_i, y)|``."""
+        return self._norms
+
+    def fixed_scores(self):
+        """Bounds of what scores have beside ``<w, phi>``."""
+        return self._fixed_scores
+
+    def counts(self):
+        """Return what the problem adds to a row of the history."""
+        return {}
+
+
+def facts_of(problem):
+    """Return what `PartedBlocks` has to know of a part's problem."""
+    return {
+        "n_weights": problem.n_weights,
+        "bounded": bool(problem.bounded),
+        "max_code_size": problem.max_code_size,
+        "oracle_work": float(problem.oracle_work),
+        "norms": np.asarray(problem.norms(), dtype=np.float64),
+        "fixed_scores": np.broadcast_to(problem.fixed_scores(), problem.n_blocks).astype(float),
+    }

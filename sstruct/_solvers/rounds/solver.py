@@ -1,0 +1,274 @@
+"""Rounds over parts of the blocks: from one w each makes a pass over its own; all is added up."""
+
+from typing import ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._cluster.weight_changes import WeightChanges
+from sstruct._kernels._clock import seconds
+from sstruct._solvers.core._average import PassAverage
+from sstruct._solvers.core._state import aligned_zeros, squared_norm
+from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe.block_coordinate import (
+    EACH_ONCE,
+    EXACT_WEIGHT,
+    MAX_APPROXIMATE_PASSES,
+)
+from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
+from sstruct._solvers.rounds.part import compact
+from sstruct._solvers.rounds.parts import setups_of
+
+# Where the best share of all moves together is this large they are taken whole, which gains 0.89
+# of what that share would: no dual weights have then to be taken back.
+ENOUGH = 0.75
+
+
+class Rounds(Solver):
+    """One fit: rounds over parts until the certificate is good enough.
+
+    Where ``FrankWolfe`` makes a pass over all blocks, exact or approximate, here every part makes
+    one over its own blocks, from the same w, as in CoCoA [1]_: a round. What they change in w is
+    added up: whole, or where that would gain too little with the shares in [0, 1] that raise the
+    dual most. Dual weights are then convex combinations of those before and after, so that the dual
+    never falls.
+
+    Parameters
+    ----------
+    setup : Setup
+        Its problem is a ``PartedBlocks``.
+
+    References
+    ----------
+    .. [1] C. Ma, V. Smith, M. Jaggi, M. I. Jordan, P. Richtarik, M. Takac. Adding vs. Averaging in
+       Distributed Primal-Dual Optimization. ICML 2015.
+    """
+
+    takes: ClassVar[dict] = {
+        "sampling": ("auto", *EACH_ONCE),
+        "cache": ("auto", False),
+        "schedule": ("work",),
+        "average": ("auto", False),
+        "warm_start": (False,),
+        "checkpoint": (None,),
+    }
+    measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
+
+    def __init__(self, setup):
+        super().__init__(setup)
+        problem = self.problem
+        self.parts = problem.parts
+        self.parts.start(setups_of(setup, len(self.parts)))
+        self.v = np.zeros(problem.n_weights)
+        self.linear = 0.0
+        self.changes = WeightChanges(problem.n_weights)
+        self.n_calls = self.n_rounds = 0
+        self.least_share = 1.0
+        # Gap at the last certificate by its estimate.
+        self.gap_ratio = 1.0
+        self.average = None
+        if setup.options.pass_average:
+            self.average = PassAverage(aligned_zeros(problem.n_weights))
+        self._begin_anew()
+        self.estimated_gap = np.inf
+        self._follow()
+
+    def _pool(self, n_jobs):
+        return None
+
+    def _begin_anew(self):
+        n_parts = len(self.parts)
+        self.versions = [0] * n_parts
+        self.share = np.ones(n_parts)
+
+    def _follow(self):
+        """Compute w and the dual value at v."""
+        self.last, self.averaged = self._clip(self.v), None
+        self.dual = self._checked(
+            self.linear
+            - self.lam * float(self.last @ self.v)
+            + 0.5 * self.lam * squared_norm(self.last)
+        )
+
+    def _clip(self, v):
+        return v if self.bounds is None else np.clip(v, *self.bounds)
+
+    @property
+    def w(self):
+        """The last iterate, or the averaged one where that had the smaller primal."""
+        return self.last if self.averaged is None else self.averaged
+
+    def _primal(self, w, hinges):
+        """Return P(w) from the parts' hinge losses, and whether they are exact."""
+        primal = 0.5 * self.lam * squared_norm(w) + sum(hinge for hinge, _ in hinges)
+        return self._checked(primal), all(exact for _, exact in hinges)
+
+    @property
+    def n_oracle_calls(self):
+        """Without those of certificates."""
+        return self.n_calls
+
+    def _news(self):
+        """Return the arguments of a call of every part, and count them as heard."""
+        version, changes, arguments = self.changes.update(self.v), {}, []
+        for k, since in enumerate(self.versions):
+            if since not in changes:
+                changes[since] = self.changes.since(since)
+            news = (version, since, *changes[since])
+            arguments.append((float(self.share[k]), news, self.dual))
+        self.versions = [version] * len(self.versions)
+        self.share = np.ones(len(self.versions))
+        return arguments
+
+    def _iterate(self):
+        """Make an exact pass with its approximate ones; return the status once there is one."""
+        options, dual = self.options, self.dual
+        self.least_share = 1.0
+        n_steps, in_time = self._passes()
+        self.n_passes += 1
+        if self.average is not None:
+            self.average.add(self.v)
+        gap = self.estimated_gap
+        stalled = n_steps == 0 or (self.dual <= dual and gap <= EXHAUSTED * options.tol * dual)
+        last = stalled or not in_time or self.n_passes >= options.max_iter
+        due = last or self.n_passes % options.certificate_every == 0
+        near = self._estimate() * self.gap_ratio <= options.tol
+        if due or near:
+            self._certify()
+            if last or self._converged():
+                self._rebuild()
+                self._certify()
+            elif due:
+                self.parts.secure(self._news)
+        self._record(due or near)
+        if (due or near) and self._converged():
+            return Status.CONVERGED
+        if not in_time:
+            return Status.TIME_LIMIT
+        if stalled:
+            return Status.STALLED
+        return Status.MAX_ITER if last else None
+
+    def _passes(self):
+        """Make a round of exact passes, and approximate ones while they gain more for their work.
+
+        Return the number of steps, and whether they came before the deadline.
+        """
+        dual = self.dual
+        work, n_steps = self._round(0)
+        spent = EXACT_WEIGHT * work
+        if not self.options.multi_plane:
+            return n_steps, seconds() < self.deadline
+        for turn in range(1, MAX_APPROXIMATE_PASSES + 1):
+            if seconds() >= self.deadline:
+                return n_steps, False
+            before = self.dual
+            work, more = self._round(turn)
+            n_steps, spent = n_steps + more, spent + work
+            self.n_approximate += 1
+            if (self.dual - before) * spent <= (self.dual - dual) * work:
+                break
+        return n_steps, seconds() < self.deadline
+
+    def _round(self, turn):
+        """Have all parts make a pass, see `PartRounds.advance`; return its work and its steps."""
+        news = [(*of_part, turn) for of_part in self._news()]
+        moves = self.parts.ask("advance", news)
+        numbers = np.array([numbers for _, _, numbers in moves])
+        self._move(moves, numbers[:, 0])
+        self.n_rounds += 1
+        _, work, n_steps, n_calls, gap = numbers.sum(axis=0)
+        self.n_calls += int(n_calls)
+        if turn == 0:
+            self.estimated_gap = float(gap)
+        return float(work), int(n_steps)
+
+    def _move(self, moves, linear):
+        """Add up the parts' moves: whole, or the shares of them that raise the dual most."""
+        total = _added(moves, len(self.v))
+        alone = len(self.parts) == 1  # each of its steps has raised the dual
+        if alone or self._best_share(total, linear.sum()) >= ENOUGH:
+            self.v, self.linear = self.v + total, self.linear + float(linear.sum())
+        elif self.bounds is None:
+            moves = _rows(moves, len(self.v))
+            self.share = shares_of_moves(moves, linear, self.v, self.lam)
+            self.v = self.v + moves.T @ self.share
+            self.linear += float(linear @ self.share)
+        else:
+            share = share_within_bounds(total, linear.sum(), self.v, self.lam, self._clip)
+            self.share = np.full(len(self.parts), share)
+            self.v, self.linear = self.v + share * total, self.linear + share * linear.sum()
+        self.least_share = min(self.least_share, float(self.share.min()))
+        self._follow()
+
+    def _best_share(self, total, linear):
+        """Return the share of all moves together that raises the dual most, at most 1."""
+        if self.bounds is not None:
+            return share_within_bounds(total, linear, self.v, self.lam, self._clip)
+        slope = linear - self.lam * float(total @ self.v)
+        curvature = self.lam * squared_norm(total)
+        return min(slope / curvature, 1.0) if curvature > 0 else 1.0
+
+    def _rebuild(self):
+        """Compute v and the dual value from the parts' dual weights, against drift."""
+        found = self.parts.ask("rebuild", [(float(share),) for share in self.share])
+        self.v = _added(found, len(self.v))
+        self.linear = float(sum(linear for _, _, linear in found))
+        self._begin_anew()
+        self._follow()
+
+    def _evaluate(self, last):
+        """Compute the primal at w and, where asked for, at the average over rounds."""
+        arguments, average = self._news(), None
+        if self.average is not None:
+            average = self._clip(self.average.w)
+            arguments = [(*of_part, compact(average)) for of_part in arguments]
+        found = self.parts.ask("measure", arguments)
+        self.working_set_size = sum(size for _, size in found) / self.problem.n_blocks
+        self.averaged = None
+        self.primal, self.exact = self._primal(self.last, [of_part[0] for of_part, _ in found])
+        if average is not None:
+            primal, exact = self._primal(average, [of_part[1] for of_part, _ in found])
+            if primal < self.primal:
+                self.primal, self.exact, self.averaged = primal, exact, average
+        estimate = self._estimate()
+        if 0 < estimate < np.inf:
+            self.gap_ratio = relative(self._gap(), self.primal) / estimate
+        return True
+
+    def _end_early(self):
+        # Who has heard what is not known.
+        self._begin_anew()
+        super()._end_early()
+
+    def _estimate(self):
+        return relative(self.estimated_gap, self.dual + self.estimated_gap)
+
+    def _rounding(self, w, primal, dual):
+        return self.rounding.bound(self.lam, primal, dual, w, self.v)
+
+    def _measures(self):
+        return {
+            "rounds": float(self.n_rounds),
+            "bytes_sent": float(self.parts.sent),
+            "bytes_received": float(self.parts.received),
+            "bytes_copied": float(self.parts.copied),
+            "least_share": self.least_share,
+        }
+
+
+def _added(found, n_weights):
+    """Add up moves (index, value, ...) of the parts; index None: all entries."""
+    total = aligned_zeros(n_weights)
+    for index, value, _ in found:
+        total[slice(None) if index is None else index] += value
+    return total
+
+
+def _rows(found, n_weights):
+    """Put moves (index, value, ...) of the parts, index None: all, into a CSR matrix."""
+    columns = [np.arange(n_weights) if index is None else index for index, _, _ in found]
+    ends = np.cumsum([0, *map(len, columns)])
+    values = np.concatenate([value for _, value, _ in found])
+    return sparse.csr_matrix((values, np.concatenate(columns), ends), shape=(len(found), n_weights))

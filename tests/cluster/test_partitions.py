@@ -1,0 +1,219 @@
+"""ChainSSVM over partitions on a Dask cluster: rounds, the bits of other workers, errors."""
+
+import os
+import pickle
+import signal
+import threading
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM
+from sstruct.datasets import make_grids, make_sequences
+
+CUTS = [0, 0, 30, 50, 90]
+ALLOWED = ~np.eye(3, dtype=bool)[::-1]
+PARAMETERS = {"lam": 0.5, "random_state": 0}
+
+
+@pytest.fixture(scope="module")
+def data():
+    X, y = make_sequences(90, n_labels=3, n_features=6, random_state=0)
+    names = np.array(["a", "b", "c"])
+    return X, [names[labels] for labels in y]
+
+
+def partitions(values):
+    import dask
+
+    return [dask.delayed(list(values[a:b])) for a, b in pairwise(CUTS)]
+
+
+def assert_same_model(one, other):
+    np.testing.assert_array_equal(one.w_, other.w_)
+    assert (one.objective_, one.dual_objective_) == (other.objective_, other.dual_objective_)
+    np.testing.assert_array_equal(one.history_["dual"], other.history_["dual"])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"bounds": np.full((2, 36), [[-0.1], [0.1]])},
+        {"rescaling": "slack", "loss": "hamming"},
+        {"ignore_label": "c", "average": False},
+        {"transition_mask": ALLOWED, "classes": ["c", "a", "b"]},
+    ],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_a_fit_to_partitions_has_the_optimum_of_one_to_lists(client, data, options):
+    X, y = data
+    if "transition_mask" in options:
+        X = [x[:1] for x in X]
+        y = [labels[:1] for labels in y]
+    weights = np.arange(90) % 3
+    options = {**PARAMETERS, "tol": 0.02, **options}
+    here = ChainSSVM(**options).fit(X, y, weights)
+    there = ChainSSVM(**options).fit(partitions(X), partitions(y), weights)
+    assert there.converged_
+    assert there.classes_.tolist() == here.classes_.tolist()
+    assert there.inference_.split(";")[0] == here.inference_.split(";")[0]
+    assert abs(there.objective_ - here.objective_) <= 0.02 * here.objective_
+    assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
+    assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
+    copy = pickle.loads(pickle.dumps(there))
+    for one, other in zip(copy.predict(X[:5]), there.predict(X[:5])):
+        np.testing.assert_array_equal(one, other)
+    history = there.history_
+    assert (np.diff(history["dual"]) >= -1e-12).all()
+    assert (np.diff(history["bytes_received"]) > 0).all()
+
+
+@pytest.mark.parametrize("options", [{}, {"rescaling": "slack"}, {"loss": "hamming"}])
+def test_lam_auto_is_that_of_all_samples(client, data, options):
+    X, y = data
+    weights = np.arange(90) % 3
+    here = ChainSSVM(max_iter=1, tol=0.99, random_state=0, **options).fit(X, y, weights)
+    there = clone(here).fit(partitions(X), partitions(y), weights)
+    assert there.lam == "auto"
+    assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["potts", "forests", "grids"])
+def test_graphs_and_images(client, rng, kind):
+    if kind == "grids":
+        X, y = make_grids(90, shape=(3, 4), n_features=3, random_state=0)
+        model = GridCRFSSVM(random_state=0)
+    else:
+        X, y = graph_samples(rng, 90, forests=kind == "forests")
+        model = GraphCRFSSVM(pairwise="full" if kind == "forests" else kind, random_state=0)
+    here = clone(model).fit(X, y)
+    there = clone(model).fit(partitions(X), partitions(y))
+    assert there.converged_
+    assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
+    assert there.inference_ == here.inference_
+    if "exact" in here.inference_:
+        assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
+        assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
+    assert there.score(X, y) > 0.9 * here.score(X, y)
+
+
+def graph_samples(rng, n, forests):
+    X, y = [], []
+    for _ in range(n):
+        V = rng.integers(3, 7)
+        edges = [(v, rng.integers(v)) for v in range(1, V)]
+        if not forests:
+            edges += [(V - 1, v) for v in range(V - 1) if (V - 1, v) not in edges][:2]
+        labels = rng.integers(0, 3, V)
+        X.append((rng.standard_normal((V, 3)) + 2 * np.eye(3)[labels], np.array(edges)))
+        y.append(labels)
+    return X, y
+
+
+def test_the_certificate_is_that_of_all_samples(client, data):
+    X, y = data
+    model = ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
+    codes = [np.searchsorted(model.classes_, labels) for labels in y]
+    scores = [np.asarray(x) @ model.coef_.T + model.intercept_ for x in X]
+    hinge = 0.0
+    for unary, truth in zip(scores, codes):
+        unary = unary.copy()
+        unary[0] += model.start_coef_
+        unary[-1] += model.end_coef_
+        right = unary[np.arange(len(truth)), truth].sum()
+        right += model.edge_coef_[truth[:-1], truth[1:]].sum()
+        unary += 1
+        unary[np.arange(len(truth)), truth] -= 1
+        best = unary[0]
+        for row in unary[1:]:
+            best = (best[:, np.newaxis] + model.edge_coef_).max(axis=0) + row
+        hinge += best.max() - right
+    objective = hinge / len(X) + 0.25 * model.w_ @ model.w_
+    assert abs(model.objective_ - objective) <= 1e-10 * objective
+
+
+def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
+    import dask.bag
+    import distributed
+
+    X, y = data
+    delayed = ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
+    futures = [client.compute(part) for part in partitions(list(zip(X, y)))]
+    assert_same_model(ChainSSVM(**PARAMETERS).fit(futures, None), delayed)
+    bag = dask.bag.from_delayed(partitions(list(zip(X, y))))
+    assert_same_model(ChainSSVM(**PARAMETERS).fit(bag, None), delayed)
+    # All on one worker.
+    address = sorted(client.nthreads())[0]
+    one = [client.submit(list, part, workers=[address]) for part in futures]
+    distributed.wait(one)
+    assert_same_model(ChainSSVM(**PARAMETERS).fit(one, None), delayed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.05, 0.3, 0.8])
+def test_a_worker_that_dies_changes_no_bit(client, data, seconds):
+    X, y = data
+    parameters = {**PARAMETERS, "tol": 1e-3, "certificate_every": 4}
+    undisturbed = ChainSSVM(**parameters).fit(partitions(X), partitions(y))
+    victim = client.run(os.getpid)[sorted(client.nthreads())[0]]
+    ended = threading.Event()
+
+    def end():
+        os.kill(victim, signal.SIGKILL)
+        ended.set()
+
+    def begin(info):
+        if info["passes"] == 2:
+            threading.Timer(seconds, end).start()
+        if info["passes"] == 6:
+            assert ended.wait(30)
+
+    model = ChainSSVM(**parameters).set_callbacks(begin)
+    assert_same_model(model.fit(partitions(X), partitions(y)), undisturbed)
+    assert ended.is_set()
+
+
+def test_errors_name_partition_and_sample(client, data):
+    X, y = data
+    wrong = [*y[:55], y[55][:-1], *y[56:]]
+    with pytest.raises(ValueError, match=r"partition 3: X\[5\] has"):
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
+    wrong = [*X[:31], X[31] * np.nan, *X[32:]]
+    with pytest.raises(ValueError, match=r"partition 2: X\[1\]"):
+        ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
+    wrong = [*X[:50], *[x[:, :-1] for x in X[50:]]]
+    with pytest.raises(ValueError, match="partition 3: n_features_in_ is 5, but 6 in partition 1"):
+        ChainSSVM(**PARAMETERS).fit(partitions(wrong), partitions(y))
+    wrong = [*y[:40], 7, *y[41:]]
+    with pytest.raises(TypeError, match=r"partition 2: y\[10\]"):
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(wrong))
+    with pytest.raises(ValueError, match="sample_weight"):
+        ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y), np.ones(3))
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        {"early_stopping": True},
+        {"loss": "balanced"},
+        {"class_weight": "balanced"},
+        {"solver": "ssg"},
+        {"average": True},
+        {"warm_start": True},
+        {"checkpoint": "file"},
+        {"schedule": "clock"},
+        {"sampling": "gap"},
+        {"cache": True},
+    ],
+    ids=lambda parameter: next(iter(parameter)),
+)
+def test_what_needs_all_samples_is_refused_before_any_work(parameter):
+    import dask
+
+    part = [dask.delayed([])]
+    model = ChainSSVM(**{**PARAMETERS, **parameter})
+    with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* does not go with partitions"):
+        model.fit(part, part)

@@ -1,0 +1,248 @@
+"""Rounds over parts: an independent QP's optimum, valid dual weights, bits that can be repeated."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from sstruct._problems.chain._problem import ChainProblem
+from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._problems.core.node_arguments import join_views
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.core.solver import Options, Setup
+from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
+from sstruct._solvers.rounds._placing import blend, place
+from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
+from sstruct._solvers.rounds.part import compact, dense
+from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
+from sstruct._solvers.rounds.solver import Rounds
+from tests.reference import boxed_qp, brute_force
+from tests.solvers.small import make_bounds
+
+LAM, K = 0.1, 3
+
+
+class Parted:
+    """Chains of 1 to 4 nodes in parts, and all of them enumerated."""
+
+    def __init__(self, rng, n_parts=2, box="free", n=9, n_features=2):
+        lengths = rng.integers(1, 5, n)
+        X = [rng.standard_normal((length, n_features)) for length in lengths]
+        y = [rng.integers(0, K, length) for length in lengths]
+        weights = rng.integers(1, 5, n).astype(float)
+        self.q = weights / weights.sum()
+        model = brute_force.Model(K, True, True, True)
+        self.terms = brute_force.blocks(X, y, model, "hamming", weights)
+        cuts = np.linspace(0, n, n_parts + 1).astype(int).tolist()
+        self.problems = [(chains(X[a:b], y[a:b]), self.q[a:b]) for a, b in pairwise(cuts)]
+        problem = self.problems[0][0]
+        self.view = lambda w: join_views(problem.weight_views(w))
+        self.bounds = make_bounds(rng, box, self.terms[0].phi.shape[1])
+        self.padded = None
+        if np.isfinite(self.bounds).any():
+            place = self.view(np.arange(problem.n_weights, dtype=float)).astype(int)
+            self.padded = np.full((2, problem.n_weights), [[-np.inf], [np.inf]])
+            self.padded[:, place] = self.bounds
+
+    def setup(self, **options):
+        parts = PartsHere(self.problems)
+        blocks = PartedBlocks(parts, [facts_of(problem) for problem, _ in self.problems])
+        return Setup(blocks, LAM, self.q, Options(**options), self.padded)
+
+
+def chains(X, y):
+    lengths = np.array([len(x) for x in X])
+    starts = np.cumsum(lengths) - lengths
+    return ChainProblem(
+        np.vstack(X), Chains(starts, lengths), ChainModel(K), np.concatenate(y),
+        loss_scale=1 / lengths,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("box", ["free", "nonnegative", "mixed", "without zero"])
+@pytest.mark.parametrize("n_parts", [1, 2, 4])
+def test_the_optimum_is_that_of_an_independent_qp(rng, n_parts, box):
+    parted = Parted(rng, n_parts, box)
+    solution = Rounds(parted.setup(tol=1e-3, max_iter=3000)).solve()
+    optimum = boxed_qp.optimum(parted.terms, LAM, parted.bounds)[0]
+    assert solution.status is Status.CONVERGED
+    primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
+    assert abs(solution.primal - primal) <= 1e-10 * primal
+    assert solution.dual - 1e-9 <= optimum <= primal + 1e-9
+    assert primal - solution.dual <= 1.001e-3 * primal
+
+
+@pytest.mark.parametrize("box", ["free", "mixed"])
+def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
+    parted = Parted(rng, 3, box)
+    run = Rounds(parted.setup(tol=0.0, max_iter=20, certificate_every=100))
+    duals = [run.dual]
+    for _ in range(15):
+        run._iterate()
+        duals.append(run.dual)
+    assert (np.diff(duals) >= -1e-12).all()
+    v, dual, linear = run.v, run.dual, run.linear
+    run._rebuild()
+    np.testing.assert_allclose(run.v, v, rtol=0, atol=1e-12 * max(1, abs(v).max()))
+    assert abs(run.linear - linear) <= 1e-12
+    assert abs(run.dual - dual) <= 1e-12
+    alphas = []
+    for part, a, b in zip(run.parts.parts, (0, 3, 6), (3, 6, 9)):
+        alphas += brute_force.read_working_sets(part.state.export(), parted.terms[a:b])
+    for of_block in alphas:
+        values = np.array(list(of_block.values()))
+        assert (values >= 0).all()
+        assert abs(values.sum() - 1) <= 1e-12
+    value = boxed_qp.dual(alphas, LAM, parted.terms, parted.bounds)
+    assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
+
+
+def test_one_part_is_a_fit_without_parts(rng):
+    parted = Parted(rng, 1, n=12)
+    problem, q = parted.problems[0]
+    options = Options(tol=1e-2, max_iter=8, certificate_every=1)
+    alone = FrankWolfe(Setup(problem, LAM, q, options)).solve()
+    rounds = Rounds(parted.setup(tol=1e-2, max_iter=8, certificate_every=1)).solve()
+    n = min(len(alone.history["dual"]), len(rounds.history["dual"]), 4)
+    for name in ("oracle_calls", "approximate_passes"):
+        np.testing.assert_array_equal(rounds.history[name][:n], alone.history[name][:n])
+    np.testing.assert_allclose(rounds.history["dual"][:n], alone.history["dual"][:n], rtol=1e-6)
+
+
+def test_a_blend_is_a_convex_combination(rng):
+    parted = Parted(rng, 1, n=6)
+    problem, q = parted.problems[0]
+    run = FrankWolfe(Setup(problem, LAM, q, Options()))
+    run._passes()
+    kept, before, linear = run.state.export(), run.state.v(), run.state.linear
+    for _ in range(12):  # so that labelings are dropped
+        run._passes()
+        run.n_passes += 1
+    after, linear_after = run.state.v(), run.state.linear
+    blend(run.state, kept, 0.25)
+    run.state.rebuild()
+    np.testing.assert_allclose(run.state.v(), 0.25 * after + 0.75 * before, rtol=0, atol=1e-12)
+    assert abs(run.state.linear - (0.25 * linear_after + 0.75 * linear)) <= 1e-12
+    for share in (-0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="share must be between 0 and 1"):
+            blend(run.state, kept, share)
+
+
+def test_weights_that_do_not_fit_are_refused(rng):
+    problem, q = Parted(rng, 1).problems[0]
+    with pytest.raises(ValueError, match="expected"):
+        place(DualState(problem, LAM, q, 0), np.zeros(problem.n_weights + 1), 0.0)
+    with pytest.raises(ValueError, match="averages"):
+        place(DualState(problem, LAM, q, 0, average=True), np.zeros(problem.n_weights), 0.0)
+
+
+def test_shares_meet_the_optimality_conditions(rng):
+    from scipy import sparse
+
+    for _ in range(20):
+        moves, v = rng.standard_normal((4, 7)), rng.standard_normal(7)
+        linear = rng.standard_normal(4)
+        share = shares_of_moves(sparse.csr_matrix(moves), linear, v, LAM)
+        slope = linear - LAM * moves @ (v + share @ moves)
+        assert ((share >= 0) & (share <= 1)).all()
+        assert (slope[share < 1] <= 1e-6).all()
+        assert (slope[share > 0] >= -1e-6).all()
+
+
+def test_a_share_within_bounds_is_the_best_of_a_grid(rng):
+    def clip(w):
+        return np.clip(w, -0.5, 0.5)
+
+    def value(t, move, linear, v):
+        at = v + t * move
+        w = clip(at)
+        return t * linear - LAM * w @ at + 0.5 * LAM * w @ w
+
+    for _ in range(10):
+        given = rng.standard_normal(6), rng.standard_normal(), rng.standard_normal(6)
+        share = share_within_bounds(*given, LAM, clip)
+        best = max(value(t, *given) for t in np.linspace(0, 1, 101))
+        assert value(share, *given) >= best - 1e-12
+
+
+def test_a_part_made_again_goes_on_with_the_same_bits(rng):
+    parted = Parted(rng, 2)
+    run = Rounds(parted.setup(tol=0.0, certificate_every=100))
+    for _ in range(4):
+        run._iterate()
+    news = run._news()
+    kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
+    again = Rounds(parted.setup(tol=0.0, certificate_every=100))
+    for part, state in zip(again.parts.parts, kept):
+        part.take_up(state)
+    for turn in (0, 1, 2):
+        news = [(*of_part, turn) for of_part in run._news()]
+        there = run.parts.ask("advance", news)
+        here = again.parts.ask("advance", news)
+        for one, other in zip(there, here):
+            for a, b in zip(one, other):
+                np.testing.assert_array_equal(a, b)
+        run._move(there, np.array([numbers[0] for _, _, numbers in there]))
+
+
+def test_traffic_is_of_changes_and_not_of_data(rng):
+    received = []
+    for n in (8, 32):
+        parted = Parted(rng, 2, n=n)
+        run = Rounds(parted.setup(tol=0.0, certificate_every=100))
+        run._iterate()
+        received.append(run.parts.received / run.n_rounds)
+        nonzeros = np.count_nonzero(run.v)
+    # Of either part at most all entries of v, and five numbers.
+    assert max(received) <= 2 * (8 * len(run.v) + 5 * 8)
+    assert nonzeros > 0
+
+
+def test_changes_that_a_part_has_not_heard_of_are_an_error(rng):
+    run = Rounds(Parted(rng).setup())
+    run._iterate()
+    (share, (version, _, _, _), dual), *_ = run._news()
+    few = version + 5, version + 4, np.array([0], dtype=np.int32), np.array([1.0])
+    with pytest.raises(RuntimeError, match="has not heard"):
+        run.parts.parts[0].advance(share, few, dual, 0)
+
+
+def test_an_interrupted_round_leaves_a_certificate(rng):
+    parted = Parted(rng)
+    setup = parted.setup(tol=0.0, certificate_every=100)
+    parts, ask = setup.problem.parts, setup.problem.parts.ask
+
+    def interrupted(name, arguments):
+        if name == "advance" and run.n_passes == 3:
+            parts.parts[0].advance(*arguments[0])
+            raise KeyboardInterrupt
+        return ask(name, arguments)
+
+    parts.ask = interrupted
+    run = Rounds(setup)
+    solution = run.solve()
+    assert solution.status is Status.INTERRUPTED
+    primal = brute_force.primal(parted.view(solution.w), LAM, parted.terms)
+    assert abs(solution.primal - primal) <= 1e-10 * primal
+    optimum = boxed_qp.optimum(parted.terms, LAM, parted.bounds)[0]
+    assert solution.dual <= optimum + 1e-9 <= primal + 2e-9
+
+
+@pytest.mark.parametrize("options", [{"multi_plane": False}, {"step": "corrective"}])
+def test_other_steps_reach_the_optimum_too(rng, options):
+    parted = Parted(rng, 3)
+    solution = Rounds(parted.setup(tol=1e-2, max_iter=3000, **options)).solve()
+    assert solution.status is Status.CONVERGED
+
+
+def test_few_changes_travel_as_index_and_value():
+    vector = np.zeros(100)
+    vector[[3, 70]] = 1.5, -2
+    index, value = compact(vector)
+    assert index.tolist() == [3, 70]
+    assert size_of((index, value, None, 1.0)) == 2 * 12 + 8
+    np.testing.assert_array_equal(dense((index, value), 100), vector)
+    index, value = compact(np.ones(100))
+    assert index is None
+    np.testing.assert_array_equal(dense((index, value), 100), np.ones(100))
