@@ -23,6 +23,19 @@ MOST_LOSSES = 5
 SUSPECT = "is it the oracle that ends them?"
 
 
+def threads_there(client, losses=0):
+    """Return the threads of each worker by address; wait until there is a worker.
+
+    losses : how many have been lost in this round
+    """
+    try:
+        client.wait_for_workers(1, timeout=FIRST)
+    except TimeoutError:
+        lost = "" if not losses else f", after workers were lost: {SUSPECT}"
+        raise RuntimeError(f"no worker came within {FIRST} seconds{lost}") from None
+    return client.nthreads()
+
+
 class Lost(Exception):
     """A worker is gone, and with it what it had."""
 
@@ -112,23 +125,14 @@ class Cluster:
         self.groups, self.lock = [], threading.RLock()
         self.sent = self.received = self.losses = 0
         self.starts = np.array([part.start for part in parts])
-        self.n_workers = sum(self._threads().values())
+        self.n_workers = sum(threads_there(client).values())
         self._place(parts)
         self.at_once = AT_ONCE * self.n_workers
         self.weights = WeightChanges(self.form[0])
 
-    def _threads(self):
-        """Threads of each worker; waits until there is one."""
-        try:
-            self.client.wait_for_workers(1, timeout=FIRST)
-        except TimeoutError:
-            lost = "" if not self.losses else f", after workers were lost: {SUSPECT}"
-            raise RuntimeError(f"no worker came within {FIRST} seconds{lost}") from None
-        return self.client.nthreads()
-
     def _addresses(self, parts):
         """Choose workers for parts: where they are, or else with the fewest samples a thread."""
-        threads = self._threads()
+        threads = threads_there(self.client, self.losses)
         load = dict.fromkeys(sorted(threads), 0.0)
         for group in self.groups:
             if group.address in load:

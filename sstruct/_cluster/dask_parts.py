@@ -3,7 +3,7 @@
 from concurrent.futures import CancelledError
 
 from sstruct._cluster.answers import sendable
-from sstruct._cluster.dask_cluster import FIRST, MOST_LOSSES, Group, Lost
+from sstruct._cluster.dask_cluster import MOST_LOSSES, Group, Lost, threads_there
 from sstruct._cluster.parts import lost_for_good
 
 
@@ -157,8 +157,7 @@ class PartsOnDask:
 
     def _addresses(self, parts):
         """Choose workers: where the partitions are, or else those with the fewest parts."""
-        self.client.wait_for_workers(1, timeout=FIRST)
-        load = dict.fromkeys(sorted(self.client.nthreads()), 0)
+        load = dict.fromkeys(sorted(threads_there(self.client, self.losses)), 0)
         for part in self.parts:
             if part not in parts and part.group is not None and part.group.address in load:
                 load[part.group.address] += 1

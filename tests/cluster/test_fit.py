@@ -151,7 +151,7 @@ def test_what_is_lost_before_the_fit_is_named(client):
 def test_what_is_gone_before_it_has_a_place_is_named(client):
     future = client.scatter([[1, 2]])[0]
     cluster = Cluster.__new__(Cluster)
-    cluster.client, cluster.groups = client, []
+    cluster.client, cluster.groups, cluster.losses = client, [], 0
     future.cancel()
     with pytest.raises(RuntimeError, match="partition 3 was lost with its worker"):
         cluster._addresses([Part(3, future)])
@@ -177,14 +177,11 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
         ) as local,
         distributed.Client(local) as client,
     ):
-        cluster = Cluster.__new__(Cluster)
-        cluster.client, cluster.losses = client, 0
         with pytest.raises(RuntimeError, match=r"no worker came within 0\.2 seconds$"):
-            cluster._threads()
+            dask_cluster.threads_there(client)
         # A nanny that has restarted its worker too often restarts it no more.
-        cluster.losses = 2
         with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
-            cluster._threads()
+            dask_cluster.threads_there(client, losses=2)
 
 
 class Changes(Choice):
