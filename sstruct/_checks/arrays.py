@@ -26,7 +26,7 @@ def _not(kind, name, error):
 def aligned(array):
     """Return an array whose entries begin where compiled code may read them: itself, or a copy.
 
-    Views of bytes at odd places, and mapped files of others, hold numbers that do not.
+    Views of bytes may hold numbers that do not.
     """
     return array if array.flags.aligned else array.copy()
 

@@ -14,7 +14,7 @@ import mmap
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import contiguous
+from sstruct._checks.arrays import aligned, contiguous
 
 # Below this share of nonzeros a CSR row is faster than a dense one, whose products vectorize.
 MAX_DENSITY = 0.4
@@ -55,7 +55,7 @@ cdef class FeatureRows:
         values = X.data if sparse.issparse(X) else X
         if values.dtype not in (np.float32, np.float64):
             values = values.astype(np.float64)
-        values = contiguous(values).reshape(-1)
+        values = _as_stored(values).reshape(-1)
         self.n_stored = len(values)
         self.rows.kind = SSTRUCT_SINGLE if values.dtype == np.float32 else SSTRUCT_DOUBLE
         if sparse.issparse(X) and all(
@@ -82,7 +82,7 @@ cdef class FeatureRows:
             raise ValueError("X.indptr does not describe the rows of X")
         if len(X.indices) and (X.indices.min() < 0 or X.indices.max() >= self.n_features):
             raise ValueError("X.indices has a column outside X")
-        indices = contiguous(X.indices, dtype=np.int32)
+        indices = _as_stored(X.indices, dtype=np.int32)
         if not len(indices):   # the kernels know CSR by a pointer that is not NULL
             indices = np.zeros(1, dtype=np.int32)
         columns = indices
@@ -122,6 +122,16 @@ cdef class FeatureRows:
             for r in range(self.n_rows):
                 out[r] = sqrt(sstruct_row_product(&self.rows, r, r))
         return np.asarray(out)
+
+
+def _as_stored(array, dtype=None):
+    """Return a C-contiguous array that the kernels may read.
+
+    What is mapped stays so, though archives place entries anywhere: a copy would take the memory
+    that mapping is to save, and the machines that wheels are built for read at any place.
+    """
+    array = np.ascontiguousarray(array, dtype)
+    return array if is_mapped(array) else aligned(array)
 
 
 def is_mapped(array):
