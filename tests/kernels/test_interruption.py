@@ -26,7 +26,7 @@ def sparse_viterbi(rng):
 
 
 def max_marginals(rng):
-    return inference.max_marginals, (rng.random((20000, 80)), rng.random((80, 80)))
+    return inference.max_marginals, (rng.random((200000, 80)), rng.random((80, 80)))
 
 
 def top_k(rng):
