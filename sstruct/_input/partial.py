@@ -206,7 +206,10 @@ def is_unknown(values, markers):
         for marker in markers:
             alike = (values.dtype.kind in "US") == isinstance(marker, str | bytes)
             if alike and np.ndim(marker) == 0:  # a tuple would be compared entry by entry
-                same = values == marker
+                try:
+                    same = values == marker
+                except OverflowError:  # an int beyond all floats
+                    continue
                 if same.dtype == bool:  # pandas' NA answers with itself
                     out |= same
         return out

@@ -114,7 +114,7 @@ def test_signals_are_seen_between_searches(rng):
     labels[25:50, 25:50] = 1
     image = (labels + rng.standard_normal(labels.shape))[..., np.newaxis]
     model = GridCRFSSVM(pairwise=1e3, lam=1.0, **ROUGH).fit([image], [labels])
-    large = np.tile(image, (4, 4, 1))  # seconds, on any machine: signals are looked for every 0.05 s
+    large = np.tile(image, (4, 4, 1))  # seconds of work: looks are every 0.05 s
     last = None
 
     def interrupt(_, frame):

@@ -145,6 +145,13 @@ def test_minus_one_is_a_label_where_it_is_a_class(rng):
     assert labels[[0, 2]].tolist() == [-1, -1]
 
 
+def test_integers_beyond_all_floats_mark_no_float(rng):
+    X = [rng.standard_normal((3, 2)) for _ in range(2)]
+    model = ChainSSVM(ignore_label=10**400, **ROUGH).fit(X, [[0, 1, 1], [1, 0, 0]])
+    (labels,) = model.predict(X[:1], [np.array([0.0, np.nan, 1.0])])
+    assert labels[[0, 2]].tolist() == [0, 1]
+
+
 def test_strings_and_tuples_are_labels(rng):
     X = [rng.standard_normal((3, 2)) for _ in range(2)]
     for a, b in (("a", "b"), (("x", 1), ("x", 2))):

@@ -243,6 +243,20 @@ def test_other_classes_are_refused(rng):
             other.set_params(solver="perceptron").partial_fit(X, y, classes=[0, 1])
 
 
+@pytest.mark.parametrize("weight", [1.6e305, 1e306])  # of a mean, or of a step by itself
+@pytest.mark.parametrize("bounded", [False, True])
+def test_steps_beyond_float64_are_refused(rng, bounded, weight):
+    model, X, y, classes = sequences(rng)
+    model.set_params(solver="ssg", lam=0.001)
+    if bounded:
+        model.set_params(bounds=np.repeat([[-np.inf], [np.inf]], 68, axis=1))
+    model.partial_fit(X[:3], y[:3], classes)
+    w = model.w_
+    with pytest.raises(ValueError, match="weights leave the range of float64"):
+        model.partial_fit(X[3:4], y[3:4], sample_weight=[weight])
+    np.testing.assert_array_equal(model.w_, w)
+
+
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_refused_part_leaves_the_model(case, solver):
     made, X, y, classes = case

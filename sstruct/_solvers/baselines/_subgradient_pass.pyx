@@ -20,6 +20,7 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 import numpy as np
 
 from sstruct._kernels.slices import by_slices, zeros
+from sstruct._solvers.core.rounding import in_range
 
 
 cdef class SubgradientState:
@@ -61,7 +62,8 @@ cdef class SubgradientState:
             weights=None, moment=None, Py_ssize_t n_steps=0):
         self.problem = problem
         self.exact = True
-        self.factor = np.asarray(step_weight, dtype=np.float64) / lam
+        with np.errstate(over="ignore"):
+            self.factor = in_range(np.asarray(step_weight, dtype=np.float64) / lam)
         if self.factor.shape[0] != problem.n_blocks:
             raise ValueError("step_weight does not fit the problem")
         self.bounded = bounds is not None
@@ -146,15 +148,19 @@ cdef class SubgradientState:
 
     @property
     def average(self):
-        """The mean of the iterates, the t-th weighted by t; the start before any visit."""
+        """The mean of the iterates, the t-th weighted by t; the start before any visit.
+
+        Raises ValueError where it leaves the range of float64.
+        """
         t = float(self.n_steps)
         if t == 0:
             return self.last
-        if self.bounded:
-            # Rounding may not lead a mean out of the box.
-            return by_slices(
-                lambda moment, low, high: np.clip(moment * (2 / (t * (t + 1))), low, high),
-                np.asarray(self.weight_moment), *np.asarray(self.bounds))
-        return by_slices(
-            lambda total, moment: ((t + 1) * total - moment) * (2 / (t * (t + 1))),
-            np.asarray(self.total), np.asarray(self.weight_moment))
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.bounded:
+                # Rounding may not lead a mean out of the box.
+                return in_range(by_slices(
+                    lambda moment, low, high: np.clip(moment * (2 / (t * (t + 1))), low, high),
+                    np.asarray(self.weight_moment), *np.asarray(self.bounds)))
+            return in_range(by_slices(
+                lambda total, moment: ((t + 1) * total - moment) * (2 / (t * (t + 1))),
+                np.asarray(self.total), np.asarray(self.weight_moment)))

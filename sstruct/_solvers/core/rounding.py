@@ -94,6 +94,20 @@ class Rounding:
         return self.growth * (UNIT * total + lost)
 
 
+def in_range(weights):
+    """Return weights that are all finite; ValueError for others."""
+    if not np.isfinite(weights).all():
+        raise out_of_range("weights")
+    return weights
+
+
+def out_of_range(what):
+    """Return the error where numbers have grown beyond float64 without an objective to tell."""
+    return ValueError(
+        f"{what} leave the range of float64: scale the features, or weigh samples less"
+    )
+
+
 def _norm(vector):
     """|w|, also where its square is no float64."""
     square = squared_norm(vector)

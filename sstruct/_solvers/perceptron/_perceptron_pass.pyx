@@ -23,6 +23,7 @@ from sstruct._solvers.core._watch cimport Watch, look, start_watch
 import numpy as np
 
 from sstruct._kernels.slices import by_slices, zeros
+from sstruct._solvers.core.rounding import in_range, out_of_range
 
 # Share of a loss with fixed costs, and of these, that may be rounding.
 cdef double ROUNDING = 1e-12
@@ -211,17 +212,9 @@ cdef class PerceptronState:
         if t == 0:
             return self.last
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = by_slices(
+            mean = in_range(by_slices(
                 lambda w, moment: ((t + 1) * w - moment) / t, np.asarray(self.w),
-                np.asarray(self.weight_moment))
-        if not np.isfinite(mean).all():
-            raise out_of_range("weights")
+                np.asarray(self.weight_moment)))
         # Rounding may not lead a mean out of the box.
         mean[self.bounded] = np.clip(mean[self.bounded], self.low, self.high)
         return mean
-
-
-def out_of_range(what):
-    """The error where numbers have grown beyond float64."""
-    return ValueError(
-        f"{what} leave the range of float64: scale the features, or weigh samples less")
