@@ -284,7 +284,9 @@ def class_weights(
     try:
         out = np.array([1.0 if weight is None else weight for weight in given], dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"class_weight must hold real numbers, found {class_weight}") from None
+        out = np.empty(0)
+    if out.shape != (K,):  # a value may be an array
+        raise ValueError(f"class_weight must hold real numbers, found {class_weight}")
     if not np.isfinite(out).all() or (out < 0).any():
         raise ValueError(f"class_weight must be finite and not negative, found {class_weight}")
     if out.max(initial=0) > LARGEST:

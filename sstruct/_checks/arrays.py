@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Iterable, Iterator
+from numbers import Integral
 
 import numpy as np
 from scipy import sparse
@@ -15,6 +16,11 @@ NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.Ma
 AT_ONCE = 2**20
 # Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
 MOST_DEEP = 8
+# What NumPy's generators are made of, but for lists and arrays of integers.
+GENERATORS = (
+    Integral, np.random.Generator, np.random.BitGenerator, np.random.SeedSequence,
+    np.random.RandomState,
+)  # fmt: skip
 
 
 def _not(kind, name, error):
@@ -164,8 +170,11 @@ def refuse_sparse(value, name, expected):
 
 def generator_of(random_state):
     """Return NumPy's generator for an integer, a generator or None."""
-    refuse_sparse(random_state, "random_state", "an integer, a generator or None")
+    expected = "an integer of at least 0, a generator or None"
+    # NumPy would take arrays too, and go down into rows that are matrices until the stack ends.
+    if not (random_state is None or isinstance(random_state, GENERATORS)):
+        raise TypeError(f"random_state must be {expected}, found {shortened(random_state)}")
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError) as error:
-        raise _not("an integer of at least 0, a generator or None", "random_state", error) from None
+        raise _not(expected, "random_state", error) from None

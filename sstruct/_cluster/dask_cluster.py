@@ -23,15 +23,15 @@ MOST_LOSSES = 5
 SUSPECT = "is it the oracle that ends them?"
 
 
-def threads_there(client, losses=0):
+def threads_there(client, suspect=None):
     """Return the threads of each worker by address; wait until there is a worker.
 
-    losses : how many have been lost in this round
+    suspect : a question about what may have ended workers in this round; None: none was lost
     """
     try:
         client.wait_for_workers(1, timeout=FIRST)
     except TimeoutError:
-        lost = "" if not losses else f", after workers were lost: {SUSPECT}"
+        lost = "" if suspect is None else f", after workers were lost: {suspect}"
         raise RuntimeError(f"no worker came within {FIRST} seconds{lost}") from None
     return client.nthreads()
 
@@ -132,7 +132,7 @@ class Cluster:
 
     def _addresses(self, parts):
         """Choose workers for parts: where they are, or else with the fewest samples a thread."""
-        threads = threads_there(self.client, self.losses)
+        threads = threads_there(self.client, SUSPECT if self.losses else None)
         load = dict.fromkeys(sorted(threads), 0.0)
         for group in self.groups:
             if group.address in load:

@@ -6,6 +6,8 @@ from sstruct._cluster.answers import sendable
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Group, Lost, threads_there
 from sstruct._cluster.parts import lost_for_good
 
+SUSPECT = "do the parts fit in memory?"
+
 
 class Asked:
     """An actor's side: calls of an object of the part; errors are returned, not raised.
@@ -157,7 +159,9 @@ class PartsOnDask:
 
     def _addresses(self, parts):
         """Choose workers: where the partitions are, or else those with the fewest parts."""
-        load = dict.fromkeys(sorted(threads_there(self.client, self.losses)), 0)
+        load = dict.fromkeys(
+            sorted(threads_there(self.client, SUSPECT if self.losses else None)), 0
+        )
         for part in self.parts:
             if part not in parts and part.group is not None and part.group.address in load:
                 load[part.group.address] += 1
@@ -182,6 +186,4 @@ class PartsOnDask:
     def _count_loss(self):
         self.losses += 1
         if self.losses > MOST_LOSSES:
-            raise RuntimeError(
-                f"workers were lost {self.losses} times in one round: do the parts fit in memory?"
-            )
+            raise RuntimeError(f"workers were lost {self.losses} times in one round: {SUSPECT}")

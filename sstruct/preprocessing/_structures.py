@@ -319,7 +319,7 @@ def _holds_arrays(parts):
 def _depth(item):
     """Number of dimensions of an array, or of lists as far as their first items tell."""
     if hasattr(item, "shape"):
-        return len(item.shape or ())  # a damaged matrix may have none
+        return len(item.shape) if isinstance(item.shape, tuple) else 0  # of a damaged matrix
     if not isinstance(item, list | tuple):
         return 0
     return 1 + (_depth(item[0]) if len(item) else 0)

@@ -21,6 +21,7 @@ from sstruct.inference import (
     tree_max_sum,
     viterbi,
 )
+from sstruct.losses import class_weights
 from sstruct.metrics import chunk_f1_score, flat_accuracy_score, mean_joint_distance
 from sstruct.preprocessing import (
     PerNode,
@@ -40,6 +41,7 @@ JOINTS, MAPS = {"features": [NODE]}, {"features": np.zeros((2, 1, 1, 1))}
 ROWS = PerNode(StandardScaler())
 BENT = sparse.csr_matrix(EDGE)
 BENT._shape = np.array([2, 2])
+DEEP = np.ones((512, 512)).view(np.matrix)  # whose rows are matrices
 
 
 class Liar(list):
@@ -70,6 +72,10 @@ CASES = [
     (lambda: graph_cut(NODE, PAIR, RAGGED), ValueError, "edge_costs must be an array of numbers"),
     (lambda: alpha_expansion(NODE, PAIR, [1.0], RAGGED), ValueError, "label_distance must be an"),
     (lambda: alpha_expansion(NODE, PAIR, [1.0], random_state="a"), TypeError, "random_state must"),
+    (lambda: alpha_expansion(NODE, PAIR, [1.0], random_state=DEEP), TypeError, "random_state must"),
+    (lambda: ROWS.fit([[BENT, NODE]]), ValueError, "setting an array element"),
+    (lambda: class_weights({0: bytearray(3)}, *[np.zeros(1, int)] * 3), ValueError, "real numbers"),
+    (lambda: alpha_expansion(NODE, PAIR, [1.0], random_state=-1), ValueError, "random_state must"),
     (lambda: alpha_expansion(NODE, PAIR, [1.0], n_starts=True), ValueError, "n_starts must be"),
     (lambda: multilabel_map([0, 1], PAIR, [1.0], return_bound=NODE), TypeError, "return_bound"),
     (lambda: projection_rays((2, 2), ["x"]), ValueError, "angles must be an array of numbers"),

@@ -181,7 +181,7 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
             dask_cluster.threads_there(client)
         # A nanny that has restarted its worker too often restarts it no more.
         with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
-            dask_cluster.threads_there(client, losses=2)
+            dask_cluster.threads_there(client, dask_cluster.SUSPECT)
 
 
 class Changes(Choice):

@@ -4,6 +4,7 @@ import numpy as np
 
 from sstruct._checks.arrays import is_sized
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.training import alike
 from sstruct._input.labels import training_classes
 
 # What the data have settled about the meaning of weights, and what parameters have.
@@ -79,7 +80,7 @@ def check_settled(estimator, training):
     now, before = _settled(training.attributes), _settled(estimator.__dict__)
     for name in before | now:
         found, expected = now.get(name), before.get(name)
-        if _same(found, expected):
+        if alike(found, expected):
             continue
         if name in OF_DATA:
             raise ValueError(
@@ -144,9 +145,3 @@ def _check_goes_on(estimator):
             f"partial_fit with lam={estimator.lam!r} cannot go on from steps with "
             f"lam={estimator.lam_!r}: take a clone"
         )
-
-
-def _same(a, b):
-    if isinstance(a, tuple) and isinstance(b, tuple):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return np.array_equal(a, b)

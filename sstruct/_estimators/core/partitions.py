@@ -8,7 +8,7 @@ from sstruct._cluster.parts import choose, parts_there
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.threads import active_client, in_task
-from sstruct._estimators.core.training import Quality, Training
+from sstruct._estimators.core.training import Quality, Training, alike
 from sstruct._input.labels import find_classes, is_label, join_labels
 from sstruct._input.ragged import check_weights
 from sstruct._solvers.core.seed import random_of
@@ -176,16 +176,8 @@ def _check_agree(facts, numbers):
     for fact, number in zip(facts, numbers, strict=True):
         for name, expected in first.items():
             found = fact["attributes"][name]
-            if not _same(found, expected):
+            if not alike(found, expected):
                 raise ValueError(
                     f"partition {number}: {name} is {shortened(found)}, but {shortened(expected)} "
                     f"in partition {numbers[0]}"
                 )
-
-
-def _same(a, b):
-    if isinstance(a, dict) and isinstance(b, dict):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
-    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
-        return len(a) == len(b) and all(map(_same, a, b))
-    return np.array_equal(a, b)

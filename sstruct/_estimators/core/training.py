@@ -96,3 +96,12 @@ class Training:
             "inference_": str(self.inference),
             "_is_approximate": approximate,
         }
+
+
+def alike(a, b):
+    """Whether two attributes of a Training have the same values."""
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(alike(a[key], b[key]) for key in a)
+    if isinstance(a, tuple | list) and isinstance(b, tuple | list):
+        return len(a) == len(b) and all(map(alike, a, b))
+    return np.array_equal(a, b)
