@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin
 
+from sstruct._compat import num_samples
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
@@ -18,7 +19,8 @@ from sstruct._estimators.label_set.one_label import (
     one_label_decisions,
     one_label_training,
 )
-from sstruct._input.ragged import pack_rows
+from sstruct._input.labels import find_classes
+from sstruct._input.ragged import labels_of_rows, pack_rows
 from sstruct.losses import node_costs
 
 
@@ -137,6 +139,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     intercept_ = named_weights("intercept", "Bias of each class.", no_label_weights)
 
     _scaling = "{}"
+    _fits_partitions = _samples_are_rows = True
 
     rescaling: str = "margin"
     search: str = "auto"
@@ -158,7 +161,9 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Features.
+            Features. Or partitions of rows on a Dask cluster, with y alike: an array or a data
+            frame of Dask's, or a list of futures or delayed objects, each an array, a sparse matrix
+            or a frame.
         y : array-like of shape (n,)
             Labels of any hashable type; at least two classes.
         sample_weight : array-like of shape (n,), optional
@@ -182,6 +187,9 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     def _training(self, X, y, sample_weight):
         rows = pack_rows(self, X, fitted=self._goes_on)
         return one_label_training(self, rows, y, sample_weight, self._cost)
+
+    def _distinct_labels(self, y):
+        return find_classes(labels_of_rows(y, num_samples(y)))
 
     def _classes_to_share(self, y):
         return class_numbers(y)

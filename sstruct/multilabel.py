@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassifierMixin, clone
 
+from sstruct._compat import num_samples
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
@@ -49,7 +50,8 @@ from sstruct._input.indicator import (
     label_matrix,
     refuse_label_lists,
 )
-from sstruct._input.ragged import check_choice, check_weights, pack_rows
+from sstruct._input.labels import find_classes
+from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
@@ -247,6 +249,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     _fitted_state = LABEL_SET_STATE
     _solvers = LABEL_SET_SOLVERS
     _scaling = "{}"
+    _fits_partitions = _samples_are_rows = True
 
     coef_ = named_weights("coef", "Weights of each label.")
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
@@ -313,7 +316,9 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Features.
+            Features. Or partitions of rows on a Dask cluster, with y alike: an array or a data
+            frame of Dask's, or a list of futures or delayed objects, each an array, a sparse matrix
+            or a frame.
         y : array-like, sparse matrix or data frame of shape (n, K), or array-like of shape (n,)
             Zeros and ones: which labels a row has; or one label a row, of any hashable type.
         sample_weight : array-like of shape (n,), optional
@@ -360,6 +365,10 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     def _settled(self):
         is_tree = isinstance(self.edges, str) and self.edges == "tree"  # which is of the data
         return super()._settled() | ({"edges": self.edges_} if is_tree else {})
+
+    def _distinct_labels(self, y):
+        refuse_label_lists(y)
+        return None if is_indicator(y) else find_classes(labels_of_rows(y, num_samples(y)))
 
     def _classes_to_share(self, y):
         return None if is_indicator(y) else class_numbers(y)

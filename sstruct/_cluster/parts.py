@@ -5,7 +5,10 @@ from concurrent.futures import CancelledError
 from itertools import pairwise
 
 import numpy as np
+from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
+from sstruct._compat import num_samples
 from sstruct._problems.custom.oracle_calls import samples_of
 
 # Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
@@ -67,8 +70,16 @@ def sent_parts(samples, truths, n_parts):
     return parts, np.diff(ends).tolist()
 
 
-def parts_there(client, X, y):
+def parts_there(client, X, y, rows=False):
     """Take partitions as they are; return them and their lengths.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    X, y : as given to ``fit``
+    rows : bool
+        Whether samples are rows of arrays, sparse matrices and frames, which stay what they are;
+        otherwise partitions become lists.
 
     Raises
     ------
@@ -77,12 +88,14 @@ def parts_there(client, X, y):
     RuntimeError
         Where a partition was lost with its worker, and nobody knows how to make it again.
     """
+    if rows and y is None:
+        raise TypeError("y is None, expected partitions of labels, beside those of rows in X")
     X = _futures(client, X, "X")
     y = None if y is None else _futures(client, y, "y")
     if y is not None and len(X) != len(y):
         raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
     sources = [
-        client.submit(_pair, X[k], None if y is None else y[k], k, pure=False)
+        client.submit(_rows if rows else _pair, X[k], None if y is None else y[k], k, pure=False)
         for k in range(len(X))
     ]
     try:
@@ -118,11 +131,15 @@ def choose(parts, lengths, weights):
 def _futures(client, values, name):
     from distributed import Future
 
+    if hasattr(values, "rechunk") and values.ndim == 2:  # an array's blocks have whole rows
+        values = values.rechunk({1: -1})
     if hasattr(values, "to_delayed"):
         values = values.to_delayed()
+        if isinstance(values, np.ndarray):  # of an array's blocks
+            values = values.ravel().tolist()
     if not isinstance(values, list | tuple):
         raise TypeError(
-            f"{name} must be a dask.bag or a list of delayed objects or futures, found "
+            f"{name} must be a collection of Dask's or a list of delayed objects or futures, found "
             f"{type(values).__name__}"
         )
     for k, value in enumerate(values):
@@ -131,7 +148,9 @@ def _futures(client, values, name):
                 f"{name}[{k}] must be a partition, a delayed object or a future, as {name}[0] is; "
                 f"found {type(value).__name__}"
             )
-    return [v if isinstance(v, Future) else client.compute(v) for v in values]
+    # In one go: what several partitions are made of is made once.
+    computed = iter(client.compute([v for v in values if not isinstance(v, Future)]))
+    return [v if isinstance(v, Future) else next(computed) for v in values]
 
 
 def _pair(X, y, number):
@@ -151,6 +170,20 @@ def _pair(X, y, number):
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
+def _rows(X, y, number):
+    """Task: a partition whose samples are rows, as it is."""
+    for name, values in (("X", X), ("y", y)):
+        if not (sparse.issparse(values) or is_sized(values)):
+            raise TypeError(
+                f"partition {number} of {name} must hold rows, found {type(values).__name__}"
+            )
+    if num_samples(X) != num_samples(y):
+        raise ValueError(
+            f"partition {number} has {num_samples(X)} samples in X and {num_samples(y)} in y"
+        )
+    return X, y
+
+
 def _length(pair):
     """Task."""
-    return len(pair[0])
+    return num_samples(pair[0])

@@ -355,7 +355,7 @@ def flat_labels(y, nodes, name):
         raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
     check_depth(y, "y")
     if nodes.form == "rows":
-        return _labels_of_rows(y, nodes)
+        return labels_of_rows(y, len(nodes))
     y = items_of(y)
     strange = isinstance(y, str | bytes) or sparse.issparse(y)
     if strange or not isinstance(y, Iterable) or not is_sized(y):
@@ -389,7 +389,8 @@ def flat_labels(y, nodes, name):
     return labels
 
 
-def _labels_of_rows(y, nodes):
+def labels_of_rows(y, n_rows):
+    """Return one label for each of some rows as an array, of any dtype."""
     if sparse.issparse(y):
         raise TypeError(f"y is a {type(y).__name__}, expected one label for each row of X")
     if isinstance(y, Sequences):
@@ -402,8 +403,8 @@ def _labels_of_rows(y, nodes):
                 "node. Cut X as y is cut: Sequences.from_lengths(X, y.lengths)"
             )
         y = y.flat
-    if isinstance(y, range) and len(y) != len(nodes):
-        _refuse_numbers(nodes, len(y))  # before a copy, which may not fit into memory
+    if isinstance(y, range) and len(y) != n_rows:
+        _refuse_numbers(n_rows, len(y))  # before a copy, which may not fit into memory
     if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
         labels = as_labels(list(y))
     else:
@@ -414,14 +415,14 @@ def _labels_of_rows(y, nodes):
                 "lengths); in a pipeline PerNode(transformer) transforms their nodes"
             )
         labels = as_labels(column_or_1d(array_of(y, "y", "an array of labels"), warn=True))
-    if len(labels) != len(nodes):
-        _refuse_numbers(nodes, len(labels))
+    if len(labels) != n_rows:
+        _refuse_numbers(n_rows, len(labels))
     return labels
 
 
-def _refuse_numbers(nodes, n_labels):
+def _refuse_numbers(n_rows, n_labels):
     raise ValueError(
-        f"Found input variables with inconsistent numbers of samples: {[len(nodes), n_labels]}"
+        f"Found input variables with inconsistent numbers of samples: {[n_rows, n_labels]}"
     )
 
 

@@ -45,7 +45,7 @@ from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
-from sstruct._input.labels import encode, is_label
+from sstruct._input.labels import encode, find_classes, is_label, join_labels
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
@@ -126,6 +126,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     _solvers: ClassVar[dict] = SOLVERS
     # Whether its samples may be in partitions on a cluster that its own rounds go over.
     _fits_partitions: ClassVar[bool] = False
+    # Whether these are then rows of arrays, not lists.
+    _samples_are_rows: ClassVar[bool] = False
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
     # Whether it packs one of the partitions of a fit.
@@ -346,6 +348,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     def _labels_of(self, labels):
         """Return the labels of one sample, as y has them, one after another."""
         return labels
+
+    def _distinct_labels(self, y):
+        """Return the labels that occur in a partition's y; None where y has sets of labels."""
+        labels = join_labels([self._labels_of(labels) for labels in y])
+        return find_classes(labels[~is_label(labels, self.ignore_label)])
 
     def _labels(self, y, nodes):
         """Return all labels as one array with an entry a node; ``score`` uses it."""

@@ -5,11 +5,13 @@ import numpy as np
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
 from sstruct._cluster.parts import choose, parts_there
+from sstruct._compat import num_samples
+from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
-from sstruct._input.labels import find_classes, is_label, join_labels
+from sstruct._input.labels import find_classes, join_labels
 from sstruct._input.ragged import check_weights
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
@@ -21,7 +23,7 @@ class PartOfFit:
 
     Parameters
     ----------
-    X, y : list
+    X, y : list; or array, sparse matrix or frame, where samples are rows
         All samples of the partition.
     estimator : BaseSSVM
     chosen : list of int
@@ -32,19 +34,21 @@ class PartOfFit:
     """
 
     def __init__(self, X, y, estimator, chosen, weights, number):
-        self.X, self.y = [X[i] for i in chosen], [y[i] for i in chosen]
+        self.X, self.y = X, y
+        if len(chosen) < num_samples(X):
+            samples = Samples(X, y).of(chosen)
+            self.X, self.y = samples.X, samples.y
         self.estimator, self.weights, self.number = estimator, weights, number
         estimator._is_part = True
         self.sample_weight = self.block_weight = self.problem = self.rounds = None
 
     def labels(self):
-        """Return the distinct labels that train."""
+        """Return the distinct labels that train; None: y has sets of labels."""
         try:
-            labels = join_labels([self.estimator._labels_of(labels) for labels in self.y])
+            return self.estimator._distinct_labels(self.y)
         except (ValueError, TypeError):
             self._prepared()  # which names the sample
             raise
-        return find_classes(labels[~is_label(labels, self.estimator.ignore_label)])
 
     def _prepared(self):
         try:
@@ -114,7 +118,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         from distributed import default_client
 
         client = default_client()
-    sources, lengths = parts_there(client, X, y)
+    sources, lengths = parts_there(client, X, y, rows=estimator._samples_are_rows)
     weights = check_weights(sample_weight, sum(lengths))
     if not weights.any():
         raise ValueError("X has no sample of positive weight")
@@ -131,7 +135,8 @@ def parted_training(estimator, X, y, sample_weight, validation):
     classes = estimator.classes
     if classes is None:
         found = parts.begin("labels", [()] * len(parts))
-        classes = find_classes(join_labels(found))
+        _check_one_kind(found, [part.number for part in sources])
+        classes = None if found[0] is None else find_classes(join_labels(found))
     facts = parts.begin("pack", [(classes,)] * len(parts))
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
@@ -160,6 +165,10 @@ def _check_goes_with_partitions(estimator):
             raise ValueError(
                 f"{key}='balanced' does not go with {name}, as it counts all labels: give weights"
             )
+    if isinstance(parameters.get("edges"), str) and estimator.edges == "tree":
+        raise ValueError(
+            f"edges='tree' does not go with {name}, as it looks at all labels: give edges"
+        )
     if estimator.solver not in ("auto", "mp-bcfw", "bcfw"):
         raise ValueError(f"solver={estimator.solver!r} does not go with {name}: leave 'auto'")
     if estimator.early_stopping:
@@ -168,6 +177,16 @@ def _check_goes_with_partitions(estimator):
         raise ValueError(
             f"{key}={parameters[key]!r} does not go with {name}: leave {key}={values[0]!r}"
         )
+
+
+def _check_one_kind(found, numbers):
+    """Refuse partitions of which some have sets of labels and others one label a row."""
+    kinds = ["one label a row" if labels is not None else "sets of labels" for labels in found]
+    for kind, number in zip(kinds, numbers, strict=True):
+        if kind != kinds[0]:
+            raise ValueError(
+                f"partition {number} of y has {kind}, but partition {numbers[0]} {kinds[0]}"
+            )
 
 
 def _check_agree(facts, numbers):

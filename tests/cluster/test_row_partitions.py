@@ -1,0 +1,148 @@
+"""Rows in partitions on a Dask cluster: sets of labels and classes, in arrays and frames."""
+
+import pickle
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+from sstruct import MulticlassSSVM, MultilabelSSVM
+from tests.cluster.test_partitions import assert_same_model
+
+CUTS = [0, 0, 40, 70, 120]
+WEIGHTS = np.arange(120) % 3
+SETS = MultilabelSSVM(lam=0.1, tol=0.02, random_state=0)
+CLASSES = MulticlassSSVM(lam=0.1, tol=0.02, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 5))
+    Y = (X[:, :4] + X[:, 1:] + 0.5 * rng.standard_normal((120, 4)) > 0.5).astype(int)
+    names = np.array(["c", "a", "b"])
+    return X, Y, names[(X[:, :3] + rng.standard_normal((120, 3))).argmax(axis=1)]
+
+
+def cut(values):
+    import dask
+
+    return [dask.delayed(values[a:b]) for a, b in pairwise(CUTS)]
+
+
+def assert_same_optimum(here, there):
+    assert here.converged_
+    assert there.converged_
+    assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
+    assert there.inference_ == here.inference_
+    assert abs(there.objective_ - here.objective_) <= 0.02 * here.objective_
+    assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
+    assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
+    assert (np.diff(there.history_["dual"]) >= -1e-12).all()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"lam": "auto"},
+        {"edges": None, "loss": "hamming-count"},
+        {"edges": [-1, 0, 1, 2]},
+        {"pairwise": "full", "rescaling": "slack"},
+        {"bounds": "submodular"},
+        {"class_weight": [{0: 1, 1: 2}] * 4},
+        {"inference": "relaxed"},
+    ],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_sets_of_labels(client, rows, options):
+    X, Y, _ = rows
+    if options.get("edges") == [-1, 0, 1, 2]:  # a hierarchy, which sets of labels must be closed in
+        Y = np.logical_and.accumulate(Y, axis=1).astype(int)
+    model = clone(SETS).set_params(**options)
+    here = clone(model).fit(X, Y, WEIGHTS)
+    there = model.fit(cut(X), cut(Y), WEIGHTS)
+    assert_same_optimum(here, there)
+    np.testing.assert_array_equal(there.edges_, here.edges_)
+    copy = pickle.loads(pickle.dumps(there))
+    np.testing.assert_array_equal(copy.predict(X), there.predict(X))
+    assert there.score(X, Y) > 0.9 * here.score(X, Y)
+
+
+@pytest.mark.parametrize("kind", [MulticlassSSVM, MultilabelSSVM])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"lam": "auto"}, {"rescaling": "slack"}, {"class_weight": {"a": 2.0, "b": 1, "c": 1}}],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_classes(client, rows, kind, options):
+    X, _, y = rows
+    model = kind(**{"lam": 0.1, "tol": 0.02, "random_state": 0} | options)
+    here = clone(model).fit(X, y, WEIGHTS)
+    there = model.fit(cut(X), cut(y), WEIGHTS)
+    assert there.classes_.tolist() == ["a", "b", "c"]
+    assert_same_optimum(here, there)
+
+
+def test_the_certificate_is_that_of_all_rows(client, rows):
+    X, _, y = rows
+    model = clone(CLASSES).fit(cut(X), cut(y))
+    codes = np.searchsorted(model.classes_, y)
+    scores = X @ model.coef_.T + model.intercept_
+    right = scores[np.arange(120), codes]
+    scores += np.arange(3) != codes[:, np.newaxis]
+    objective = (scores.max(axis=1) - right).mean() + 0.05 * model.w_ @ model.w_
+    assert model.objective_ == pytest.approx(objective, rel=1e-12)
+
+
+def test_arrays_frames_and_sparse_rows_change_no_bit(client, rows):
+    da = pytest.importorskip("dask.array")
+    X, Y, y = rows
+    chunks = tuple(np.diff(CUTS[1:]).tolist())
+    model = clone(CLASSES).fit(cut(X)[1:], cut(y)[1:])
+    narrow = da.from_array(X, chunks=(chunks, 2))
+    arrays = clone(CLASSES).fit(narrow, da.from_array(y, chunks=(chunks,)))
+    assert_same_model(arrays, model)
+    tall = [sparse.csr_matrix(X[a:b]) for a, b in pairwise(CUTS[1:])]
+    by_rows = clone(CLASSES).fit(client.scatter(tall), client.compute(cut(y)[1:]))
+    np.testing.assert_allclose(by_rows.w_, model.w_, atol=0.1)
+    frames = pd.DataFrame(X, columns=list("vwxyz")), pd.DataFrame(Y, columns=list("mnop"))
+    named = clone(SETS).fit(*[cut(frame)[1:] for frame in frames])
+    assert named.feature_names_in_.tolist() == list("vwxyz")
+    assert named.classes_.tolist() == list("mnop")
+    assert_same_model(named, clone(SETS).fit(cut(X)[1:], cut(Y)[1:]))
+
+
+def test_frames_of_dask(client, rows):
+    dd = pytest.importorskip("dask.dataframe")
+    X, Y, _ = rows
+    frames = pd.DataFrame(X, columns=list("vwxyz")), pd.DataFrame(Y, columns=list("mnop"))
+    named = clone(SETS).fit(*[dd.from_pandas(frame, npartitions=3) for frame in frames])
+    assert named.feature_names_in_.tolist() == list("vwxyz")
+    edges = [0, 40, 80, 120]
+    parts = [[client.scatter(of[a:b]) for a, b in pairwise(edges)] for of in (X, Y)]
+    assert_same_model(named, clone(SETS).fit(*parts))
+
+
+def test_what_does_not_go_together_is_named(client, rows):
+    X, Y, y = rows
+    bad = X.copy()
+    bad[50, 1] = np.nan
+    cases = [
+        (CLASSES, (cut(bad), cut(y)), "partition 2: Input X contains NaN"),
+        (CLASSES, (cut(X), cut(y[:110])), "partition 3 has 50 samples in X and 40 in y"),
+        (CLASSES, (cut(X), cut(y)[1:]), "X has 4 partitions and y has 3"),
+        (CLASSES, ([*cut(X)[:3], cut(X[:, 1:])[3]], cut(y)), "partition 3: n_features_in_ is 4"),
+        (SETS, (cut(X), [*cut(Y)[:3], cut(y)[3]]), "partition 3 of y has one label a row, but"),
+        (SETS, (cut(X), [*cut(Y)[:3], cut(Y[:, 1:])[3]]), "partition 3: classes_ is"),
+        (clone(SETS).set_params(edges="tree"), (cut(X), cut(Y)), "edges='tree' does not go with"),
+        (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), "loss='balanced' does not go"),
+    ]
+    for model, (X_parts, y_parts), message in cases:
+        with pytest.raises(ValueError, match=message):
+            clone(model).fit(X_parts, y_parts)
+    with pytest.raises(TypeError, match="y is None, expected partitions of labels"):
+        clone(CLASSES).fit(cut(X), None)
