@@ -71,13 +71,15 @@ class PartsOnDask:
     ----------
     sent, received, copied : int
         Bytes so far: of calls, of answers, and of copies of the parts' states.
+    failure : Exception or None
+        What has ended the parts: later calls raise it too.
     """
 
     def __init__(self, client, make, parts, size_of):
         self.client, self.make, self.size_of = client, make, size_of
         self.parts = [RemotePart(part, given) for part, given in parts]
         self.sent = self.received = self.copied = 0
-        self.losses = 0
+        self.losses, self.failure = 0, None
         self._place(self.parts)
 
     def __len__(self):
@@ -114,6 +116,17 @@ class PartsOnDask:
 
     def _results(self, name, arguments):
         """Call, and have the parts of lost workers made again until all have answered."""
+        if self.failure is not None:
+            raise self.failure
+        try:
+            return self._answers(name, arguments)
+        except Exception as error:
+            self.failure = error
+            if self.client.status != "running":  # then nothing else is told of the cluster
+                self.failure = RuntimeError("the cluster's scheduler is gone, or out of reach")
+            raise self.failure from (None if self.failure is error else error)
+
+    def _answers(self, name, arguments):
         calls = [part.group.call("ask", name, some) for part, some in zip(self.parts, arguments)]
         found, lost = {}, []
         for part, call in zip(self.parts, calls):

@@ -90,8 +90,8 @@ def parts_there(client, X, y, rows=False):
     """
     if rows and y is None:
         raise TypeError("y is None, expected partitions of labels, beside those of rows in X")
-    X = _futures(client, X, "X")
-    y = None if y is None else _futures(client, y, "y")
+    X = _futures(client, X, "X", rows)
+    y = None if y is None else _futures(client, y, "y", rows)
     if y is not None and len(X) != len(y):
         raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
     sources = [
@@ -128,18 +128,19 @@ def choose(parts, lengths, weights):
     return [part for part in parts if part.chosen]
 
 
-def _futures(client, values, name):
+def _futures(client, values, name, rows):
     from distributed import Future
 
     if hasattr(values, "rechunk") and values.ndim == 2:  # an array's blocks have whole rows
         values = values.rechunk({1: -1})
     if hasattr(values, "to_delayed"):
         values = values.to_delayed()
-        if isinstance(values, np.ndarray):  # of an array's blocks
+        if rows and isinstance(values, np.ndarray):  # of an array's blocks
             values = values.ravel().tolist()
     if not isinstance(values, list | tuple):
+        kind = "an array or a frame of Dask" if rows else "a dask.bag"
         raise TypeError(
-            f"{name} must be a collection of Dask's or a list of delayed objects or futures, found "
+            f"{name} must be {kind} or a list of delayed objects or futures, found "
             f"{type(values).__name__}"
         )
     for k, value in enumerate(values):

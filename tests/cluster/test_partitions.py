@@ -3,6 +3,8 @@
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from itertools import pairwise
 
@@ -176,6 +178,45 @@ def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
     model = ChainSSVM(**parameters).set_callbacks(begin)
     assert_same_model(model.fit(partitions(X), partitions(y)), undisturbed)
     assert ended.is_set()
+
+
+CLUSTER = """
+import distributed, sys
+if __name__ == "__main__":
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    print(cluster.scheduler_address, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_goes_away_leaves_the_model_so_far(data):
+    import distributed
+
+    X, y = data
+    process = subprocess.Popen(
+        [sys.executable, "-c", CLUSTER],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+    seen = {}
+
+    def end(info):
+        seen[info["passes"]] = info["dual"]
+        if info["passes"] == 3:
+            os.killpg(process.pid, signal.SIGKILL)
+
+    try:
+        with distributed.Client(process.stdout.readline().strip()):
+            model = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).set_callbacks(end)
+            with pytest.raises(RuntimeError, match="the cluster's scheduler is gone"):
+                model.fit(partitions(X), partitions(y))
+    finally:
+        process.kill()
+        process.communicate()
+    assert (model.status_, max(seen)) == ("INTERRUPTED", 3)
+    assert model.dual_objective_ >= seen[3]
+    assert model.objective_ == np.inf  # nobody is left to ask for hinge losses
+    assert model.score(X, y) > 0.5
 
 
 def test_errors_name_partition_and_sample(client, data):

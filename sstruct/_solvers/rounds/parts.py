@@ -29,6 +29,7 @@ class PartsHere:
     def __init__(self, problems):
         self.problems, self.parts = problems, []
         self.sent = self.received = self.copied = 0
+        self.failure = None
 
     def __len__(self):
         return len(self.problems)
@@ -94,12 +95,12 @@ class PartedBlocks:
     Parameters
     ----------
     parts : object
-        With ``ask``, as `PartsHere`.
+        With ``ask`` and ``failure``, as `PartsHere`.
     facts : list of dict
         `facts_of` each part.
     """
 
-    failure, keeps_planes = None, False
+    keeps_planes = False
 
     def __init__(self, parts, facts):
         self.parts = parts
@@ -110,6 +111,11 @@ class PartedBlocks:
         self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
         self._norms = np.concatenate([fact["norms"] for fact in facts])
         self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
+
+    @property
+    def failure(self):
+        """The error that has ended the parts, between two rounds of the caller; None: none has."""
+        return self.parts.failure
 
     def feature_rows(self):
         """Return the tables of features that are here: none."""

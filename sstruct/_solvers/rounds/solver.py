@@ -238,8 +238,9 @@ class Rounds(Solver):
         return True
 
     def _end_early(self):
-        # Who has heard what is not known.
+        # Who has heard what is not known, and the primal may be that of another w.
         self._begin_anew()
+        self.primal = self.unknown
         super()._end_early()
 
     def _estimate(self):
