@@ -75,7 +75,9 @@ def test_seeds_are_not_shown_by_compiled_code():
     X = sparse.csr_array(np.eye(2))
     X.indices[0] = 2**27
     unary = np.zeros((2, 2))
-    with pytest.raises(TypeError, match="random_state is a csr_array"):
+    with pytest.raises(
+        TypeError, match=r"random_state must be .*, found csr_array of shape \(2, 2\)"
+    ):
         inference.alpha_expansion(unary, [[0, 1]], [1.0], random_state=X)
     for estimator in (ChainSSVM, GridCRFSSVM, MulticlassSSVM, MultilabelSSVM):
         with pytest.raises(TypeError, match="random_state is a csr_array"):
