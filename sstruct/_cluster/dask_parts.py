@@ -119,14 +119,23 @@ class PartsOnDask:
         if self.failure is not None:
             raise self.failure
         try:
-            return self._answers(name, arguments)
+            found = self._answers(name, arguments)
         except Exception as error:
-            self.failure = error
-            if self.client.status != "running":  # then nothing else is told of the cluster
-                self.failure = RuntimeError("the cluster's scheduler is gone, or out of reach")
-            raise self.failure from (None if self.failure is error else error)
+            # What else is told of a cluster that cannot be reached is not so.
+            gone = self.client.status != "running" or isinstance(error, OSError)
+            if not gone:
+                self.failure = error
+                raise
+            self.failure = RuntimeError("the cluster's scheduler is gone, or out of reach")
+            raise self.failure from error
+        for fine, result in found:
+            if not fine:
+                self.failure = result
+                raise result
+        return [result for _, result in found]
 
     def _answers(self, name, arguments):
+        """Return for each part whether the call went well, and its result or error."""
         calls = [part.group.call("ask", name, some) for part, some in zip(self.parts, arguments)]
         found, lost = {}, []
         for part, call in zip(self.parts, calls):
@@ -138,11 +147,7 @@ class PartsOnDask:
             self._count_loss()
             found.update(self._place(lost))
         self.losses = 0
-        for part in self.parts:
-            fine, result = found[part.number]
-            if not fine:
-                raise result
-        return [found[part.number][1] for part in self.parts]
+        return [found[part.number] for part in self.parts]
 
     def _place(self, parts):
         """Have workers make parts, and hear their calls; return the last answers by number."""
