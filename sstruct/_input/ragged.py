@@ -40,7 +40,8 @@ from sstruct._input.labels import (
 from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences, check_sequences
 
-# Sums of node weights from here on can be divided by.
+# Weights are 0 or this much: products with weights of classes keep their digits, and sums can be
+# divided by.
 TINY = 1e-300
 
 
@@ -457,13 +458,12 @@ def check_weights(sample_weight, n_samples):
         raise ValueError("sample_weight is zero for every sample")
     with np.errstate(over="ignore"):
         total = weights.sum()
-    # Shares of the sum that lose digits are no weights either; none is 0.
-    wrong = np.flatnonzero((weights > 0) & ~(weights / total >= np.finfo(np.float64).tiny))
+    wrong = np.flatnonzero((weights > 0) & ~(np.minimum(weights, weights / total) >= TINY))
     if len(wrong):
         i = wrong[0]
         raise ValueError(
-            f"sample_weight[{i}] is {weights[i]:g} of a sum of {total:g}, expected 0 or a share "
-            "that float64 can hold"
+            f"sample_weight[{i}] is {weights[i]:g} of a sum of {total:g}, expected 0, or at least "
+            f"{TINY:g} as it is and as a share of the sum"
         )
     return weights
 
@@ -547,11 +547,11 @@ def _weights_of_nodes(item, i, shape):
     if weights.dtype.kind not in "fiub":
         raise TypeError(f"sample_weight[{i}] has dtype {weights.dtype}, expected real numbers")
     weights = weights.astype(np.float64).ravel()
-    wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
+    wrong = np.flatnonzero(~(np.isfinite(weights) & ((weights == 0) | (weights >= TINY))))
     if len(wrong):
         raise ValueError(
             f"sample_weight[{i}] has {weights[wrong[0]]} at node {wrong[0]}, expected finite "
-            "numbers, none of them negative"
+            f"numbers, each 0 or at least {TINY:g}"
         )
     return weights
 
@@ -601,11 +601,11 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
     labeled = ~is_label(labels, estimator.ignore_label)
     if node_weights is not None:
         total = np.bincount(sample, weights=node_weights * labeled, minlength=len(nodes))
-        wrong = np.flatnonzero((total > 0) & ((total < TINY) | (total > LARGEST)))
+        wrong = np.flatnonzero(total > LARGEST)
         if len(wrong):
             raise ValueError(
                 f"sample_weight[{wrong[0]}] sums to {total[wrong[0]]:g} over the labeled nodes, "
-                "expected 0 or a sum that losses can be divided by"
+                f"expected {LARGEST:g} at most"
             )
         weights = (total > 0).astype(np.float64)
         if (node_weights[labeled] == 1).all():

@@ -242,13 +242,11 @@ def test_features_far_from_0_converge(rng, mean):
     assert MulticlassSSVM(random_state=0).fit(X, y).converged_
 
 
-@pytest.mark.parametrize("scale, weight", [(1.0, 1e-320), (1e-150, 1e300)])
-def test_no_such_number(scale, weight):
-    X = np.array([[1, 2], [-1, 0], [0, 3]]) * [scale, 1.0]
+def test_no_such_number():
+    X = np.array([[1, 2], [-1, 0], [0, 3]]) * 1e-150
     model = MulticlassSSVM(fit_intercept=False)
-    X = X * [1, 1e-150]
     with pytest.raises(ValueError, match=r'lam="auto" is .* variance .*; scale the features'):
-        model.fit(X, [0, 1, 1], sample_weight=np.full(3, weight))
+        model.fit(X, [0, 1, 1], sample_weight=np.full(3, 1e300))
 
 
 def test_an_own_oracle_has_the_papers_choice(rng):

@@ -380,7 +380,7 @@ CHAIN = [np.zeros((2, 1)), np.ones((3, 1))], [[0, 1], [1, 0, 1]]
         ([[1, 1], ["a", "b", "c"]], TypeError, r"sample_weight\[1\] has dtype <U1"),
         ([[1, 1], [[1], [1, 2], 1]], ValueError, r"sample_weight\[1\] is ragged"),
         ([[0, 0], [0, 0, 0]], ValueError, "sample_weight is zero for every node"),
-        ([[1, 1], [1e-310, 0, 0]], ValueError, r"sample_weight\[1\] sums to 1e-310"),
+        ([[1, 1], [1e-310, 0, 0]], ValueError, r"sample_weight\[1\] has 1e-310 at node 0"),
         ([[1, 1], [1e308, 1e308, 0]], ValueError, r"sample_weight\[1\] sums to inf"),
         (["ab", "abc"], TypeError, "sample_weight has dtype <U3, expected real numbers"),
     ],

@@ -187,9 +187,11 @@ def test_masked_labels_are_told_of_ignore_label():
     assert type(classes) is np.ndarray
 
 
-def test_a_total_weight_without_a_lam_is_refused():
-    with pytest.raises(ValueError, match='lam="auto" is infinite'):
-        StructuredSVM(Choice(), **ONCE).fit([ROWS], [0], sample_weight=[5e-324])
+@pytest.mark.parametrize("weights", [[1e-320, 2e-320], [1e-150, 1e155]])
+def test_weights_too_small_for_products_are_refused(weights):
+    model = MulticlassSSVM(class_weight="balanced", **ONCE)
+    with pytest.raises(ValueError, match=r"sample_weight\[0\] is \S+ of .* at least 1e-300"):
+        model.fit(np.eye(2), [0, 1], weights)
 
 
 @pytest.mark.parametrize(

@@ -398,13 +398,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if not isinstance(self.lam, str):
             return float(self.lam)
         if scale is None:  # nothing is known of what a user's oracle makes of a sample
-            lam = 1 / total_weight
-            if lam == np.inf:
-                raise ValueError(
-                    f'lam="auto" is infinite for samples of a total weight of {total_weight:g}; '
-                    "scale the weights, or give a number"
-                )
-            return lam
+            return 1 / total_weight
         return lam_from_scale(scale(), self._parameters().get("rescaling") == "slack")
 
     def _check_given(self, X, y, sample_weight):
