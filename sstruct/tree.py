@@ -164,6 +164,7 @@ class TreeSSVM(BaseSSVM):
     _fitted_state = TREE_STATE
     _searches = ("auto", "bisecting", "binary")
     _scaling = None
+    _fits_partitions = True
 
     coef_ = named_weights("coef", "Weights of the features of each part and type.")
     intercept_ = named_weights(
@@ -219,6 +220,9 @@ class TreeSSVM(BaseSSVM):
                 Image-dependent scores of pairs of states of a part and its parent, which get a
                 learned weight an edge; a root's is ignored and may be None. In all samples or in
                 none. Maps then take O(S_parent S_p) an edge.
+
+            Or partitions of such lists on a Dask cluster, with y alike: see
+            :doc:`/how_to/cluster`.
         y : list of n int arrays of shape (P,)
             State of each part: index of the candidate, or ``row * W + column`` of a map, plus
             ``type * H * W``.
@@ -318,6 +322,9 @@ class TreeSSVM(BaseSSVM):
             "edge": (*state, {"feature": EDGE_FEATURES[: self.edge_coef_.shape[-1]]}),
             "type": pairs,
         }
+
+    def _distinct_labels(self, y):
+        return None
 
     def _known_labels(self, X, y, sample_weight):
         trees = pack_trees(X, parents_first(self.parents)[0])

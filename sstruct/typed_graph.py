@@ -26,9 +26,10 @@ from sstruct._estimators.graph.typed_state import INFERENCE, TYPED_STATE, layout
 from sstruct._estimators.graph.typed_training import (
     LabeledTypedGraphs,
     TypedGraphProblem,
+    no_label_of,
     typed_graphs,
 )
-from sstruct._input.labels import encode, is_label
+from sstruct._input.labels import encode, find_classes, is_label, join_labels
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._problems.core._decode import decode
@@ -165,7 +166,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     _fitted_state = TYPED_STATE
     _scaling = None
-    _classes_by_type = True
+    _classes_by_type = _fits_partitions = True
 
     inference: str = "auto"
     loss: str = "hamming-count"
@@ -215,7 +216,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
             dict by pair (t, u) of types, whose values are integers (E, 2), the first a node of type
             t and the second one of type u, each numbered from 0 within its type; or a tuple (edges,
             edge features (E, G)). Edges alone have one feature, 1. No two nodes are joined twice,
-            nor a node with itself.
+            nor a node with itself. Or partitions of such lists on a Dask cluster, with y alike: see
+            :doc:`/how_to/cluster`. Each must have edges of the same pairs of types.
         y : list of n lists
             T arrays (V_t,), the labels of each type's nodes, of any hashable type.
         sample_weight : array-like of shape (n,), optional
@@ -267,6 +269,21 @@ class TypedGraphCRFSSVM(BaseSSVM):
             },
             features=(typed.graphs.nodes.flat,),
         )
+
+    def _distinct_labels(self, y):
+        joined = (join_labels(own) for own in zip(*y, strict=True))
+        return [find_classes(own[~is_label(own, self.ignore_label)]) for own in joined]
+
+    def _joined_labels(self, found):
+        if len({len(by_type) for by_type in found}) > 1:
+            raise ValueError("y must have labels of as many types of nodes in each partition")
+        self._check_lists(len(found[0]))
+        classes = [find_classes(join_labels(own)) for own in zip(*found)]
+        given = self.classes or [None] * len(classes)
+        for t, own in enumerate(classes):
+            if given[t] is None and not len(own):
+                raise ValueError(no_label_of(t))
+        return [own if of_type is None else of_type for own, of_type in zip(classes, given)]
 
     def _known_labels(self, X, y, sample_weight):
         raise TypeError(

@@ -104,15 +104,26 @@ class PartsOnDask:
         self.received += self.size_of(found)
         return found
 
-    def secure(self, news):
-        """Copy all parts' states to here; calls before are then forgotten."""
-        arguments = news()
+    def secure(self, arguments, v):
+        """Return copies of the parts' states; calls before are then forgotten.
+
+        v : ndarray
+            That of now, which is in no copy.
+        """
         for part, of_part in zip(self.parts, arguments, strict=True):
             part.since.append(("keep", of_part))
         found = self._results("keep", arguments)
         self.copied += self.size_of(found)
         for part, kept in zip(self.parts, found):
-            part.since = [("take_up", (kept,))]
+            part.since = [("take_up", (kept, v))]
+        return found
+
+    def take_up(self, states, v):
+        """Have the parts go on from copies of their states."""
+        calls = [(state, v) for state in states]
+        for part, call in zip(self.parts, calls, strict=True):
+            part.since = [("take_up", call)]
+        self._results("take_up", calls)
 
     def _results(self, name, arguments):
         """Call, and have the parts of lost workers made again until all have answered."""

@@ -11,9 +11,12 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, TreeSSVM, TypedGraphCRFSSVM
 from sstruct.datasets import make_grids, make_sequences
+from tests.estimators.test_tree import candidates, maps
+from tests.estimators.test_typed_graph import make as typed_samples
 
 CUTS = [0, 0, 30, 50, 90]
 ALLOWED = ~np.eye(3, dtype=bool)[::-1]
@@ -100,6 +103,47 @@ def test_graphs_and_images(client, rng, kind):
         assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
         assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
     assert there.score(X, y) > 0.9 * here.score(X, y)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "hamming"}, {"rescaling": "slack"}])
+@pytest.mark.parametrize("kind", ["candidates", "maps"])
+def test_trees(client, rng, kind, options):
+    parents = [-1, 0, 0, 1]
+    make = candidates(rng, parents, 90) if kind == "candidates" else maps(rng, 4, 2, 90)
+    check_optimum(TreeSSVM(parents=parents, lam=0.1, tol=0.02, random_state=0, **options), *make)
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "hamming"}, {"ignore_label": 1}])
+def test_nodes_of_several_types(client, rng, options):
+    X, y = typed_samples(rng, 90)
+    model = TypedGraphCRFSSVM(lam=0.1, tol=0.02, random_state=0, **options)
+    check_optimum(model, X, y)
+    there = clone(model).fit(partitions(X), partitions(y))
+    for own, expected in zip(there.classes_, clone(model).fit(X, y).classes_, strict=True):
+        np.testing.assert_array_equal(own, expected)
+    given = clone(model).set_params(classes=[None, there.classes_[1].tolist(), None])
+    assert_same_model(given.fit(partitions(X), partitions(y)), there)
+    fewer = [labels[:2] for labels in y[:30]]
+    with pytest.raises(ValueError, match="labels of as many types of nodes in each partition"):
+        clone(model).fit(partitions(X), partitions([*fewer, *y[30:]]))
+    hidden = [[own[0], np.full_like(own[1], -1), own[2]] for own in y]
+    with pytest.raises(ValueError, match="no labeled node of type 1"):
+        clone(model).set_params(ignore_label=-1).fit(partitions(X), partitions(hidden))
+
+
+def check_optimum(model, X, y):
+    weights = np.arange(len(X)) % 3
+    here = clone(model).fit(X, y, weights)
+    there = clone(model).fit(partitions(X), partitions(y), weights)
+    assert here.converged_
+    assert there.converged_
+    assert there.inference_ == here.inference_
+    assert there.dual_objective_ <= here.objective_ * (1 + 1e-12)
+    assert here.dual_objective_ <= there.objective_ * (1 + 1e-12)
+    assert (np.diff(there.history_["dual"]) >= -1e-12).all()
+    again = clone(model).set_params(lam="auto", max_iter=1, tol=0.99)
+    with_lam = clone(again).fit(X, y, weights).lam_
+    assert again.fit(partitions(X), partitions(y), weights).lam_ == pytest.approx(with_lam)
 
 
 def graph_samples(rng, n, forests):
@@ -219,6 +263,56 @@ def test_a_scheduler_that_goes_away_leaves_the_model_so_far(data):
     assert model.score(X, y) > 0.5
 
 
+class Enough(Exception):
+    """The user's own."""
+
+
+def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, tmp_path):
+    X, y = partitions(data[0]), partitions(data[1])
+    file = tmp_path / "fit.ckpt"
+    parameters = {**PARAMETERS, "tol": 1e-4, "certificate_every": 2}
+    parameters["bounds"] = np.full((2, 36), [[-0.3], [0.3]])
+    whole = ChainSSVM(**parameters).fit(X, y)
+    assert whole.n_iter_ > 8
+    parameters["checkpoint"] = file
+
+    def leave(info):
+        if info["passes"] == 6:
+            raise Enough
+
+    with pytest.raises(Enough):
+        ChainSSVM(**parameters).set_callbacks(leave).fit(X, y)
+    # As it was after the first certificate: writing takes too long for more.
+    first = file.read_bytes()
+    resumed = ChainSSVM(**parameters).fit(X, y)
+    assert_same_model(resumed, whole)
+    assert not file.exists()
+    with pytest.warns(ConvergenceWarning):
+        ChainSSVM(**parameters, max_iter=4).fit(X, y)
+    assert_same_model(ChainSSVM(**parameters).fit(X, y), whole)
+    file.write_bytes(first)
+    for other in ((X[:3], y[:3]), (partitions([2 * x for x in data[0]]), y)):
+        with pytest.raises(ValueError, match="the checkpoint of a fit with other data"):
+            ChainSSVM(**parameters).fit(*other)
+    assert file.read_bytes() == first
+
+
+@pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code"])
+def test_a_doctored_file_is_refused(client, data, tmp_path, field):
+    X, y = partitions(data[0]), partitions(data[1])
+    file = tmp_path / "fit.ckpt"
+    model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, checkpoint=file)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    with np.load(file) as kept:
+        arrays = dict(kept)
+    arrays[field][-1] += 2**40 if arrays[field].dtype == np.int64 else 7
+    with open(file, "wb") as out:
+        np.savez(out, **arrays)
+    with pytest.raises(ValueError, match=f"checkpoint .*fit.ckpt: .*{field.partition('_')[2]}"):
+        model.fit(X, y)
+
+
 def test_errors_name_partition_and_sample(client, data):
     X, y = data
     wrong = [*y[:55], y[55][:-1], *y[56:]]
@@ -246,7 +340,6 @@ def test_errors_name_partition_and_sample(client, data):
         {"solver": "ssg"},
         {"average": True},
         {"warm_start": True},
-        {"checkpoint": "file"},
         {"schedule": "clock"},
         {"sampling": "gap"},
         {"cache": True},

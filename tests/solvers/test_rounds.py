@@ -175,7 +175,7 @@ def test_a_part_made_again_goes_on_with_the_same_bits(rng):
     kept = [part.keep(*some) for part, some in zip(run.parts.parts, news)]
     again = Rounds(parted.setup(tol=0.0, certificate_every=100))
     for part, state in zip(again.parts.parts, kept):
-        part.take_up(state)
+        part.take_up(state, run.v)
     for turn in (0, 1, 2):
         news = [(*of_part, turn) for of_part in run._news()]
         there = run.parts.ask("advance", news)

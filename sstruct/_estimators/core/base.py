@@ -350,9 +350,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return labels
 
     def _distinct_labels(self, y):
-        """Return the labels that occur in a partition's y; None where y has sets of labels."""
+        """Return the labels that occur in a partition's y; None where no class is to be found."""
         labels = join_labels([self._labels_of(labels) for labels in y])
         return find_classes(labels[~is_label(labels, self.ignore_label)])
+
+    def _joined_labels(self, found):
+        """Return the parameter `classes` from what `_distinct_labels` has found in partitions."""
+        return find_classes(join_labels(found))
 
     def _labels(self, y, nodes):
         """Return all labels as one array with an entry a node; ``score`` uses it."""
@@ -620,20 +624,27 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """
         if self.checkpoint is None:
             return None
-        problem = training.problem
         free = ("tol", "max_iter", "max_time", "n_jobs", "seed", "rho", "parts", "aggressiveness")
         policy = {k: v for k, v in asdict(options).items() if k not in free}
         seed = self.random_state if is_integer(self.random_state) else None
-        terms = list(problem.weight_views(np.empty(problem.n_weights)))
-        searches = [problem.search] if isinstance(problem, SlackProblem) else []
-        names = np.array(repr((type(self).__name__, terms, policy, seed, *searches)))
+        names = np.array(repr((type(self).__name__, policy, seed)))
         loss = np.asarray(self._parameters().get("loss", ""))
-        parts = [*training.data.arrays(), *training.data.costs, training.block_weight]
+        parts = [*self._told_apart(training), training.block_weight]
         parts += [np.array(training.lam), loss, names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         if training.held_out is not None:
             parts += [np.array(training.held_out.fingerprint())]
         return Checkpoint(self.checkpoint, fingerprint(parts))
+
+    def _told_apart(self, training):
+        """Return arrays that tell the data, and what is made of them, from those of other fits."""
+        problem, data = training.problem, training.data
+        arrays = [*data.arrays(), *data.costs]
+        if isinstance(problem, PartedBlocks):  # the parts' digests have the rest
+            return arrays
+        terms = list(problem.weight_views(np.empty(problem.n_weights)))
+        searches = [problem.search] if isinstance(problem, SlackProblem) else []
+        return [*arrays, np.array(repr((terms, *searches)))]
 
     @property
     def w_(self) -> np.ndarray:

@@ -8,10 +8,9 @@ from sstruct._cluster.parts import choose, parts_there
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
-from sstruct._estimators.core.sample_data import SampleData
+from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
-from sstruct._input.labels import find_classes, join_labels
 from sstruct._input.ragged import check_weights
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
@@ -43,7 +42,7 @@ class PartOfFit:
         self.sample_weight = self.block_weight = self.problem = self.rounds = None
 
     def labels(self):
-        """Return the distinct labels that train; None: y has sets of labels."""
+        """Return the distinct labels that train; None: no class is to be found."""
         try:
             return self.estimator._distinct_labels(self.y)
         except (ValueError, TypeError):
@@ -57,9 +56,14 @@ class PartOfFit:
         except (ValueError, TypeError) as error:
             raise type(error)(f"partition {self.number}: {error}") from error
 
-    def pack(self, classes):
-        """Check and pack the samples; return what the caller has to know of them."""
-        self.estimator.set_params(classes=classes)
+    def pack(self, classes, for_file):
+        """Check and pack the samples; return what the caller has to know of them.
+
+        for_file : bool
+            Whether there is to be a checkpoint, which other samples must not go on from.
+        """
+        if classes is not None:
+            self.estimator.set_params(classes=classes)
         training = self._prepared()
         nodes, automatic = training.nodes, isinstance(self.estimator.lam, str)
         self.X = self.y = training.nodes = None
@@ -72,6 +76,7 @@ class PartOfFit:
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
+            "digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
         }
 
     def share(self, total_weight):
@@ -95,8 +100,8 @@ class PartOfFit:
     def keep(self, *news):
         return self.rounds.keep(*news)
 
-    def take_up(self, kept):
-        self.rounds.take_up(kept)
+    def take_up(self, *kept):
+        self.rounds.take_up(*kept)
 
 
 def parted_training(estimator, X, y, sample_weight, validation):
@@ -126,18 +131,19 @@ def parted_training(estimator, X, y, sample_weight, validation):
     local = estimator.__class__(**estimator.get_params())
     # One for all parts, where it says how labelings are searched.
     local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
+    local.checkpoint = None  # which is written here
     parts = PartsOnDask(
         client,
         PartOfFit,
         [(part, (local, part.chosen, weights[part.rows], part.number)) for part in sources],
         size_of,
     )
-    classes = estimator.classes
-    if classes is None:
+    classes = estimator._parameters().get("classes")
+    if classes is None or estimator._classes_by_type:
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
-        classes = None if found[0] is None else find_classes(join_labels(found))
-    facts = parts.begin("pack", [(classes,)] * len(parts))
+        classes = None if found[0] is None else estimator._joined_labels(found)
+    facts = parts.begin("pack", [(classes, estimator.checkpoint is not None)] * len(parts))
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
     parts.begin("share", [(total,)] * len(parts))
@@ -148,7 +154,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         np.concatenate([fact["sample_weight"] for fact in facts]),
         total,
         None,
-        SampleData(sum(lengths), [], lambda n: []),
+        SampleData(sum(lengths), [np.array([f["digest"] for f in facts])], lambda n: []),
         max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
         facts[0]["attributes"],
     )
@@ -197,6 +203,6 @@ def _check_agree(facts, numbers):
             found = fact["attributes"][name]
             if not alike(found, expected):
                 raise ValueError(
-                    f"partition {number}: {name} is {shortened(found)}, but {shortened(expected)} "
-                    f"in partition {numbers[0]}"
+                    f"partition {number}: {name.lstrip('_')} is {shortened(found)}, but "
+                    f"{shortened(expected)} in partition {numbers[0]}"
                 )

@@ -45,10 +45,7 @@ class LabeledTypedGraphs(LabeledGraphs):
             used[at] = ~is_label(own, estimator.ignore_label) & (weights[sample[at]] > 0)
             given = None if estimator.classes is None else estimator.classes[t]
             if given is None and not used[at].any():
-                raise ValueError(
-                    f"y has no labeled node of type {t} in a sample of positive weight; name its "
-                    "labels in classes"
-                )
+                raise ValueError(no_label_of(t))
             classes.append(training_classes(given, own, used[at], sample[at].__getitem__))
             codes[at] = encode(own, classes[-1])
         if not used.any():
@@ -111,6 +108,14 @@ class LabeledTypedGraphs(LabeledGraphs):
     def _of_first(self, n, explicit):
         rows = rows_of(self.graphs.start[:n], self.graphs.length[:n])
         return [*super()._of_first(n, explicit), self._types[rows]]
+
+
+def no_label_of(t):
+    """Return what is wrong where nobody knows the labels of a type."""
+    return (
+        f"y has no labeled node of type {t} in a sample of positive weight; name its labels in "
+        "classes"
+    )
 
 
 def typed_graphs(typed, layout):

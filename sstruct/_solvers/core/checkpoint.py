@@ -13,6 +13,8 @@ from sstruct._checks.shown import brief, shortened
 from sstruct._kernels._clock import seconds
 
 FORMAT = 2
+# No fit has lasted a thousand years.
+MOST_SECONDS = 3e10
 # Writing may take this share of the time of a fit.
 SHARE = 0.05
 # Far more than any problem and solver have.

@@ -15,7 +15,7 @@ from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros, squared_norm
-from sstruct._solvers.core.checkpoint import note
+from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
@@ -49,8 +49,6 @@ MEANWHILE = 1 / 16
 # 8, 7 and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and
 # 4.6 s of CPU in 6 parts (2.9 in memory; one run each).
 READING_WORK = 1.0
-# No fit has lasted a thousand years.
-MOST_SECONDS = 3e10
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.

@@ -3,6 +3,7 @@
 import numpy as np
 
 from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
@@ -118,18 +119,27 @@ class PartRounds(FrankWolfe):
         return *compact(v), self.state.linear
 
     def keep(self, share, news, dual):
-        """Settle the last move; return what `take_up` takes: arrays by name."""
+        """Settle the last move; return what `take_up` takes: arrays by name, without v."""
         self._settle(share, news, dual)
-        return {
-            **snapshot(self.state),
-            "rounds": np.array([self.n_passes, self.received.version]),
-        }
+        kept = snapshot(self.state)
+        del kept["weights"], kept["hidden"]
+        return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
-    def take_up(self, kept):
-        """Go on from where `keep` was called, of a part of the same blocks."""
-        resume(self.state, kept)
-        self.n_passes, version = kept["rounds"].tolist()
-        self.received.update(version, 0, None, self.state.v())
+    def take_up(self, kept, v):
+        """Go on from where `keep` was called, of a part of the same blocks; v: that of then.
+
+        Raises
+        ------
+        ValueError
+            If the arrays, which may come from a file, are none of such a part; names the field.
+        """
+        state = self.state
+        weights = {"weights": state.w, "hidden": np.zeros(state.n_boxed)}
+        rounds = kept_array(kept, "rounds", np.int64, 2, least=0, most=MOST_COUNTED)
+        resume(state, {**kept, **weights})
+        place(state, v, state.dual)
+        self.n_passes, version = rounds.tolist()
+        self.received.update(version, 0, None, v)
 
     def _counts(self):
         state = self.state

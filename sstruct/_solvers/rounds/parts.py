@@ -52,8 +52,16 @@ class PartsHere:
         self.received += size_of(found)
         return found
 
-    def secure(self, news):
-        """Keep what would be lost with a worker: here nothing."""
+    def secure(self, arguments, v):
+        """Return copies of the parts' states, as `PartRounds.keep` does; v: that of now."""
+        found = [part.keep(*some) for part, some in zip(self.parts, arguments)]
+        self.copied += size_of(found)
+        return found
+
+    def take_up(self, states, v):
+        """Have the parts go on from copies of their states."""
+        for part, state in zip(self.parts, states, strict=True):
+            part.take_up(state, v)
 
 
 def part_of(problem, block_weight, lam, options, bounds, caution):
@@ -98,6 +106,11 @@ class PartedBlocks:
         With ``ask`` and ``failure``, as `PartsHere`.
     facts : list of dict
         `facts_of` each part.
+
+    Attributes
+    ----------
+    padding : ndarray
+        Places in w of those that are none of the model's weights.
     """
 
     keeps_planes = False
@@ -111,6 +124,7 @@ class PartedBlocks:
         self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
         self._norms = np.concatenate([fact["norms"] for fact in facts])
         self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
+        self.padding = facts[0]["padding"]
 
     @property
     def failure(self):
@@ -142,5 +156,6 @@ def facts_of(problem):
         "max_code_size": problem.max_code_size,
         "oracle_work": float(problem.oracle_work),
         "norms": np.asarray(problem.norms(), dtype=np.float64),
+        "padding": np.flatnonzero(problem.without_padding(np.ones(problem.n_weights)) == 0),
         "fixed_scores": np.broadcast_to(problem.fixed_scores(), problem.n_blocks).astype(float),
     }

@@ -7,8 +7,10 @@ from scipy import sparse
 
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_sizes
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._state import aligned_zeros, squared_norm
+from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import (
@@ -23,6 +25,10 @@ from sstruct._solvers.rounds.parts import setups_of
 # Where the best share of all moves together is this large they are taken whole, which gains 0.89
 # of what that share would: no dual weights have then to be taken back.
 ENOUGH = 0.75
+# What a checkpoint keeps of the solver, and of its parts.
+COUNTS = ("n_passes", "n_approximate", "n_rounds", "n_calls")
+TRAFFIC = ("sent", "received", "copied")
+MOST_BYTES = 2**60
 
 
 class Rounds(Solver):
@@ -51,14 +57,13 @@ class Rounds(Solver):
         "schedule": ("work",),
         "average": ("auto", False),
         "warm_start": (False,),
-        "checkpoint": (None,),
     }
     measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
 
     def __init__(self, setup):
         super().__init__(setup)
         problem = self.problem
-        self.parts = problem.parts
+        self.parts, self.checkpoint = problem.parts, setup.checkpoint
         self.parts.start(setups_of(setup, len(self.parts)))
         self.v = np.zeros(problem.n_weights)
         self.linear = 0.0
@@ -124,6 +129,10 @@ class Rounds(Solver):
     def _iterate(self):
         """Make an exact pass with its approximate ones; return the status once there is one."""
         options, dual = self.options, self.dual
+        if self.n_passes >= options.max_iter:  # resumed after the last pass
+            self._certify()
+            self._record()
+            return Status.MAX_ITER
         self.least_share = 1.0
         n_steps, in_time = self._passes()
         self.n_passes += 1
@@ -135,12 +144,9 @@ class Rounds(Solver):
         due = last or self.n_passes % options.certificate_every == 0
         near = self._estimate() * self.gap_ratio <= options.tol
         if due or near:
+            # Against drift. A fit that goes on from a file rebuilds too, and has the same bits.
+            self._rebuild()
             self._certify()
-            if last or self._converged():
-                self._rebuild()
-                self._certify()
-            elif due:
-                self.parts.secure(self._news)
         self._record(due or near)
         if (due or near) and self._converged():
             return Status.CONVERGED
@@ -148,7 +154,11 @@ class Rounds(Solver):
             return Status.TIME_LIMIT
         if stalled:
             return Status.STALLED
-        return Status.MAX_ITER if last else None
+        if last:
+            return Status.MAX_ITER
+        if due:
+            self._secure()
+        return None
 
     def _passes(self):
         """Make a round of exact passes, and approximate ones while they gain more for their work.
@@ -237,6 +247,61 @@ class Rounds(Solver):
             self.gap_ratio = relative(self._gap(), self.primal) / estimate
         return True
 
+    def solve(self):
+        """Run to the end, or from a checkpoint on, and return a Solution."""
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            try:
+                self._resume(*kept)
+            except ValueError as error:
+                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
+        return super().solve()
+
+    def _keep(self, solution):
+        if self.checkpoint is None:
+            return
+        if solution.status is Status.CONVERGED:
+            self.checkpoint.remove()
+        else:
+            self._save(self.parts.secure(self._news(), self.v))
+
+    def _secure(self):
+        """Copy the parts' states, for workers that die, and now and then into the checkpoint."""
+        states = self.parts.secure(self._news(), self.v)
+        if self.checkpoint is not None and self.checkpoint.due():
+            self._save(states)
+
+    def _save(self, states):
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        average = {} if self.average is None else {"pass_average": self.average.w}
+        self.checkpoint.save(
+            {**joined(states), **columns, **average},
+            {
+                "seconds": seconds() - self.begin,
+                "certificate_seconds": self.certificate_seconds,
+                "gap_ratio": self.gap_ratio,
+                **{name: getattr(self, name) for name in COUNTS},
+                **{name: getattr(self.parts, name) for name in TRAFFIC},
+            },
+        )
+
+    def _resume(self, arrays, notes):
+        n_passes = note(notes, "n_passes", int, MOST_COUNTED)
+        self.history.restore(arrays, n_passes)
+        if self.average is not None:
+            self.average.resume(arrays, "pass_average", n_passes)
+            self.average.w[self.problem.padding] = 0
+        for name in COUNTS:
+            setattr(self, name, note(notes, name, int, MOST_COUNTED))
+        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
+        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
+        self.gap_ratio = note(notes, "gap_ratio", float)
+        # v is none of the file's: the first certificate does not stand on what that says.
+        self.parts.take_up(separated(arrays, len(self.parts)), self.v)
+        self._rebuild()
+        for name in TRAFFIC:
+            setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
+
     def _end_early(self):
         # Who has heard what is not known, and the primal may be that of another w.
         self._begin_anew()
@@ -265,6 +330,35 @@ def _added(found, n_weights):
     for index, value, _ in found:
         total[slice(None) if index is None else index] += value
     return total
+
+
+def joined(states):
+    """Put copies of the parts' states into arrays for a file: of all parts, one after another."""
+    out = {}
+    for name in states[0]:
+        out[f"parts_{name}"] = np.concatenate([state[name] for state in states])
+        out[f"length_{name}"] = np.array([len(state[name]) for state in states], dtype=np.int64)
+    return out
+
+
+def separated(arrays, n_parts):
+    """Undo `joined`.
+
+    Raises
+    ------
+    ValueError
+        If arrays are not of so many parts; names the field.
+    """
+    states = [{} for _ in range(n_parts)]
+    for field in arrays:
+        name = field.removeprefix("parts_")
+        if name == field:
+            continue
+        total, length = len(arrays[field]), f"length_{name}"
+        size, start = kept_sizes(arrays, length, n_parts, total, field)
+        for state, first, many in zip(states, start.tolist(), size.tolist()):
+            state[name] = arrays[field][first : first + many]
+    return states
 
 
 def _rows(found, n_weights):
