@@ -6,8 +6,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
-from sstruct._cluster.parts import is_partitioned
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation

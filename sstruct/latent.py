@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.base import BaseSSVM, share_right, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
@@ -381,7 +381,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if self._n_states == 1:
             return self.estimator_.score(X, y, sample_weight)
         nodes, codes = self._labels_of(X)
-        return self.estimator_._accuracy(nodes, codes, self.classes_, y, sample_weight)
+        right = self.estimator_._right_of(nodes, codes, self.classes_, y, sample_weight)
+        return share_right(*right)
 
 
 def _n_samples(X):

@@ -559,10 +559,13 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         float
             Share of rows.
         """
+        return BaseSSVM.score(self, X, y, sample_weight)
+
+    def _right(self, X, y, sample_weight):
         self._require_fitted()
         if self._model["method"] == "one label":
-            return BaseSSVM.score(self, X, y, sample_weight)
+            return super()._right(X, y, sample_weight)
         check_label_names(y, self.classes_)
         found = self._label_sets(X)
         right = (label_matrix(y, *found.shape).toarray() == found).all(axis=1)
-        return float(np.average(right, weights=check_weights(sample_weight, len(found))))
+        return right, check_weights(sample_weight, len(found))

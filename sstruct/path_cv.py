@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
@@ -20,10 +22,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
+from sstruct._cluster.parts import Sealed, futures
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.core.partitions import client_of_partitions, here
+from sstruct._estimators.core.threads import in_task
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.frames import items_of
@@ -202,7 +208,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X, y : as in the estimator's ``fit``
-            Samples and their labels.
+            Samples and their labels. Of partitions on a Dask cluster each is in one fold, whole,
+            and every fold's path is one task, on a worker that has room for the samples.
         sample_weight : as in the estimator's ``fit``, optional
             For the fits; scores are not weighted.
         groups : array-like of shape (n,), optional
@@ -215,15 +222,27 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
+        parted, rows = is_partitioned(X), getattr(self.estimator, "_samples_are_rows", False)
+        if parted and sample_weight is not None:
+            raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
+        if parted and in_task():
+            (X, y), parted = here(X, y, rows), False
+        workers = nullcontext()
+        if parted:  # folds are of partitions
+            client = client_of_partitions()
+            X, y = futures(client, X, "X", rows), y if y is None else futures(client, y, "y", rows)
+            workers = parallel_config(backend="dask", client=client)
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
         n_samples = X.shape[0] if sparse.issparse(X) else len(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        splits = _splits(self.cv, is_classifier(self.estimator), X, y, groups)
+        splits = _splits(self.cv, is_classifier(self.estimator) and not parted, X, y, groups)
         _check_splits(splits, n_samples, self.cv)
-        folds = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
-        )
+        given = (Sealed(X, y), None) if parted else (X, y)
+        with workers:
+            folds = Parallel(n_jobs=None if parted else self.n_jobs)(
+                delayed(_fold)(self, *given, weights, train, test, scorer) for train, test in splits
+            )
         before = self.__dict__.copy()
         self.scorer_, self.n_splits_ = scorer, len(folds)
         self._folds = folds
@@ -238,8 +257,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if self.refit:
             begin = time.perf_counter()
             model = clone(self.estimator).set_params(lam=self.best_lam_)
-            given = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.best_estimator_ = model.fit(X, y, **given)
+            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+            self.best_estimator_ = model.fit(X, y, **weighted)
             self.refit_time_ = time.perf_counter() - begin
         return self
 
@@ -491,8 +510,14 @@ def _segment(fold, lam):
 
 def _fold(search, X, y, weights, train, test, scorer):
     """Compute the path or grid of a fold, and score each segment of it."""
-    X_train, y_train = safe_indexing(X, train), safe_indexing(y, train)
-    X_test, y_test = safe_indexing(X, test), safe_indexing(y, test)
+    parted = isinstance(X, Sealed)
+    X, y = (X.X, X.y) if parted else (X, y)
+    X_train, y_train = safe_indexing(X, train), y if y is None else safe_indexing(y, train)
+    X_test, y_test = safe_indexing(X, test), y if y is None else safe_indexing(y, test)
+    if parted:
+        rows = search.estimator._samples_are_rows
+        X_train, y_train = here(X_train, y_train, rows)
+        X_test, y_test = here(X_test, y_test, rows)
     weights = None if weights is None else weights[train]
     if search.lams is None:
         path = ssvm_path(

@@ -436,9 +436,10 @@ class TreeSSVM(BaseSSVM):
             Share of parts whose state is the true one; for how far off the others are see
             :func:`sstruct.metrics.mean_joint_distance`.
         """
+        return super().score(X, y, sample_weight)
+
+    def _right(self, X, y, sample_weight):
         trees, states = self._predict_states(X)
         truth = pack_states(y, trees, self.ignore_label)
         weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
-        if not weights.any():
-            raise ValueError("y has no annotated part in a sample of positive weight")
-        return float(np.average(states == truth, weights=weights))
+        return states == truth, weights

@@ -411,6 +411,9 @@ class TypedGraphCRFSSVM(BaseSSVM):
         float
             Share of labels that are right.
         """
+        return super().score(X, y, sample_weight)
+
+    def _right(self, X, y, sample_weight):
         typed, codes = self._predict_codes(X)
         labels = labels_by_type(y, typed, type(self).__name__)
         weights = check_weights(sample_weight, len(typed))[typed.samples]
@@ -419,6 +422,4 @@ class TypedGraphCRFSSVM(BaseSSVM):
             at = typed.types == t
             weights[at] *= ~is_label(own, self.ignore_label)
             right[at] = encode(own, self.classes_[t]) == codes[at]
-        if not weights.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
-        return float(np.average(right, weights=weights))
+        return right, weights

@@ -7,6 +7,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 
 NUMBERS = "an array of numbers"
@@ -98,7 +99,13 @@ def check_depth(values, name):
     """Raise ValueError where lists are nested deeper than any array that is read.
 
     Or where they are of a class of its own, whose length is not the number of their items.
+    TypeError of partitions on a cluster: whoever takes those looks for them first.
     """
+    if is_partitioned(values):
+        raise TypeError(
+            f"{name} is in partitions on a cluster, which fit, score and PathCV take: give lists, "
+            "or call this for each partition, as bag.map_partitions(model.predict) does"
+        )
     depth = 0
     while isinstance(values, list | tuple):
         kind = list if isinstance(values, list) else tuple

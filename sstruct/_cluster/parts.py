@@ -1,6 +1,5 @@
 """Training data in parts on a Dask cluster: sent there from lists, or there already."""
 
-import sys
 from concurrent.futures import CancelledError
 from itertools import pairwise
 
@@ -15,17 +14,11 @@ from sstruct._problems.custom.oracle_calls import samples_of
 PARTS = 4
 
 
-def is_partitioned(values):
-    """Whether samples are a bag, or a list of futures or delayed objects."""
-    dask, distributed = sys.modules.get("dask"), sys.modules.get("distributed")
-    if dask is None:
-        return False
-    first = next(iter(values), None) if isinstance(values, list | tuple) else None
-    return (
-        dask.is_dask_collection(values)
-        or dask.is_dask_collection(first)
-        or (distributed is not None and isinstance(first, distributed.Future))
-    )
+class Sealed:
+    """Partitions that Dask does not look into: a task gets the futures, and not what they hold."""
+
+    def __init__(self, X, y):
+        self.X, self.y = X, y
 
 
 class Part:
@@ -90,8 +83,8 @@ def parts_there(client, X, y, rows=False):
     """
     if rows and y is None:
         raise TypeError("y is None, expected partitions of labels, beside those of rows in X")
-    X = _futures(client, X, "X", rows)
-    y = None if y is None else _futures(client, y, "y", rows)
+    X = futures(client, X, "X", rows)
+    y = None if y is None else futures(client, y, "y", rows)
     if y is not None and len(X) != len(y):
         raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
     sources = [
@@ -128,7 +121,8 @@ def choose(parts, lengths, weights):
     return [part for part in parts if part.chosen]
 
 
-def _futures(client, values, name, rows):
+def futures(client, values, name, rows):
+    """Return partitions as a list of futures, as `parts_there` takes them."""
     from distributed import Future
 
     if hasattr(values, "rechunk") and values.ndim == 2:  # an array's blocks have whole rows

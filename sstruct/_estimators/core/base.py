@@ -15,9 +15,9 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.arrays import check_depth
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
-from sstruct._cluster.parts import is_partitioned
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import lam_of
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
@@ -38,12 +38,12 @@ from sstruct._estimators.core.held_out import (
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
-from sstruct._estimators.core.partitions import parted_training
+from sstruct._estimators.core.partitions import here, parted_right, parted_training
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
-from sstruct._estimators.core.threads import check_n_jobs, n_threads
+from sstruct._estimators.core.threads import check_n_jobs, in_task, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.labels import encode, find_classes, is_label, join_labels
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
@@ -124,7 +124,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     _fitted_state: ClassVar[FittedState] = BASE_STATE
     # The solvers that the estimator accepts, by name.
     _solvers: ClassVar[dict] = SOLVERS
-    # Whether its samples may be in partitions on a cluster that its own rounds go over.
+    # Whether its samples may be in partitions on a cluster that its own rounds go over. Others ask
+    # oracles there.
     _fits_partitions: ClassVar[bool] = False
     # Whether these are then rows of arrays, not lists.
     _samples_are_rows: ClassVar[bool] = False
@@ -409,7 +410,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Refuse parameters out of range, and data or parameters too deep to look at."""
         data, parameters = {"X": X, "y": y, "sample_weight": sample_weight}, self._parameters()
         for name, value in (data | parameters).items():
-            check_depth(value, name)
+            if self._fits_partitions or not is_partitioned(value):
+                check_depth(value, name)
             if name in parameters and sparse.issparse(value):  # which even iterating would read
                 raise TypeError(f"{name} is a {type(value).__name__}, and no parameter is sparse")
         self._check_parameters()
@@ -445,6 +447,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         validation : X_val, y_val and sample_weight_val
         """
         parted = self._fits_partitions and is_partitioned(X)
+        if parted and in_task():  # a whole fit, which waits for no other task
+            (X, y), parted = here(X, y, self._samples_are_rows), False
         if parted:
             self._check_parameters()
             training = parted_training(self, X, y, sample_weight, validation)
@@ -723,19 +727,23 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         float
             Share of labels that are right.
         """
-        nodes, codes = self._predict_codes(X)
-        return self._accuracy(nodes, codes, self.classes_, y, sample_weight)
+        if self._fits_partitions and is_partitioned(X):
+            return share_right(*parted_right(self, X, y, sample_weight))
+        return share_right(*self._right(X, y, sample_weight))
 
-    def _accuracy(self, nodes, codes, classes, y, sample_weight):
-        """Return the weighted share of nodes whose code is that of their label."""
+    def _right(self, X, y, sample_weight):
+        """Return which labels are predicted as they are, and the weight of each."""
+        nodes, codes = self._predict_codes(X)
+        return self._right_of(nodes, codes, self.classes_, y, sample_weight)
+
+    def _right_of(self, nodes, codes, classes, y, sample_weight):
+        """As `_right`, of nodes with codes of their predicted labels."""
         labels = self._labels(y, nodes)
         of_samples, of_nodes = check_node_weights(sample_weight, nodes)
         weights = np.repeat(of_samples, nodes.lengths)
         weights = weights if of_nodes is None else of_nodes
         weights[is_label(labels, self._parameters().get("ignore_label"))] = 0
-        if not weights.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
-        return float(np.average(encode(labels, classes) == codes, weights=weights))
+        return encode(labels, classes) == codes, weights
 
     def __dask_tokenize__(self):
         # Of a dataclass Dask would see the fields alone, and not what was learned.
@@ -771,6 +779,13 @@ class LabelingSSVM(BaseSSVM):
     def _weight_axes(self, features):
         label = {"label": self.classes_}
         return {"coef": (label, {"feature": features}), "intercept": (label,)}
+
+
+def share_right(right, weights):
+    """Return the weighted share of labels that are right."""
+    if not weights.any():
+        raise ValueError("y has no labeled node in a sample of positive weight")
+    return float(np.average(right, weights=weights))
 
 
 def tokenized(estimator):

@@ -1,7 +1,11 @@
 """Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
 
-import numpy as np
+from itertools import chain
 
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.compressed import stacked
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
 from sstruct._cluster.parts import choose, parts_there
@@ -33,10 +37,7 @@ class PartOfFit:
     """
 
     def __init__(self, X, y, estimator, chosen, weights, number):
-        self.X, self.y = X, y
-        if len(chosen) < num_samples(X):
-            samples = Samples(X, y).of(chosen)
-            self.X, self.y = samples.X, samples.y
+        self.X, self.y = _chosen(X, y, chosen)
         self.estimator, self.weights, self.number = estimator, weights, number
         estimator._is_part = True
         self.sample_weight = self.block_weight = self.problem = self.rounds = None
@@ -116,13 +117,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
     _check_goes_with_partitions(estimator)
     if any(given is not None for given in validation):
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
-    if in_task():
-        raise ValueError("a fit in a task of a cluster has no partitions: it would wait for itself")
-    client = active_client()
-    if client is None:
-        from distributed import default_client
-
-        client = default_client()
+    client = client_of_partitions()
     sources, lengths = parts_there(client, X, y, rows=estimator._samples_are_rows)
     weights = check_weights(sample_weight, sum(lengths))
     if not weights.any():
@@ -160,6 +155,73 @@ def parted_training(estimator, X, y, sample_weight, validation):
     )
     training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
     return training
+
+
+def client_of_partitions():
+    """Return the client of joblib's active backend, or Dask's current one."""
+    client = active_client()
+    if client is None:
+        from distributed import default_client
+
+        client = default_client()
+    return client
+
+
+def here(X, y, rows):
+    """Return partitions' samples and labelings in one piece, in a task of the cluster."""
+    from distributed import worker_client
+
+    with worker_client() as client:  # which lets other tasks run until they are there
+        parts, _ = parts_there(client, X, y, rows)
+        pairs = client.gather([part.source for part in parts])
+    return tuple(
+        _joined(list(some), name) for some, name in zip(zip(*pairs, strict=True), ("X", "y"))
+    )
+
+
+def _joined(parts, name):
+    """Return partitions in one piece, of the kind of the first one."""
+    first = parts[0]
+    if sparse.issparse(first):
+        return stacked(parts, name)
+    if hasattr(first, "iloc"):
+        import pandas
+
+        return pandas.concat(parts)
+    return list(chain(*parts)) if isinstance(first, list) else np.concatenate(parts)
+
+
+def _chosen(X, y, places):
+    """Return samples of a partition, those of all places as they are."""
+    if len(places) == num_samples(X):
+        return X, y
+    samples = Samples(X, y).of(places)
+    return samples.X, samples.y
+
+
+def parted_right(estimator, X, y, sample_weight):
+    """Return the share of labels that an estimator predicts in each partition, and its weight."""
+    if in_task():
+        return estimator._right(*here(X, y, estimator._samples_are_rows), sample_weight)
+    client = client_of_partitions()
+    parts, lengths = parts_there(client, X, y, rows=estimator._samples_are_rows)
+    weights = check_weights(sample_weight, sum(lengths))
+    [model] = client.scatter([estimator], hash=False)
+    found = [
+        client.submit(_right_in, model, part.source, part.chosen, weights[part.rows], part.number)
+        for part in choose(parts, lengths, weights)
+    ]
+    return tuple(map(np.array, zip(*client.gather(found), strict=True)))
+
+
+def _right_in(estimator, pair, chosen, weights, number):
+    """Task: the share of labels in a partition that an estimator predicts, and their weight."""
+    try:
+        right, weights = estimator._right(*_chosen(*pair, chosen), weights)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number}: {error}") from error
+    total = weights.sum()
+    return (right * weights).sum() / total if total > 0 else 0.0, total
 
 
 def _check_goes_with_partitions(estimator):

@@ -3,7 +3,7 @@
 import numpy as np
 from joblib import Parallel, delayed
 
-from sstruct._cluster.parts import is_partitioned
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._estimators.core.threads import n_workers
 from sstruct._estimators.custom.samples import Partitions, Samples

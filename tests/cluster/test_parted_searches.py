@@ -1,0 +1,130 @@
+"""Searches over partitions on a Dask cluster: folds of whole partitions, and scores."""
+
+from itertools import pairwise
+
+import joblib
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, KFold
+
+from sstruct import (
+    ChainSSVM,
+    LatentSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    PathCV,
+    TreeSSVM,
+    ssvm_path,
+)
+from sstruct.datasets import make_sequences
+from tests.cluster.test_row_partitions import rows  # noqa: F401
+from tests.estimators.test_tree import candidates
+
+CUTS = [0, 25, 55, 70, 100]
+FOLDS = KFold(2)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_sequences(100, n_labels=3, n_features=6, random_state=0)
+
+
+def partitions(values):
+    import dask
+
+    return [dask.delayed(values[a:b]) for a, b in pairwise(CUTS)]
+
+
+def folds_of_samples():
+    """The splits that FOLDS makes of the partitions, of samples."""
+    numbers = np.split(np.arange(CUTS[-1]), CUTS[1:-1])
+    return [
+        tuple(np.concatenate([numbers[k] for k in some]) for some in split)
+        for split in FOLDS.split(numbers)
+    ]
+
+
+@pytest.mark.parametrize("backend", ["dask", None])
+def test_a_grid(client, data, backend):
+    X, y = data
+    model = ChainSSVM(tol=1e-4, random_state=0)
+    search = GridSearchCV(model, {"lam": [0.03, 3.0]}, cv=FOLDS)
+    with joblib.parallel_config(backend=backend) if backend else joblib.parallel_config():
+        there = clone(search).fit(partitions(X), partitions(y))
+    alone = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
+    name = "split{}_test_score".format
+    for k in range(2):
+        found, expected = (of.cv_results_[name(k)] for of in (there, alone))
+        if backend == "dask":  # whole fits, as in one place
+            np.testing.assert_array_equal(found, expected)
+        np.testing.assert_allclose(found, expected, atol=0.02)
+    assert there.best_params_ == alone.best_params_
+    assert "rounds" in there.best_estimator_.history_
+
+
+@pytest.mark.parametrize("lams", [None, [1.0, 0.1]])
+def test_a_path(client, data, lams):
+    X, y = data
+    search = PathCV(ChainSSVM(random_state=0), lams=lams, eps=0.1, lam_min=0.01, cv=FOLDS)
+    alone = clone(search).set_params(cv=folds_of_samples()).fit(X, y)
+    for given in ((partitions(X), partitions(y)), (partitions(list(zip(X, y))), None)):
+        there = clone(search).fit(*given)
+        for key in ("split0_test_score", "split1_test_score", "param_lam"):
+            np.testing.assert_array_equal(there.cv_results_[key], alone.cv_results_[key])
+        assert there.best_lam_ == alone.best_lam_
+        assert there.score(*given) == pytest.approx(alone.score(X, y), abs=0.02)
+    with pytest.raises(ValueError, match="sample_weight does not go with partitions"):
+        clone(search).fit(partitions(X), partitions(y), np.ones(100))
+
+
+def test_rows(client, rows):  # noqa: F811
+    X, Y, y = (values[:100] for values in rows)
+    kinds = [X, sparse.csr_matrix(X), pd.DataFrame(X, columns=list("vwxyz"))]
+    for model, truth in ((MulticlassSSVM(random_state=0), y), (MultilabelSSVM(random_state=0), Y)):
+        grid = {"lam": [0.1, 1.0], "max_iter": [5], "tol": [0.5]}
+        alone = GridSearchCV(model, grid, cv=folds_of_samples()).fit(X, truth)
+        for kind in kinds:
+            with joblib.parallel_config(backend="dask"):
+                there = GridSearchCV(model, grid, cv=FOLDS).fit(partitions(kind), partitions(truth))
+            np.testing.assert_allclose(
+                there.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"]
+            )
+
+
+@pytest.mark.parametrize("kind", ["chains", "trees", "sets"])
+def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):  # noqa: F811
+    if kind == "chains":
+        X, y = data
+        model = ChainSSVM(ignore_label=0, classes=[1, 2], random_state=0)
+    elif kind == "trees":
+        X, y = candidates(rng, [-1, 0, 0], 100)
+        model = TreeSSVM(parents=[-1, 0, 0], random_state=0)
+    else:
+        X, y = rows[0][:100], rows[1][:100]
+        model = MultilabelSSVM(random_state=0)
+    model.fit(X, y)
+    weights = np.arange(100) % 3 * (np.arange(100) >= 25)
+    there = model.score(partitions(X), partitions(y), weights)
+    assert there == pytest.approx(model.score(X, y, weights), rel=1e-12)
+    with pytest.raises(ValueError, match="X has 4 partitions and y has 3"):
+        model.score(partitions(X), partitions(y)[:3])
+    with pytest.raises((ValueError, TypeError), match="partition 2: "):
+        model.score(partitions(X), [*partitions(y)[:2], partitions(X)[2], partitions(y)[3]])
+
+
+def test_what_takes_lists_alone_says_so(data):
+    X, y = data
+    parts = partitions(X), partitions(y)
+    model = ChainSSVM(random_state=0, max_iter=2, tol=0.5)
+    fitted = clone(model).fit(X, y)
+    for call in (
+        lambda: fitted.predict(parts[0]),
+        lambda: ssvm_path(model, *parts),
+        lambda: LatentSSVM(model).fit(*parts),
+        lambda: clone(model).set_params(solver="pa").partial_fit(*parts, classes=[0, 1, 2]),
+    ):
+        with pytest.raises(TypeError, match="X is in partitions on a cluster, which fit, score"):
+            call()
