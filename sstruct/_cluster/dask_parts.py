@@ -2,6 +2,7 @@
 
 from concurrent.futures import CancelledError
 
+import sstruct
 from sstruct._cluster.answers import sendable
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Group, Lost, threads_there
 from sstruct._cluster.parts import lost_for_good
@@ -21,14 +22,22 @@ class Asked:
     pair : tuple of (list, list)
         Samples and labelings.
     given : tuple
+    version : str
+        Of the caller's sstruct.
     """
 
-    def __init__(self, make, pair, given):
+    def __init__(self, make, pair, given, version):
         self.make, self.pair, self.given, self.part = make, pair, given, None
+        self.version = version
 
     def ask(self, name, arguments):
         """Return True and what a method returns, or False and its error."""
         try:
+            if self.version != sstruct.__version__:
+                raise RuntimeError(
+                    f"a worker has version {sstruct.__version__} of sstruct, the caller "
+                    f"{self.version}: install the same"
+                )
             if self.part is None:
                 self.part = self.make(*self.pair, *self.given)
                 self.pair = None
@@ -167,8 +176,8 @@ class PartsOnDask:
             self._check_sources(parts)
             for part, address in zip(parts, self._addresses(parts)):
                 future = self.client.submit(
-                    Asked, self.make, part.source, part.given, actor=True, workers=[address],
-                    pure=False,
+                    Asked, self.make, part.source, part.given, sstruct.__version__, actor=True,
+                    workers=[address], pure=False,
                 )  # fmt: skip
                 part.group = Group([part], future, address)
             lost = []

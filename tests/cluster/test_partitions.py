@@ -13,6 +13,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+import sstruct
 from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, TreeSSVM, TypedGraphCRFSSVM
 from sstruct.datasets import make_grids, make_sequences
 from tests.estimators.test_tree import candidates, maps
@@ -311,6 +312,59 @@ def test_a_doctored_file_is_refused(client, data, tmp_path, field):
         np.savez(out, **arrays)
     with pytest.raises(ValueError, match=f"checkpoint .*fit.ckpt: .*{field.partition('_')[2]}"):
         model.fit(X, y)
+
+
+def _other_version():
+    import sstruct
+
+    sstruct.__version__ = "0.0.1"
+
+
+def _other_answers(number):
+    from sstruct._estimators.core.partitions import PartOfFit
+
+    calls, advance = [], PartOfFit.advance
+
+    def other(self, *news):
+        calls.append(None)
+        return advance(self, *news) if len(calls) < number else (None, np.zeros(7), np.zeros(5))
+
+    PartOfFit.advance = other
+    PartOfFit.rightly = advance
+
+
+def _as_before(version):
+    import sstruct
+    from sstruct._estimators.core.partitions import PartOfFit
+
+    sstruct.__version__ = version
+    if "rightly" in vars(PartOfFit):
+        PartOfFit.advance = PartOfFit.rightly
+        del PartOfFit.rightly
+
+
+@pytest.fixture
+def one_worker(client):
+    """The address of a worker on which a test may change code."""
+    address = sorted(client.nthreads())[0]
+    yield address
+    client.run(_as_before, sstruct.__version__, workers=[address])
+
+
+def test_a_worker_of_another_version_is_named(client, data, one_worker):
+    client.run(_other_version, workers=[one_worker])
+    with pytest.raises(RuntimeError, match=r"a worker has version 0\.0\.1 of sstruct, the caller"):
+        ChainSSVM(**PARAMETERS).fit(partitions(data[0]), partitions(data[1]))
+
+
+def test_answers_of_other_code_leave_the_model_so_far(client, data, one_worker):
+    client.run(_other_answers, 9, workers=[one_worker])
+    model = ChainSSVM(**PARAMETERS, tol=1e-6)
+    with pytest.raises(RuntimeError, match=r"part \d, asked to advance, answers with"):
+        model.fit(partitions(data[0]), partitions(data[1]))
+    assert model.status_ == "INTERRUPTED"
+    assert model.dual_objective_ > 0
+    assert model.score(*data) > 0.5
 
 
 def test_errors_name_partition_and_sample(client, data):

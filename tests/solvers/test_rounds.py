@@ -186,6 +186,42 @@ def test_a_part_made_again_goes_on_with_the_same_bits(rng):
         run._move(there, np.array([numbers[0] for _, _, numbers in there]))
 
 
+WRONG = {
+    "rebuild": [(None, np.zeros(3), 0.0), (np.array([0], dtype=np.int32), np.zeros(1), None)],
+    "measure": [([], 3), ([(0.0, True)], None), ([0.0], 3), "none"],
+    "advance": [
+        (np.array([10**6], dtype=np.int32), np.zeros(1), np.zeros(5)),
+        (np.array([-1], dtype=np.int32), np.zeros(1), np.zeros(5)),
+        (np.array([1, 10**6, 2], dtype=np.int32), np.zeros(3), np.zeros(5)),
+        (np.array([1, 1], dtype=np.int32), np.zeros(2), np.zeros(5)),
+        (np.array([1]), np.zeros(1), np.zeros(5)),
+        (np.array([1], dtype=np.int32), np.zeros(2), np.zeros(5)),
+        (np.array([1], dtype=np.int32), np.zeros((1, 1)), np.zeros(5)),
+        (np.array([1], dtype=np.int32), [0.0], np.zeros(5)),
+        (np.array([1], dtype=np.int32), np.zeros(1, dtype=np.float32), np.zeros(5)),
+        (np.array([1], dtype=np.int32), np.zeros(1), np.zeros(4)),
+        (np.array([1], dtype=np.int32), np.zeros(1)),
+        None,
+    ],
+}
+
+
+@pytest.mark.parametrize("name, answer", [(n, a) for n, some in WRONG.items() for a in some])
+def test_answers_that_do_not_fit_end_the_fit(rng, name, answer):
+    run = Rounds(Parted(rng, 2).setup(tol=1e-6, certificate_every=1))
+    ask = run.parts.ask
+
+    def other(asked, arguments):
+        found = ask(asked, arguments)
+        return [found[0], answer] if asked == name and run.n_rounds > 20 else found
+
+    run.parts.ask = other
+    solution = run.solve()
+    assert solution.status is Status.INTERRUPTED
+    assert str(solution.interruption).startswith(f"part 1, asked to {name}, answers with")
+    assert 0 < solution.dual < np.inf
+
+
 def test_traffic_is_of_changes_and_not_of_data(rng):
     received = []
     for n in (8, 32):

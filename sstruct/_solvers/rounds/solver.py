@@ -1,5 +1,6 @@
 """Rounds over parts of the blocks: from one w each makes a pass over its own; all is added up."""
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -184,7 +185,7 @@ class Rounds(Solver):
     def _round(self, turn):
         """Have all parts make a pass, see `PartRounds.advance`; return its work and its steps."""
         news = [(*of_part, turn) for of_part in self._news()]
-        moves = self.parts.ask("advance", news)
+        moves = self._ask("advance", news, partial(_is_move, numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
         self._move(moves, numbers[:, 0])
         self.n_rounds += 1
@@ -193,6 +194,18 @@ class Rounds(Solver):
         if turn == 0:
             self.estimated_gap = float(gap)
         return float(work), int(n_steps)
+
+    def _ask(self, name, arguments, is_answer):
+        """Have all parts answer a call, and their answers looked at: they come from elsewhere."""
+        found = self.parts.ask(name, arguments)
+        for number, answer in enumerate(found):
+            if not is_answer(answer, len(self.v)):
+                self.parts.failure = RuntimeError(
+                    f"part {number}, asked to {name}, answers with what is of no fit with "
+                    f"{len(self.v)} weights: has its worker other code than the caller?"
+                )
+                raise self.parts.failure
+        return found
 
     def _move(self, moves, linear):
         """Add up the parts' moves: whole, or the shares of them that raise the dual most."""
@@ -222,7 +235,7 @@ class Rounds(Solver):
 
     def _rebuild(self):
         """Compute v and the dual value from the parts' dual weights, against drift."""
-        found = self.parts.ask("rebuild", [(float(share),) for share in self.share])
+        found = self._ask("rebuild", [(float(share),) for share in self.share], _is_move)
         self.v = _added(found, len(self.v))
         self.linear = float(sum(linear for _, _, linear in found))
         self._begin_anew()
@@ -234,7 +247,9 @@ class Rounds(Solver):
         if self.average is not None:
             average = self._clip(self.average.w)
             arguments = [(*of_part, compact(average)) for of_part in arguments]
-        found = self.parts.ask("measure", arguments)
+        found = self._ask(
+            "measure", arguments, partial(_is_measure, points=1 + (average is not None))
+        )
         self.working_set_size = sum(size for _, size in found) / self.problem.n_blocks
         self.averaged = None
         self.primal, self.exact = self._primal(self.last, [of_part[0] for of_part, _ in found])
@@ -322,6 +337,40 @@ class Rounds(Solver):
             "bytes_copied": float(self.parts.copied),
             "least_share": self.least_share,
         }
+
+
+def _is_move(answer, n_weights, numbers=0):
+    """Whether an answer is changes of weights, ``compact``, and so many numbers; 0: a number."""
+    if not isinstance(answer, tuple) or len(answer) != 3:
+        return False
+    index, value, told = answer
+    told = np.asarray(told)
+    if index is not None:
+        fits = isinstance(index, np.ndarray) and index.dtype == np.int32 and index.ndim == 1
+        if not fits or (len(index) and not 0 <= index[0] <= index[-1] < n_weights):
+            return False
+        if not (index[1:] > index[:-1]).all():
+            return False
+    return (
+        isinstance(value, np.ndarray)
+        and value.dtype == told.dtype == np.float64
+        and value.shape == (n_weights if index is None else len(index),)
+        and told.shape == ((numbers,) if numbers else ())
+    )
+
+
+def _is_measure(answer, n_weights, points):
+    """Whether an answer is what `PartRounds.measure` returns, of so many points."""
+    if not isinstance(answer, tuple) or len(answer) != 2 or not isinstance(answer[0], list):
+        return False
+    hinges, size = answer
+    pairs = all(isinstance(pair, tuple) and len(pair) == 2 for pair in hinges)
+    return (
+        len(hinges) == points
+        and isinstance(size, int)
+        and pairs
+        and all(isinstance(hinge, float) for hinge, _ in hinges)
+    )
 
 
 def _added(found, n_weights):
