@@ -264,8 +264,8 @@ class ChainSSVM(LabelingSSVM):
             sparse matrix or data frame whose rows are chains of one node. Each sequence may have
             features of its transitions too: it is then a tuple (features, edge features), of shapes
             (L_i, n_features) and (L_i - 1, G), or ``Sequences`` have ``edge_features``. Or
-            partitions of lists of these on a Dask cluster: a bag, or a list of futures or delayed
-            objects; see :doc:`/how_to/cluster`.
+            partitions of these on a Dask cluster: a bag, or a list of futures or delayed objects;
+            see :doc:`/how_to/cluster`.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row; for partitions, partitions
             alike, or None where X is of pairs (x, y).

@@ -1,5 +1,6 @@
 """Training data in parts on a Dask cluster: sent there from lists, or there already."""
 
+import os
 from concurrent.futures import CancelledError
 from itertools import pairwise
 
@@ -9,6 +10,8 @@ from scipy import sparse
 from sstruct._checks.arrays import is_sized
 from sstruct._compat import num_samples
 from sstruct._problems.custom.oracle_calls import samples_of
+from sstruct.mapped import open_mapped
+from sstruct.sequences import Sequences
 
 # Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
 PARTS = 4
@@ -149,9 +152,12 @@ def futures(client, values, name, rows):
 
 
 def _pair(X, y, number):
-    """Task: a partition as two lists."""
+    """Task: a partition as two lists, or as Sequences, whose features may be mapped from a file."""
     if y is not None:
-        X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
+        y = _listed(y, f"partition {number} of y")
+        if _is_path(X):
+            X = _rows_of_file(X, y, number)
+        X = _listed(X, f"partition {number} of X")
         if len(X) != len(y):
             raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
         return X, y
@@ -165,8 +171,25 @@ def _pair(X, y, number):
     return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
 
 
+def _listed(values, name):
+    return values if isinstance(values, Sequences) else samples_of(values, name)
+
+
+def _is_path(values):
+    return isinstance(values, str | os.PathLike)
+
+
+def _rows_of_file(path, y, number):
+    """Return the sequences of a file's rows, as long as those of their labels."""
+    try:
+        return Sequences.from_lengths(open_mapped(path), [len(labels) for labels in y])
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number} of X: {error}") from error
+
+
 def _rows(X, y, number):
-    """Task: a partition whose samples are rows, as it is."""
+    """Task: a partition whose samples are rows, as it is, or as its file has it."""
+    X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
     for name, values in (("X", X), ("y", y)):
         if not (sparse.issparse(values) or is_sized(values)):
             raise TypeError(

@@ -8,16 +8,19 @@ import sys
 import threading
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import sstruct
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, TreeSSVM, TypedGraphCRFSSVM
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences, TreeSSVM, TypedGraphCRFSSVM
 from sstruct.datasets import make_grids, make_sequences
 from tests.estimators.test_tree import candidates, maps
 from tests.estimators.test_typed_graph import make as typed_samples
+
+dask = pytest.importorskip("dask")
 
 CUTS = [0, 0, 30, 50, 90]
 ALLOWED = ~np.eye(3, dtype=bool)[::-1]
@@ -32,8 +35,6 @@ def data():
 
 
 def partitions(values):
-    import dask
-
     return [dask.delayed(list(values[a:b])) for a, b in pairwise(CUTS)]
 
 
@@ -197,6 +198,40 @@ def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
     one = [client.submit(list, part, workers=[address]) for part in futures]
     distributed.wait(one)
     assert_same_model(ChainSSVM(**PARAMETERS).fit(one, None), delayed)
+
+
+def test_lists_in_as_many_parts_as_asked_for(client, data):
+    X, y = data
+    cuts = [0, 30, 60, 90]
+    parts = [[dask.delayed(part[a:b]) for a, b in pairwise(cuts)] for part in (X, y)]
+    expected = ChainSSVM(**PARAMETERS).fit(*parts)
+    alone = ChainSSVM(**PARAMETERS).fit(X, y)
+    with joblib.parallel_config(backend="dask", n_jobs=3):
+        assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), expected)
+        given = Sequences.from_list(X), Sequences.from_list(y)
+        assert_same_model(ChainSSVM(**PARAMETERS).fit(*given), expected)
+        # What does not go with parts trains here, and so do rows that are chains of one node.
+        assert "rounds" not in ChainSSVM(**PARAMETERS, warm_start=True).fit(X, y).history_
+        single = ChainSSVM(**PARAMETERS).fit(np.vstack(X), np.concatenate(y))
+        assert "rounds" not in single.history_
+        with pytest.raises(ValueError, match="X has 90 samples but y has 89"):
+            ChainSSVM(**PARAMETERS).fit(X, y[1:])
+    with joblib.parallel_config(backend="dask"):
+        assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), alone)
+
+
+def test_features_that_workers_map_from_files(client, data, tmp_path):
+    X, y = data
+    expected = ChainSSVM(**PARAMETERS).fit(partitions(X)[1:], partitions(y)[1:])
+    paths = [tmp_path / f"{k}.npy" for k in range(3)]
+    for path, (a, b) in zip(paths, pairwise(CUTS[1:])):
+        np.save(path, np.vstack(X[a:b]))
+    files = [dask.delayed(str(path)) for path in paths]
+    model = ChainSSVM(**PARAMETERS).fit(files, partitions(y)[1:])
+    assert_same_model(model, expected)
+    assert model.score(files, partitions(y)[1:]) == pytest.approx(model.score(X, y))
+    with pytest.raises(ValueError, match="partition 2 of X: "):
+        ChainSSVM(**PARAMETERS).fit(files, [*partitions(y)[1:3], dask.delayed(y[51:])])
 
 
 @pytest.mark.slow
@@ -401,8 +436,6 @@ def test_errors_name_partition_and_sample(client, data):
     ids=lambda parameter: next(iter(parameter)),
 )
 def test_what_needs_all_samples_is_refused_before_any_work(parameter):
-    import dask
-
     part = [dask.delayed([])]
     model = ChainSSVM(**{**PARAMETERS, **parameter})
     with pytest.raises(ValueError, match=f"{next(iter(parameter))}=.* does not go with partitions"):

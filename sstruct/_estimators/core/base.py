@@ -38,7 +38,12 @@ from sstruct._estimators.core.held_out import (
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
-from sstruct._estimators.core.partitions import here, parted_right, parted_training
+from sstruct._estimators.core.partitions import (
+    cut_for_cluster,
+    here,
+    parted_right,
+    parted_training,
+)
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
@@ -449,6 +454,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         parted = self._fits_partitions and is_partitioned(X)
         if parted and in_task():  # a whole fit, which waits for no other task
             (X, y), parted = here(X, y, self._samples_are_rows), False
+        elif not parted and training is None and self._fits_partitions:
+            cut = cut_for_cluster(self, X, y, sample_weight, validation)
+            if cut is not None:
+                (X, y), parted = cut, True
         if parted:
             self._check_parameters()
             training = parted_training(self, X, y, sample_weight, validation)

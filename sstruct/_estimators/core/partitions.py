@@ -1,10 +1,12 @@
 """Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
 
-from itertools import chain
+from itertools import chain, pairwise
 
 import numpy as np
+from joblib.parallel import get_active_backend
 from scipy import sparse
 
+from sstruct._checks.arrays import is_sized
 from sstruct._checks.compressed import stacked
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
@@ -15,10 +17,11 @@ from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import check_weights, is_of_nodes
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
+from sstruct.sequences import Sequences
 
 
 class PartOfFit:
@@ -157,6 +160,37 @@ def parted_training(estimator, X, y, sample_weight, validation):
     return training
 
 
+def cut_for_cluster(estimator, X, y, sample_weight, validation):
+    """Cut samples that are here into parts for a cluster; None: they train here.
+
+    Under ``parallel_config(backend="dask", n_jobs=k)``, into k parts, where parameters go with
+    parts and samples are in lists, Sequences, arrays or matrices.
+    """
+    client, n_parts = active_client(), get_active_backend()[1]
+    if client is None or in_task() or n_parts is None or n_parts < 2:
+        return None
+    if any(given is not None for given in validation) or is_of_nodes(sample_weight):
+        return None
+    if estimator._samples_are_rows:
+        cuts = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
+    else:
+        stacked = isinstance(X, np.ndarray) and (X.ndim > 2 or X.dtype == object)
+        cuts = stacked or isinstance(X, list | Sequences)
+    if not cuts or not (is_sized(y) or sparse.issparse(y)) or num_samples(X) != num_samples(y):
+        return None
+    try:
+        _check_goes_with_partitions(estimator)
+    except ValueError:
+        return None
+    from dask import delayed
+
+    ends = np.linspace(0, num_samples(X), min(n_parts, num_samples(X)) + 1).round().astype(int)
+    parts = [Samples(X, y).of(np.arange(a, b)) for a, b in pairwise(ends)]
+    return tuple(
+        [delayed(getattr(part, name), traverse=False) for part in parts] for name in ("X", "y")
+    )
+
+
 def client_of_partitions():
     """Return the client of joblib's active backend, or Dask's current one."""
     client = active_client()
@@ -188,7 +222,7 @@ def _joined(parts, name):
         import pandas
 
         return pandas.concat(parts)
-    return list(chain(*parts)) if isinstance(first, list) else np.concatenate(parts)
+    return list(chain(*parts)) if isinstance(first, list | Sequences) else np.concatenate(parts)
 
 
 def _chosen(X, y, places):
