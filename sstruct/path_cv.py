@@ -13,6 +13,7 @@ from joblib import parallel_config
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import NotFittedError
 from sklearn.metrics import check_scoring, get_scorer_names
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
@@ -427,7 +428,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def _best(self):
         self._require_fitted()
         if not hasattr(self, "best_estimator_"):
-            raise AttributeError("this PathCV was fitted with refit=False and cannot predict")
+            raise NotFittedError("this PathCV was fitted with refit=False and cannot predict")
         return self.best_estimator_
 
     @property
@@ -447,7 +448,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
 
     def _of_best(self, name):
         if "best_estimator_" not in self.__dict__:
-            raise AttributeError(f"this PathCV has no {name} before it is fitted")
+            raise NotFittedError(f"this PathCV has no {name} before it is fitted")
         return getattr(self.best_estimator_, name)
 
 
