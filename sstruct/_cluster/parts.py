@@ -1,6 +1,5 @@
 """Training data in parts on a Dask cluster: sent there from lists, or there already."""
 
-import os
 from concurrent.futures import CancelledError
 from itertools import pairwise
 
@@ -10,8 +9,6 @@ from scipy import sparse
 from sstruct._checks.arrays import is_sized
 from sstruct._compat import num_samples
 from sstruct._problems.custom.oracle_calls import samples_of
-from sstruct.mapped import open_mapped
-from sstruct.sequences import Sequences
 
 # Parts of data that are sent, for each worker: what a worker leaves behind goes to several.
 PARTS = 4
@@ -66,16 +63,34 @@ def sent_parts(samples, truths, n_parts):
     return parts, np.diff(ends).tolist()
 
 
-def parts_there(client, X, y, rows=False):
+def lists_of(X, y, number):
+    """Task: a partition as two lists."""
+    if y is not None:
+        X, y = samples_of(X, f"partition {number} of X"), samples_of(y, f"partition {number} of y")
+        if len(X) != len(y):
+            raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
+        return X, y
+    pairs = samples_of(X, f"partition {number}")
+    for i, pair in enumerate(pairs):
+        if not isinstance(pair, tuple | list) or len(pair) != 2:
+            raise TypeError(
+                f"partition {number}: item {i} must be a pair of a sample and its labeling, where "
+                f"y is None; found {type(pair).__name__}"
+            )
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+
+def parts_there(client, X, y, take=lists_of, rows=False):
     """Take partitions as they are; return them and their lengths.
 
     Parameters
     ----------
     client : distributed.Client
     X, y : as given to ``fit``
+    take : callable
+        Task: ``take(X, y, number)`` returns a partition's samples and labelings.
     rows : bool
-        Whether samples are rows of arrays, sparse matrices and frames, which stay what they are;
-        otherwise partitions become lists.
+        Whether samples are rows of arrays, sparse matrices and frames.
 
     Raises
     ------
@@ -91,8 +106,7 @@ def parts_there(client, X, y, rows=False):
     if y is not None and len(X) != len(y):
         raise ValueError(f"X has {len(X)} partitions and y has {len(y)}")
     sources = [
-        client.submit(_rows if rows else _pair, X[k], None if y is None else y[k], k, pure=False)
-        for k in range(len(X))
+        client.submit(take, X[k], None if y is None else y[k], k, pure=False) for k in range(len(X))
     ]
     try:
         lengths = client.gather(client.map(_length, sources, pure=False))
@@ -151,45 +165,8 @@ def futures(client, values, name, rows):
     return [v if isinstance(v, Future) else next(computed) for v in values]
 
 
-def _pair(X, y, number):
-    """Task: a partition as two lists, or as Sequences, whose features may be mapped from a file."""
-    if y is not None:
-        y = _listed(y, f"partition {number} of y")
-        if _is_path(X):
-            X = _rows_of_file(X, y, number)
-        X = _listed(X, f"partition {number} of X")
-        if len(X) != len(y):
-            raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
-        return X, y
-    pairs = samples_of(X, f"partition {number}")
-    for i, pair in enumerate(pairs):
-        if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise TypeError(
-                f"partition {number}: item {i} must be a pair of a sample and its labeling, where "
-                f"y is None; found {type(pair).__name__}"
-            )
-    return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-
-def _listed(values, name):
-    return values if isinstance(values, Sequences) else samples_of(values, name)
-
-
-def _is_path(values):
-    return isinstance(values, str | os.PathLike)
-
-
-def _rows_of_file(path, y, number):
-    """Return the sequences of a file's rows, as long as those of their labels."""
-    try:
-        return Sequences.from_lengths(open_mapped(path), [len(labels) for labels in y])
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number} of X: {error}") from error
-
-
-def _rows(X, y, number):
-    """Task: a partition whose samples are rows, as it is, or as its file has it."""
-    X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
+def rows_of(X, y, number):
+    """Task: a partition whose samples are rows, as it is."""
     for name, values in (("X", X), ("y", y)):
         if not (sparse.issparse(values) or is_sized(values)):
             raise TypeError(

@@ -1,5 +1,6 @@
 """Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
 
+import os
 from itertools import chain, pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ from sstruct._checks.arrays import is_sized
 from sstruct._checks.compressed import stacked
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
-from sstruct._cluster.parts import choose, parts_there
+from sstruct._cluster.parts import choose, lists_of, parts_there, rows_of
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
@@ -21,6 +22,7 @@ from sstruct._input.ragged import check_weights, is_of_nodes
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
+from sstruct.mapped import open_mapped
 from sstruct.sequences import Sequences
 
 
@@ -121,7 +123,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
     if any(given is not None for given in validation):
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
     client = client_of_partitions()
-    sources, lengths = parts_there(client, X, y, rows=estimator._samples_are_rows)
+    sources, lengths = _parts_of(client, X, y, estimator._samples_are_rows)
     weights = check_weights(sample_weight, sum(lengths))
     if not weights.any():
         raise ValueError("X has no sample of positive weight")
@@ -201,12 +203,41 @@ def client_of_partitions():
     return client
 
 
+def _parts_of(client, X, y, rows):
+    """Return partitions of a built-in structure, and their lengths."""
+    return parts_there(client, X, y, _rows_taken if rows else _taken, rows)
+
+
+def _taken(X, y, number):
+    """Task: a partition as lists; Sequences stay what they are, and X may be of a mapped file."""
+    if _is_path(X) and y is not None:
+        try:
+            X = Sequences.from_lengths(open_mapped(X), [len(labels) for labels in y])
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"partition {number} of X: {error}") from error
+    if not isinstance(X, Sequences):
+        return lists_of(X, y, number)
+    if len(X) != num_samples(y):
+        raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
+    return X, y
+
+
+def _rows_taken(X, y, number):
+    """Task: a partition of rows; X and y may be of mapped files."""
+    X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
+    return rows_of(X, y, number)
+
+
+def _is_path(values):
+    return isinstance(values, str | os.PathLike)
+
+
 def here(X, y, rows):
     """Return partitions' samples and labelings in one piece, in a task of the cluster."""
     from distributed import worker_client
 
     with worker_client() as client:  # which lets other tasks run until they are there
-        parts, _ = parts_there(client, X, y, rows)
+        parts, _ = _parts_of(client, X, y, rows)
         pairs = client.gather([part.source for part in parts])
     return tuple(
         _joined(list(some), name) for some, name in zip(zip(*pairs, strict=True), ("X", "y"))
@@ -238,7 +269,7 @@ def parted_right(estimator, X, y, sample_weight):
     if in_task():
         return estimator._right(*here(X, y, estimator._samples_are_rows), sample_weight)
     client = client_of_partitions()
-    parts, lengths = parts_there(client, X, y, rows=estimator._samples_are_rows)
+    parts, lengths = _parts_of(client, X, y, estimator._samples_are_rows)
     weights = check_weights(sample_weight, sum(lengths))
     [model] = client.scatter([estimator], hash=False)
     found = [
