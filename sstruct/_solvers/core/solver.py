@@ -166,7 +166,8 @@ class Solver:
     A subclass has ``_iterate()``, which makes a pass and returns a Status once the fit is over,
     ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether it did so
     (it need not where more passes come), and keeps ``w``, ``dual`` and ``n_oracle_calls`` up to
-    date. ``primal`` belongs to ``w``, or is inf.
+    date. ``primal`` belongs to ``w``, or is inf. One that takes checkpoints has ``_save()`` and
+    ``_resume(arrays, notes)``.
 
     Parameters
     ----------
@@ -205,6 +206,7 @@ class Solver:
         self.problem, self.lam, self.block_weight = setup.problem, setup.lam, setup.block_weight
         self.options, self.bounds = setup.options, setup.bounds
         self.progress, self.callback, self.delay = setup.progress, setup.callback, setup.delay
+        self.checkpoint = setup.checkpoint
         problem, options = setup.problem, setup.options
         self.online = setup.online
         self.certifies = self.has_objective and not self.online
@@ -242,7 +244,21 @@ class Solver:
         """Raise ImportError where a package that the solver needs is missing."""
 
     def solve(self):
-        """Run to the end and return a Solution; what interrupts it is in there too."""
+        """Run to the end and return a Solution; what interrupts it is in there too.
+
+        From a checkpoint on where there is one.
+
+        Raises
+        ------
+        ValueError
+            If the checkpoint is of another fit, or damaged.
+        """
+        kept = None if self.checkpoint is None else self.checkpoint.load()
+        if kept is not None:
+            try:
+                self._resume(*kept)
+            except ValueError as error:
+                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
         status, interruption, solution = None, None, None
         bar = self.progress if self.progress is not None else nullcontext()
         # What leaves the range of float64 is an error of this package (`_checked`), and one only.
@@ -277,7 +293,13 @@ class Solver:
             del interruption  # whose traceback holds this frame
 
     def _keep(self, solution):
-        """Hook: save what a later fit may go on from, which may take a while."""
+        """Save what a later fit may go on from, which may take a while."""
+        if self.checkpoint is None:
+            return
+        if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
+            self.checkpoint.remove()
+        else:
+            self._save()
 
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""

@@ -88,7 +88,7 @@ class FrankWolfe(Solver):
                     state.restore(setup.warm)
                 except ValueError as error:
                     raise ValueError(f"what the last fit left to go on from: {error}") from error
-        self.state, self.checkpoint = state, setup.checkpoint
+        self.state = state
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
@@ -108,24 +108,6 @@ class FrankWolfe(Solver):
         """Return what a later fit goes on from: arrays by name, for ``Setup.warm``."""
         own = {"lam": self.lam, "block_weight": self.block_weight}
         return {**own, **self.problem.planes(), **self.state.export()}
-
-    def solve(self):
-        """Run to the end, or from a checkpoint on, and return a Solution."""
-        kept = None if self.checkpoint is None else self.checkpoint.load()
-        if kept is not None:
-            try:
-                self._resume(*kept)
-            except ValueError as error:
-                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
-        return super().solve()
-
-    def _keep(self, solution):
-        if self.checkpoint is None:
-            return
-        if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
-            self.checkpoint.remove()
-        else:
-            self._save()
 
     @property
     def w(self):

@@ -64,7 +64,7 @@ class Rounds(Solver):
     def __init__(self, setup):
         super().__init__(setup)
         problem = self.problem
-        self.parts, self.checkpoint = problem.parts, setup.checkpoint
+        self.parts = problem.parts
         self.parts.start(setups_of(setup, len(self.parts)))
         self.v = np.zeros(problem.n_weights)
         self.linear = 0.0
@@ -262,31 +262,15 @@ class Rounds(Solver):
             self.gap_ratio = relative(self._gap(), self.primal) / estimate
         return True
 
-    def solve(self):
-        """Run to the end, or from a checkpoint on, and return a Solution."""
-        kept = None if self.checkpoint is None else self.checkpoint.load()
-        if kept is not None:
-            try:
-                self._resume(*kept)
-            except ValueError as error:
-                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
-        return super().solve()
-
-    def _keep(self, solution):
-        if self.checkpoint is None:
-            return
-        if solution.status is Status.CONVERGED:
-            self.checkpoint.remove()
-        else:
-            self._save(self.parts.secure(self._news(), self.v))
-
     def _secure(self):
         """Copy the parts' states, for workers that die, and now and then into the checkpoint."""
         states = self.parts.secure(self._news(), self.v)
         if self.checkpoint is not None and self.checkpoint.due():
             self._save(states)
 
-    def _save(self, states):
+    def _save(self, states=None):
+        if states is None:
+            states = self.parts.secure(self._news(), self.v)
         columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
         average = {} if self.average is None else {"pass_average": self.average.w}
         self.checkpoint.save(
