@@ -379,21 +379,20 @@ def _as_before(version):
 
 
 @pytest.fixture
-def one_worker(client):
-    """The address of a worker on which a test may change code."""
-    address = sorted(client.nthreads())[0]
-    yield address
-    client.run(_as_before, sstruct.__version__, workers=[address])
+def other_code(client):
+    """Change code on the workers, all of them: any one may have all partitions."""
+    yield client.run
+    client.run(_as_before, sstruct.__version__)
 
 
-def test_a_worker_of_another_version_is_named(client, data, one_worker):
-    client.run(_other_version, workers=[one_worker])
+def test_a_worker_of_another_version_is_named(data, other_code):
+    other_code(_other_version)
     with pytest.raises(RuntimeError, match=r"a worker has version 0\.0\.1 of sstruct, the caller"):
         ChainSSVM(**PARAMETERS).fit(partitions(data[0]), partitions(data[1]))
 
 
-def test_answers_of_other_code_leave_the_model_so_far(client, data, one_worker):
-    client.run(_other_answers, 9, workers=[one_worker])
+def test_answers_of_other_code_leave_the_model_so_far(data, other_code):
+    other_code(_other_answers, 9)
     model = ChainSSVM(**PARAMETERS, tol=1e-6)
     with pytest.raises(RuntimeError, match=r"part \d, asked to advance, answers with"):
         model.fit(partitions(data[0]), partitions(data[1]))
