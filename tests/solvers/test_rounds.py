@@ -187,7 +187,10 @@ def test_a_part_made_again_goes_on_with_the_same_bits(rng):
 
 
 WRONG = {
-    "rebuild": [(None, np.zeros(3), 0.0), (np.array([0], dtype=np.int32), np.zeros(1), None)],
+    "rebuild": [
+        (None, np.zeros(3), np.zeros(1)),
+        (np.array([0], dtype=np.int32), np.zeros(1), 0.0),
+    ],
     "measure": [([], 3), ([(0.0, True)], None), ([0.0], 3), "none"],
     "advance": [
         (np.array([10**6], dtype=np.int32), np.zeros(1), np.zeros(5)),

@@ -12,8 +12,10 @@ from sstruct._kernels._clock import seconds
 from sstruct._kernels._interruption import LastMoment
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core._thread_pool import ThreadPool
+from sstruct._problems.core.kept_arrays import MOST_COUNTED
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._state import squared_norm
+from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
 from sstruct._solvers.core.held_out import COLUMN, HeldOut
 from sstruct._solvers.core.history import History
 from sstruct._solvers.core.rounding import HALF, Rounding
@@ -167,7 +169,7 @@ class Solver:
     ``_evaluate(last)``, which sets ``primal`` and ``exact`` at ``w`` and returns whether it did so
     (it need not where more passes come), and keeps ``w``, ``dual`` and ``n_oracle_calls`` up to
     date. ``primal`` belongs to ``w``, or is inf. One that takes checkpoints has ``_save()`` and
-    ``_resume(arrays, notes)``.
+    ``_resume(arrays, notes)``, with `_record_kept` and `_take_up_record` for what all have.
 
     Parameters
     ----------
@@ -300,6 +302,24 @@ class Solver:
             self.checkpoint.remove()
         else:
             self._save()
+
+    def _record_kept(self):
+        """Return what a checkpoint keeps of the passes so far: arrays, and notes."""
+        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        return columns, {
+            "seconds": seconds() - self.begin,
+            "certificate_seconds": self.certificate_seconds,
+            "n_passes": self.n_passes,
+            "n_approximate": self.n_approximate,
+        }
+
+    def _take_up_record(self, arrays, notes):
+        """Undo `_record_kept`; ValueError where a file cannot be that."""
+        self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
+        self.history.restore(arrays, self.n_passes)
+        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
+        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
+        self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
 
     def _sound(self, solution):
         """Return a Solution whose lower bound is one, ROUNDING where its certificate is none."""

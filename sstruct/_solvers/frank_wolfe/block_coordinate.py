@@ -9,13 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from sstruct._kernels._clock import seconds
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array
+from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._problems.core.parts import parts_of
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._full_pass import full_pass
 from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros, squared_norm
-from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
+from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, gap, relative
 from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
@@ -351,7 +351,7 @@ class FrankWolfe(Solver):
 
     def _save(self):
         """Write a checkpoint: at the end of a pass, so that resuming repeats nothing."""
-        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        columns, notes = self._record_kept()
         more = {"part_order": np.array(self.part_order, dtype=np.int64)}
         if self.pass_average is not None:
             more["pass_average"] = self.pass_average.w
@@ -359,19 +359,11 @@ class FrankWolfe(Solver):
             more["best_weights"] = self.held_out.w
         self.checkpoint.save(
             {**snapshot(self.state), **columns, **more},
-            {
-                "seconds": seconds() - self.begin,
-                "certificate_seconds": self.certificate_seconds,
-                "n_passes": self.n_passes,
-                "n_approximate": self.n_approximate,
-                "visits_all": bool(self.visits_all),
-                "gap_ratio": self.gap_ratio,
-            },
+            {**notes, "visits_all": bool(self.visits_all), "gap_ratio": self.gap_ratio},
         )
 
     def _resume(self, arrays, notes):
-        self.n_passes = note(notes, "n_passes", int, MOST_COUNTED)
-        self.history.restore(arrays, self.n_passes)
+        self._take_up_record(arrays, notes)
         resume(self.state, arrays)
         order = kept_array(arrays, "part_order", np.int64, len(self.parts)).tolist()
         if sorted(order) != list(range(len(order))):
@@ -382,8 +374,5 @@ class FrankWolfe(Solver):
             self.pass_average.w[:] = self.problem.without_padding(self.pass_average.w)
         if self.held_out is not None:
             self.held_out.resume(arrays, self.problem, self.state.clip)
-        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
-        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
-        self.n_approximate = note(notes, "n_approximate", int, MOST_COUNTED)
         self.visits_all = note(notes, "visits_all", bool)
         self.gap_ratio = note(notes, "gap_ratio", float)

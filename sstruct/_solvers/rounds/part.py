@@ -110,13 +110,13 @@ class PartRounds(FrankWolfe):
     def rebuild(self, share):
         """Return the part's own share of v, and of the dual's linear part, from its dual weights.
 
-        As index (None: all) and value. The next call must bring v.
+        As index (None: all), value, and an array of one number. The next call must bring v.
         """
         self._take(share)
         self.state.rebuild()
         v = self.state.v() / self.caution
         self.received = ReceivedWeights()
-        return *compact(v), self.state.linear
+        return *compact(v), np.array([self.state.linear])
 
     def keep(self, share, news, dual):
         """Settle the last move; return what `take_up` takes: arrays by name, without v."""

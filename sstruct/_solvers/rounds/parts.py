@@ -109,8 +109,8 @@ class PartedBlocks:
 
     Attributes
     ----------
-    padding : ndarray
-        Places in w of those that are none of the model's weights.
+    padding : ndarray or None
+        `padding_of` the problem, where the fit may go on from a file.
     """
 
     keeps_planes = False
@@ -124,7 +124,7 @@ class PartedBlocks:
         self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
         self._norms = np.concatenate([fact["norms"] for fact in facts])
         self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
-        self.padding = facts[0]["padding"]
+        self.padding = facts[0].get("padding")
 
     @property
     def failure(self):
@@ -148,6 +148,11 @@ class PartedBlocks:
         return {}
 
 
+def padding_of(problem):
+    """Return the places in w of those that are none of the model's weights."""
+    return np.flatnonzero(problem.without_padding(np.ones(problem.n_weights)) == 0)
+
+
 def facts_of(problem):
     """Return what `PartedBlocks` has to know of a part's problem."""
     return {
@@ -156,6 +161,5 @@ def facts_of(problem):
         "max_code_size": problem.max_code_size,
         "oracle_work": float(problem.oracle_work),
         "norms": np.asarray(problem.norms(), dtype=np.float64),
-        "padding": np.flatnonzero(problem.without_padding(np.ones(problem.n_weights)) == 0),
         "fixed_scores": np.broadcast_to(problem.fixed_scores(), problem.n_blocks).astype(float),
     }

@@ -11,7 +11,7 @@ from sstruct._kernels._clock import seconds
 from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_sizes
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._state import aligned_zeros, squared_norm
-from sstruct._solvers.core.checkpoint import MOST_SECONDS, note
+from sstruct._solvers.core.checkpoint import note
 from sstruct._solvers.core.solver import EXHAUSTED, Solver, relative
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import (
@@ -26,8 +26,8 @@ from sstruct._solvers.rounds.parts import setups_of
 # Where the best share of all moves together is this large they are taken whole, which gains 0.89
 # of what that share would: no dual weights have then to be taken back.
 ENOUGH = 0.75
-# What a checkpoint keeps of the solver, and of its parts.
-COUNTS = ("n_passes", "n_approximate", "n_rounds", "n_calls")
+# What a checkpoint keeps of these rounds, beside the record of any fit, and of the parts.
+COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
 MOST_BYTES = 2**60
 
@@ -185,7 +185,7 @@ class Rounds(Solver):
     def _round(self, turn):
         """Have all parts make a pass, see `PartRounds.advance`; return its work and its steps."""
         news = [(*of_part, turn) for of_part in self._news()]
-        moves = self._ask("advance", news, partial(_is_move, numbers=5))
+        moves = self._ask("advance", news, partial(_is_move, n_numbers=5))
         numbers = np.array([numbers for _, _, numbers in moves])
         self._move(moves, numbers[:, 0])
         self.n_rounds += 1
@@ -235,9 +235,10 @@ class Rounds(Solver):
 
     def _rebuild(self):
         """Compute v and the dual value from the parts' dual weights, against drift."""
-        found = self._ask("rebuild", [(float(share),) for share in self.share], _is_move)
+        shares = [(float(share),) for share in self.share]
+        found = self._ask("rebuild", shares, partial(_is_move, n_numbers=1))
         self.v = _added(found, len(self.v))
-        self.linear = float(sum(linear for _, _, linear in found))
+        self.linear = float(sum(numbers[0] for _, _, numbers in found))
         self._begin_anew()
         self._follow()
 
@@ -271,13 +272,12 @@ class Rounds(Solver):
     def _save(self, states=None):
         if states is None:
             states = self.parts.secure(self._news(), self.v)
-        columns = {f"history_{name}": column for name, column in self.history.as_arrays().items()}
+        columns, notes = self._record_kept()
         average = {} if self.average is None else {"pass_average": self.average.w}
         self.checkpoint.save(
             {**joined(states), **columns, **average},
             {
-                "seconds": seconds() - self.begin,
-                "certificate_seconds": self.certificate_seconds,
+                **notes,
                 "gap_ratio": self.gap_ratio,
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: getattr(self.parts, name) for name in TRAFFIC},
@@ -285,15 +285,12 @@ class Rounds(Solver):
         )
 
     def _resume(self, arrays, notes):
-        n_passes = note(notes, "n_passes", int, MOST_COUNTED)
-        self.history.restore(arrays, n_passes)
+        self._take_up_record(arrays, notes)
         if self.average is not None:
-            self.average.resume(arrays, "pass_average", n_passes)
+            self.average.resume(arrays, "pass_average", self.n_passes)
             self.average.w[self.problem.padding] = 0
         for name in COUNTS:
             setattr(self, name, note(notes, name, int, MOST_COUNTED))
-        self.begin -= note(notes, "seconds", float, MOST_SECONDS)
-        self.certificate_seconds = note(notes, "certificate_seconds", float, MOST_SECONDS)
         self.gap_ratio = note(notes, "gap_ratio", float)
         # v is none of the file's: the first certificate does not stand on what that says.
         self.parts.take_up(separated(arrays, len(self.parts)), self.v)
@@ -323,12 +320,11 @@ class Rounds(Solver):
         }
 
 
-def _is_move(answer, n_weights, numbers=0):
-    """Whether an answer is changes of weights, ``compact``, and so many numbers; 0: a number."""
+def _is_move(answer, n_weights, n_numbers):
+    """Whether an answer is changes of weights, ``compact``, and an array of so many numbers."""
     if not isinstance(answer, tuple) or len(answer) != 3:
         return False
-    index, value, told = answer
-    told = np.asarray(told)
+    index, value, numbers = answer
     if index is not None:
         fits = isinstance(index, np.ndarray) and index.dtype == np.int32 and index.ndim == 1
         if not fits or (len(index) and not 0 <= index[0] <= index[-1] < n_weights):
@@ -337,9 +333,10 @@ def _is_move(answer, n_weights, numbers=0):
             return False
     return (
         isinstance(value, np.ndarray)
-        and value.dtype == told.dtype == np.float64
+        and isinstance(numbers, np.ndarray)
+        and value.dtype == numbers.dtype == np.float64
         and value.shape == (n_weights if index is None else len(index),)
-        and told.shape == ((numbers,) if numbers else ())
+        and numbers.shape == (n_numbers,)
     )
 
 
