@@ -25,11 +25,10 @@ from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
-from sstruct._cluster.parts import Sealed, futures
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
-from sstruct._estimators.core.partitions import client_of_partitions, here
+from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.core.threads import in_task
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
@@ -223,25 +222,26 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
-        parted, rows = is_partitioned(X), getattr(self.estimator, "_samples_are_rows", False)
-        if parted and sample_weight is not None:
-            raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
-        if parted and in_task():
-            (X, y), parted = here(X, y, rows), False
-        workers = nullcontext()
-        if parted:  # folds are of partitions
-            client = client_of_partitions()
-            X, y = futures(client, X, "X", rows), y if y is None else futures(client, y, "y", rows)
-            workers = parallel_config(backend="dask", client=client)
+        workers, n_jobs, partitions = nullcontext(), self.n_jobs, None
+        if is_partitioned(X):
+            if sample_weight is not None:
+                raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
+            partitions = Partitions.of(X, y, getattr(self.estimator, "_samples_are_rows", False))
+            if in_task():
+                (X, y), partitions = partitions.here(), None
+            else:
+                X, y, n_jobs = partitions.X, partitions.y, None
+                workers = parallel_config(backend="dask", client=partitions.client)
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
         n_samples = X.shape[0] if sparse.issparse(X) else len(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
-        splits = _splits(self.cv, is_classifier(self.estimator) and not parted, X, y, groups)
+        reads_labels = is_classifier(self.estimator) and partitions is None
+        splits = _splits(self.cv, reads_labels, X, y, groups)
         _check_splits(splits, n_samples, self.cv)
-        given = (Sealed(X, y), None) if parted else (X, y)
+        given = (X, y) if partitions is None else (partitions, None)
         with workers:
-            folds = Parallel(n_jobs=None if parted else self.n_jobs)(
+            folds = Parallel(n_jobs=n_jobs)(
                 delayed(_fold)(self, *given, weights, train, test, scorer) for train, test in splits
             )
         before = self.__dict__.copy()
@@ -509,16 +509,16 @@ def _segment(fold, lam):
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 
 
+def _samples(X, y, rows):
+    """Return those of a fold, of partitions whose rows are the partitions."""
+    if isinstance(X, Partitions):
+        return X.here(rows)
+    return safe_indexing(X, rows), safe_indexing(y, rows)
+
+
 def _fold(search, X, y, weights, train, test, scorer):
     """Compute the path or grid of a fold, and score each segment of it."""
-    parted = isinstance(X, Sealed)
-    X, y = (X.X, X.y) if parted else (X, y)
-    X_train, y_train = safe_indexing(X, train), y if y is None else safe_indexing(y, train)
-    X_test, y_test = safe_indexing(X, test), y if y is None else safe_indexing(y, test)
-    if parted:
-        rows = search.estimator._samples_are_rows
-        X_train, y_train = here(X_train, y_train, rows)
-        X_test, y_test = here(X_test, y_test, rows)
+    (X_train, y_train), (X_test, y_test) = (_samples(X, y, rows) for rows in (train, test))
     weights = None if weights is None else weights[train]
     if search.lams is None:
         path = ssvm_path(

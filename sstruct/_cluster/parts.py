@@ -14,13 +14,6 @@ from sstruct._problems.custom.oracle_calls import samples_of
 PARTS = 4
 
 
-class Sealed:
-    """Partitions that Dask does not look into: a task gets the futures, and not what they hold."""
-
-    def __init__(self, X, y):
-        self.X, self.y = X, y
-
-
 class Part:
     """Some of the samples.
 
@@ -53,14 +46,17 @@ class Part:
         return client.scatter([self.samples], workers=[address], hash=False)[0]
 
 
+def cuts(n_samples, n_parts):
+    """Return where parts of about the same size begin and end, of at least a sample each."""
+    ends = np.linspace(0, n_samples, min(n_parts, n_samples) + 1).round().astype(int)
+    return list(pairwise(ends.tolist()))
+
+
 def sent_parts(samples, truths, n_parts):
     """Cut lists into parts; return them and their lengths."""
-    ends = np.linspace(0, len(samples), min(n_parts, len(samples)) + 1).round().astype(int)
-    parts = [
-        Part(k, None, (samples[a:b], truths[a:b]))
-        for k, (a, b) in enumerate(pairwise(ends.tolist()))
-    ]
-    return parts, np.diff(ends).tolist()
+    ends = cuts(len(samples), n_parts)
+    parts = [Part(k, None, (samples[a:b], truths[a:b])) for k, (a, b) in enumerate(ends)]
+    return parts, [b - a for a, b in ends]
 
 
 def lists_of(X, y, number):

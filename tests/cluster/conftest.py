@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 # What workers run first: behind all else they find the tests, whose functions come by name.
@@ -41,3 +42,13 @@ def wait(client, seconds):
     while len(client.nthreads()) < 2 and time.monotonic() < end:
         time.sleep(0.05)
     return len(client.nthreads()) >= 2
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Features, sets of labels and one label a row."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 5))
+    Y = (X[:, :4] + X[:, 1:] + 0.5 * rng.standard_normal((120, 4)) > 0.5).astype(int)
+    names = np.array(["c", "a", "b"])
+    return X, Y, names[(X[:, :3] + rng.standard_normal((120, 3))).argmax(axis=1)]

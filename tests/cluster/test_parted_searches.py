@@ -20,7 +20,6 @@ from sstruct import (
     ssvm_path,
 )
 from sstruct.datasets import make_sequences
-from tests.cluster.test_row_partitions import rows  # noqa: F401
 from tests.estimators.test_tree import candidates
 
 CUTS = [0, 25, 55, 70, 100]
@@ -60,6 +59,7 @@ def test_a_grid(client, data, backend):
         found, expected = (of.cv_results_[name(k)] for of in (there, alone))
         if backend == "dask":  # whole fits, as in one place
             np.testing.assert_array_equal(found, expected)
+        # Of rounds to a gap of 1e-4: a few of the 400 labels.
         np.testing.assert_allclose(found, expected, atol=0.02)
     assert there.best_params_ == alone.best_params_
     assert "rounds" in there.best_estimator_.history_
@@ -75,12 +75,13 @@ def test_a_path(client, data, lams):
         for key in ("split0_test_score", "split1_test_score", "param_lam"):
             np.testing.assert_array_equal(there.cv_results_[key], alone.cv_results_[key])
         assert there.best_lam_ == alone.best_lam_
+        # The last fit is one of rounds to a gap of 0.01, with other weights.
         assert there.score(*given) == pytest.approx(alone.score(X, y), abs=0.02)
     with pytest.raises(ValueError, match="sample_weight does not go with partitions"):
         clone(search).fit(partitions(X), partitions(y), np.ones(100))
 
 
-def test_rows(client, rows):  # noqa: F811
+def test_rows(client, rows):
     X, Y, y = (values[:100] for values in rows)
     kinds = [X, sparse.csr_matrix(X), pd.DataFrame(X, columns=list("vwxyz"))]
     for model, truth in ((MulticlassSSVM(random_state=0), y), (MultilabelSSVM(random_state=0), Y)):
@@ -95,7 +96,7 @@ def test_rows(client, rows):  # noqa: F811
 
 
 @pytest.mark.parametrize("kind", ["chains", "trees", "sets"])
-def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):  # noqa: F811
+def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):
     if kind == "chains":
         X, y = data
         model = ChainSSVM(ignore_label=0, classes=[1, 2], random_state=0)
@@ -109,6 +110,8 @@ def test_scores_are_those_of_all_samples(client, data, rows, rng, kind):  # noqa
     weights = np.arange(100) % 3 * (np.arange(100) >= 25)
     there = model.score(partitions(X), partitions(y), weights)
     assert there == pytest.approx(model.score(X, y, weights), rel=1e-12)
+    with pytest.raises(ValueError, match="X has 0 samples, expected at least 1"):
+        model.score(partitions(X[:0]), partitions(y[:0]))
     with pytest.raises(ValueError, match="X has 4 partitions and y has 3"):
         model.score(partitions(X), partitions(y)[:3])
     with pytest.raises((ValueError, TypeError), match="partition 2: "):

@@ -356,7 +356,7 @@ def _other_version():
 
 
 def _other_answers(number):
-    from sstruct._estimators.core.partitions import PartOfFit
+    from sstruct._estimators.core.parted_fit import PartOfFit
 
     calls, advance = [], PartOfFit.advance
 
@@ -370,7 +370,7 @@ def _other_answers(number):
 
 def _as_before(version):
     import sstruct
-    from sstruct._estimators.core.partitions import PartOfFit
+    from sstruct._estimators.core.parted_fit import PartOfFit
 
     sstruct.__version__ = version
     if "rightly" in vars(PartOfFit):

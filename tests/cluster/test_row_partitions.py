@@ -18,15 +18,6 @@ SETS = MultilabelSSVM(lam=0.1, tol=0.02, random_state=0)
 CLASSES = MulticlassSSVM(lam=0.1, tol=0.02, random_state=0)
 
 
-@pytest.fixture(scope="module")
-def rows():
-    rng = np.random.default_rng(0)
-    X = rng.standard_normal((120, 5))
-    Y = (X[:, :4] + X[:, 1:] + 0.5 * rng.standard_normal((120, 4)) > 0.5).astype(int)
-    names = np.array(["c", "a", "b"])
-    return X, Y, names[(X[:, :3] + rng.standard_normal((120, 3))).argmax(axis=1)]
-
-
 def cut(values):
     import dask
 

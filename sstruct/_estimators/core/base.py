@@ -38,17 +38,13 @@ from sstruct._estimators.core.held_out import (
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
-from sstruct._estimators.core.partitions import (
-    cut_for_cluster,
-    here,
-    parted_right,
-    parted_training,
-)
+from sstruct._estimators.core.parted_fit import located, parted_training
+from sstruct._estimators.core.partitions import parted_right
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solvers_by_name import SOLVERS
-from sstruct._estimators.core.threads import check_n_jobs, in_task, n_threads
+from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.labels import encode, find_classes, is_label, join_labels
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
@@ -451,13 +447,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         training : what ``_prepare`` has made of the data, where it was called before
         validation : X_val, y_val and sample_weight_val
         """
-        parted = self._fits_partitions and is_partitioned(X)
-        if parted and in_task():  # a whole fit, which waits for no other task
-            (X, y), parted = here(X, y, self._samples_are_rows), False
-        elif not parted and training is None and self._fits_partitions:
-            cut = cut_for_cluster(self, X, y, sample_weight, validation)
-            if cut is not None:
-                (X, y), parted = cut, True
+        parted = False
+        if self._fits_partitions and training is None:
+            X, y, parted = located(self, X, y, sample_weight, validation)
         if parted:
             self._check_parameters()
             training = parted_training(self, X, y, sample_weight, validation)

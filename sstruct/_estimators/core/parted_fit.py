@@ -1,28 +1,25 @@
 """Fits whose samples are in partitions on a cluster: sweeps over them, and their Training."""
 
-import os
-from itertools import chain, pairwise
-
 import numpy as np
 from joblib.parallel import get_active_backend
 from scipy import sparse
 
 from sstruct._checks.arrays import is_sized
-from sstruct._checks.compressed import stacked
+from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
-from sstruct._cluster.parts import choose, lists_of, parts_there, rows_of
+from sstruct._cluster.parts import cuts
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
+from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
-from sstruct._input.ragged import check_weights, is_of_nodes
+from sstruct._input.ragged import is_of_nodes
 from sstruct._solvers.core.seed import random_of
-from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, part_of, size_of
+from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, padding_of, part_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
-from sstruct.mapped import open_mapped
 from sstruct.sequences import Sequences
 
 
@@ -42,7 +39,7 @@ class PartOfFit:
     """
 
     def __init__(self, X, y, estimator, chosen, weights, number):
-        self.X, self.y = _chosen(X, y, chosen)
+        self.X, self.y = chosen_samples(X, y, chosen)
         self.estimator, self.weights, self.number = estimator, weights, number
         estimator._is_part = True
         self.sample_weight = self.block_weight = self.problem = self.rounds = None
@@ -83,6 +80,7 @@ class PartOfFit:
             "inference": training.inference,
             "attributes": training.attributes,
             "digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
+            "padding": padding_of(self.problem) if for_file else None,
         }
 
     def share(self, total_weight):
@@ -122,18 +120,14 @@ def parted_training(estimator, X, y, sample_weight, validation):
     _check_goes_with_partitions(estimator)
     if any(given is not None for given in validation):
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
-    client = client_of_partitions()
-    sources, lengths = _parts_of(client, X, y, estimator._samples_are_rows)
-    weights = check_weights(sample_weight, sum(lengths))
-    if not weights.any():
-        raise ValueError("X has no sample of positive weight")
-    sources = choose(sources, lengths, weights)
+    partitions = Partitions.of(X, y, estimator._samples_are_rows)
+    sources, weights = partitions.of_weight(sample_weight)
     local = estimator.__class__(**estimator.get_params())
     # One for all parts, where it says how labelings are searched.
     local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
     local.checkpoint = None  # which is written here
     parts = PartsOnDask(
-        client,
+        partitions.client,
         PartOfFit,
         [(part, (local, part.chosen, weights[part.rows], part.number)) for part in sources],
         size_of,
@@ -154,7 +148,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         np.concatenate([fact["sample_weight"] for fact in facts]),
         total,
         None,
-        SampleData(sum(lengths), [np.array([f["digest"] for f in facts])], lambda n: []),
+        SampleData(len(weights), [np.array([f["digest"] for f in facts])], lambda n: []),
         max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
         facts[0]["attributes"],
     )
@@ -162,131 +156,45 @@ def parted_training(estimator, X, y, sample_weight, validation):
     return training
 
 
-def cut_for_cluster(estimator, X, y, sample_weight, validation):
-    """Cut samples that are here into parts for a cluster; None: they train here.
+def located(estimator, X, y, sample_weight, validation):
+    """Return samples and labelings where a fit is to train, and whether that is in partitions.
 
-    Under ``parallel_config(backend="dask", n_jobs=k)``, into k parts, where parameters go with
-    parts and samples are in lists, Sequences, arrays or matrices.
+    In a task of the cluster partitions come here, for a whole fit: it cannot wait for other tasks.
+    Samples that are here are cut into k parts under ``parallel_config(backend="dask", n_jobs=k)``.
     """
-    client, n_parts = active_client(), get_active_backend()[1]
-    if client is None or in_task() or n_parts is None or n_parts < 2:
-        return None
+    if is_partitioned(X):
+        if not in_task():
+            return X, y, True
+        return *Partitions.of(X, y, estimator._samples_are_rows).here(), False
+    n_parts = get_active_backend()[1]
+    if active_client() is None or in_task() or n_parts is None or n_parts < 2:
+        return X, y, False
+    if not _can_be_cut(estimator, X, y, sample_weight, validation):
+        return X, y, False
+    from dask import delayed
+
+    parts = [Samples(X, y).of(np.arange(a, b)) for a, b in cuts(num_samples(X), n_parts)]
+    X, y = ([delayed(getattr(p, name), traverse=False) for p in parts] for name in ("X", "y"))
+    return X, y, True
+
+
+def _can_be_cut(estimator, X, y, sample_weight, validation):
+    """Whether all parameters go with parts, and X and y are of kinds to take samples from."""
     if any(given is not None for given in validation) or is_of_nodes(sample_weight):
-        return None
+        return False
     if estimator._samples_are_rows:
-        cuts = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
+        has_samples = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
+    elif isinstance(X, np.ndarray):  # of two dimensions: structures of one node
+        has_samples = X.ndim > 2 or X.dtype == object
     else:
-        stacked = isinstance(X, np.ndarray) and (X.ndim > 2 or X.dtype == object)
-        cuts = stacked or isinstance(X, list | Sequences)
-    if not cuts or not (is_sized(y) or sparse.issparse(y)) or num_samples(X) != num_samples(y):
-        return None
+        has_samples = isinstance(X, list | Sequences)
+    if not has_samples or not (is_sized(y) or sparse.issparse(y)):
+        return False
     try:
         _check_goes_with_partitions(estimator)
     except ValueError:
-        return None
-    from dask import delayed
-
-    ends = np.linspace(0, num_samples(X), min(n_parts, num_samples(X)) + 1).round().astype(int)
-    parts = [Samples(X, y).of(np.arange(a, b)) for a, b in pairwise(ends)]
-    return tuple(
-        [delayed(getattr(part, name), traverse=False) for part in parts] for name in ("X", "y")
-    )
-
-
-def client_of_partitions():
-    """Return the client of joblib's active backend, or Dask's current one."""
-    client = active_client()
-    if client is None:
-        from distributed import default_client
-
-        client = default_client()
-    return client
-
-
-def _parts_of(client, X, y, rows):
-    """Return partitions of a built-in structure, and their lengths."""
-    return parts_there(client, X, y, _rows_taken if rows else _taken, rows)
-
-
-def _taken(X, y, number):
-    """Task: a partition as lists; Sequences stay what they are, and X may be of a mapped file."""
-    if _is_path(X) and y is not None:
-        try:
-            X = Sequences.from_lengths(open_mapped(X), [len(labels) for labels in y])
-        except (ValueError, TypeError) as error:
-            raise type(error)(f"partition {number} of X: {error}") from error
-    if not isinstance(X, Sequences):
-        return lists_of(X, y, number)
-    if len(X) != num_samples(y):
-        raise ValueError(f"partition {number} has {len(X)} samples in X and {len(y)} in y")
-    return X, y
-
-
-def _rows_taken(X, y, number):
-    """Task: a partition of rows; X and y may be of mapped files."""
-    X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
-    return rows_of(X, y, number)
-
-
-def _is_path(values):
-    return isinstance(values, str | os.PathLike)
-
-
-def here(X, y, rows):
-    """Return partitions' samples and labelings in one piece, in a task of the cluster."""
-    from distributed import worker_client
-
-    with worker_client() as client:  # which lets other tasks run until they are there
-        parts, _ = _parts_of(client, X, y, rows)
-        pairs = client.gather([part.source for part in parts])
-    return tuple(
-        _joined(list(some), name) for some, name in zip(zip(*pairs, strict=True), ("X", "y"))
-    )
-
-
-def _joined(parts, name):
-    """Return partitions in one piece, of the kind of the first one."""
-    first = parts[0]
-    if sparse.issparse(first):
-        return stacked(parts, name)
-    if hasattr(first, "iloc"):
-        import pandas
-
-        return pandas.concat(parts)
-    return list(chain(*parts)) if isinstance(first, list | Sequences) else np.concatenate(parts)
-
-
-def _chosen(X, y, places):
-    """Return samples of a partition, those of all places as they are."""
-    if len(places) == num_samples(X):
-        return X, y
-    samples = Samples(X, y).of(places)
-    return samples.X, samples.y
-
-
-def parted_right(estimator, X, y, sample_weight):
-    """Return the share of labels that an estimator predicts in each partition, and its weight."""
-    if in_task():
-        return estimator._right(*here(X, y, estimator._samples_are_rows), sample_weight)
-    client = client_of_partitions()
-    parts, lengths = _parts_of(client, X, y, estimator._samples_are_rows)
-    weights = check_weights(sample_weight, sum(lengths))
-    [model] = client.scatter([estimator], hash=False)
-    found = [
-        client.submit(_right_in, model, part.source, part.chosen, weights[part.rows], part.number)
-        for part in choose(parts, lengths, weights)
-    ]
-    return tuple(map(np.array, zip(*client.gather(found), strict=True)))
-
-
-def _right_in(estimator, pair, chosen, weights, number):
-    """Task: the share of labels in a partition that an estimator predicts, and their weight."""
-    try:
-        right, weights = estimator._right(*_chosen(*pair, chosen), weights)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number}: {error}") from error
-    total = weights.sum()
-    return (right * weights).sum() / total if total > 0 else 0.0, total
+        return False
+    return num_samples(X) == num_samples(y)
 
 
 def _check_goes_with_partitions(estimator):

@@ -1,0 +1,163 @@
+"""Samples in partitions on a cluster: as they are, scored where they are, or all in one place."""
+
+import os
+from itertools import chain
+
+import numpy as np
+from scipy import sparse
+
+from sstruct._checks.arrays import concatenated
+from sstruct._checks.compressed import stacked
+from sstruct._cluster.parts import choose, futures, lists_of, parts_there, rows_of
+from sstruct._compat import num_samples
+from sstruct._estimators.core.held_out import Samples
+from sstruct._estimators.core.threads import active_client, in_task
+from sstruct._input import frames
+from sstruct._input.ragged import check_weights
+from sstruct.mapped import open_mapped
+from sstruct.sequences import Sequences
+
+
+class Partitions:
+    """Partitions of a built-in structure's samples, as futures.
+
+    Of lists Dask would give tasks what the futures in them hold; it does not look in here.
+
+    Parameters
+    ----------
+    X : list of Future
+    y : list of Future or None
+        None: X has pairs of samples and labelings.
+    rows : bool
+        Whether samples are rows of arrays, sparse matrices and frames, not items of lists.
+    """
+
+    def __init__(self, X, y, rows):
+        self.X, self.y, self.rows = X, y, rows
+
+    @classmethod
+    def of(cls, X, y, rows):
+        """Take partitions as they are given to ``fit``."""
+        client = _client()
+        y = None if y is None else futures(client, y, "y", rows)
+        return cls(futures(client, X, "X", rows), y, rows)
+
+    def __len__(self):
+        return len(self.X)
+
+    @property
+    def client(self):
+        """The client of joblib's active backend, or Dask's current one."""
+        return _client()
+
+    def of_weight(self, sample_weight):
+        """Return the partitions with a sample of positive weight, and the weights of all samples.
+
+        Raises
+        ------
+        ValueError
+            If there is no such sample.
+        """
+        parts, lengths = self._parts(self.client)
+        if not sum(lengths):
+            raise ValueError("X has 0 samples, expected at least 1")
+        weights = check_weights(sample_weight, sum(lengths))
+        return choose(parts, lengths, weights), weights
+
+    def here(self, chosen=None):
+        """Return samples and labelings in one piece, in a task: of some partitions, or of all.
+
+        Raises
+        ------
+        ValueError
+            If there are none.
+        """
+        from distributed import worker_client
+
+        some = self if chosen is None else self._some(np.arange(len(self))[chosen].tolist())
+        if not len(some):
+            raise ValueError("X has 0 partitions, expected at least 1")
+        with worker_client() as client:  # which lets other tasks run until they are there
+            pairs = client.gather([part.source for part in some._parts(client)[0]])
+        return tuple(_in_one_piece(list(parts)) for parts in zip(*pairs, strict=True))
+
+    def _some(self, chosen):
+        y = None if self.y is None else [self.y[k] for k in chosen]
+        return Partitions([self.X[k] for k in chosen], y, self.rows)
+
+    def _parts(self, client):
+        take = _rows_taken if self.rows else _taken
+        return parts_there(client, self.X, self.y, take, self.rows)
+
+
+def _client():
+    client = active_client()
+    if client is None:
+        from distributed import default_client
+
+        client = default_client()
+    return client
+
+
+def _taken(X, y, number):
+    """Task: a partition as lists; Sequences stay what they are, and X may be of a mapped file."""
+    if _is_path(X) and y is not None:
+        try:
+            X = Sequences.from_lengths(open_mapped(X), [len(labels) for labels in y])
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"partition {number} of X: {error}") from error
+    if not isinstance(X, Sequences):
+        return lists_of(X, y, number)
+    return rows_of(X, y, number)
+
+
+def _rows_taken(X, y, number):
+    """Task: a partition of rows; X and y may be of mapped files."""
+    X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
+    return rows_of(X, y, number)
+
+
+def _is_path(values):
+    return isinstance(values, str | os.PathLike)
+
+
+def _in_one_piece(parts):
+    """Return partitions one after another, of the kind of the first one."""
+    if sparse.issparse(parts[0]):
+        return stacked(parts, "the partitions")
+    if isinstance(parts[0], list | Sequences):
+        return list(chain(*parts))
+    table = frames.joined(parts)
+    return concatenated(parts, "the partitions") if table is None else table
+
+
+def chosen_samples(X, y, places):
+    """Return samples of a partition, those of all places as they are."""
+    if len(places) == num_samples(X):
+        return X, y
+    samples = Samples(X, y).of(places)
+    return samples.X, samples.y
+
+
+def parted_right(estimator, X, y, sample_weight):
+    """Return the share of labels that an estimator predicts in each partition, and its weight."""
+    partitions = Partitions.of(X, y, estimator._samples_are_rows)
+    if in_task():
+        return estimator._right(*partitions.here(), sample_weight)
+    parts, weights = partitions.of_weight(sample_weight)
+    client = partitions.client
+    [model] = client.scatter([estimator], hash=False)
+    found = [
+        client.submit(_right_in, model, part.source, part.chosen, weights[part.rows], part.number)
+        for part in parts
+    ]
+    return tuple(map(np.array, zip(*client.gather(found), strict=True)))
+
+
+def _right_in(estimator, pair, chosen, weights, number):
+    """Task: the share of labels in a partition that an estimator predicts, and their weight."""
+    try:
+        right, weights = estimator._right(*chosen_samples(*pair, chosen), weights)
+    except (ValueError, TypeError) as error:
+        raise type(error)(f"partition {number}: {error}") from error
+    return np.average(right, weights=weights) if weights.any() else 0.0, weights.sum()
