@@ -95,6 +95,16 @@ def concatenated(arrays, name):
         raise TypeError(f"{name} must be of dtypes that go together, found {dtypes}") from None
 
 
+def copy_rows(values, out):
+    """Copy values into an array of their shape, some rows at a time.
+
+    Between these Python hears of signals: the first touch of new memory takes its time.
+    """
+    step = max(1, AT_ONCE * len(values) // max(values.size, 1))
+    for first in range(0, len(values), step):
+        out[first : first + step] = values[first : first + step]
+
+
 def check_depth(values, name):
     """Raise ValueError where lists are nested deeper than any array that is read.
 

@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterable
 from itertools import chain, islice
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from sstruct._checks.arrays import without_view
@@ -146,6 +147,7 @@ def training_classes(classes, labels, used, sample_of):
     if classes is None:
         return find_classes(labels[used])
     strange = isinstance(classes, str) or getattr(classes, "ndim", 1) == 0
+    strange = strange or sparse.issparse(classes)  # to list whose rows would run compiled code
     if strange or not isinstance(classes, Iterable):
         raise TypeError(f"classes must be a list of labels or None, found {shortened(classes)}")
     classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may have no end

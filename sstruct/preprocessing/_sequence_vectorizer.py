@@ -437,7 +437,7 @@ def _text(name):
 
 
 def _described(value):
-    text = repr(value)
+    text = shortened(value)
     return f"{type(value).__name__} {text if len(text) <= 40 else text[:37] + '...'}"
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from sstruct import (
@@ -23,6 +24,7 @@ from sstruct import (
 )
 from sstruct._input.partial import is_unknown
 from sstruct._problems.custom.oracle_calls import digest
+from sstruct.preprocessing import SequenceVectorizer
 from tests.estimators.choices import Choice
 
 HUGE = 10**400
@@ -313,3 +315,19 @@ def test_numbers_beyond_doubles_in_a_transformer():
 def test_labels_that_differ_by_a_nul_are_two():
     model = ChainSSVM(**ONCE).fit(SEQUENCES, [["a", "a\0", "a", "a\0"], ["a", "a\0"] * 2])
     assert model.classes_.tolist() == ["a", "a\0"]
+
+
+def test_sparse_classes_are_refused_unread():
+    classes = sparse.coo_array(np.eye(3))
+    classes.coords[0][0] = 1000
+    model = MulticlassSSVM(solver="ssg", lam=0.1, random_state=0)
+    model.partial_fit(np.eye(3), [0, 1, 2], classes=[0, 1, 2])
+    with pytest.raises(TypeError, match="classes must be a list of labels or None, found coo_arr"):
+        model.partial_fit(np.eye(3), [0, 1, 2], classes=classes)
+
+
+def test_a_matrix_that_cannot_show_itself_is_named():
+    matrix = sparse.csr_matrix(np.eye(2))
+    matrix.indptr = None
+    with pytest.raises(TypeError, match="found csr_matrix"):
+        SequenceVectorizer().fit(matrix)

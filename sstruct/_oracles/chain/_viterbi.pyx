@@ -16,7 +16,7 @@ from scipy.sparse import issparse
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._oracles.chain._sparse_viterbi import sparse_viterbi
-from sstruct._checks.arrays import real_array
+from sstruct._checks.arrays import copy_rows, real_array
 
 cdef extern from "sstruct/_kernels/kernels.h":
     const int sstruct_path
@@ -168,11 +168,11 @@ def _potentials(node_scores, edge_scores):
             raise ValueError(f"{name} must not contain NaN or +inf (-inf forbids a label or transition)")
     KP = sstruct_padded(K)
     padded_node = np.zeros((L, KP))
-    padded_node[:, :K] = node
+    copy_rows(node, padded_node[:, :K])
     if edge.ndim == 2:
         edge = edge[np.newaxis]
     padded_edge = np.zeros((max(len(edge), 1), K, KP))
-    padded_edge[:len(edge), :, :K] = edge
+    copy_rows(edge, padded_edge[:len(edge), :, :K])
     return padded_node, padded_edge, K
 
 
@@ -290,4 +290,6 @@ def max_marginals(node_scores, edge_scores):
         chain_max_marginals(
             &theta[0, 0], L, K, KP, &table[0, 0, 0], step, &forward[0, 0], &backward[0],
             &origin[0, 0])
-    return np.ascontiguousarray(out[:, :K])
+    marginals = np.empty((L, K))
+    copy_rows(out[:, :K], marginals)
+    return marginals
