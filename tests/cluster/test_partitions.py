@@ -210,7 +210,8 @@ def test_lists_in_as_many_parts_as_asked_for(client, data):
         assert_same_model(ChainSSVM(**PARAMETERS).fit(X, y), expected)
         given = Sequences.from_list(X), Sequences.from_list(y)
         assert_same_model(ChainSSVM(**PARAMETERS).fit(*given), expected)
-        # What does not go with parts trains here, and so do rows that are chains of one node.
+        # With samples added the cuts would be others: such fits, what does not go with parts, and
+        # rows that are chains of one node train here.
         assert "rounds" not in ChainSSVM(**PARAMETERS, warm_start=True).fit(X, y).history_
         single = ChainSSVM(**PARAMETERS).fit(np.vstack(X), np.concatenate(y))
         assert "rounds" not in single.history_
@@ -333,6 +334,113 @@ def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, t
     assert file.read_bytes() == first
 
 
+WARM = {**PARAMETERS, "tol": 1e-3, "warm_start": True, "classes": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize("kind", [True, "primal"])
+@pytest.mark.parametrize("options", [{}, {"rescaling": "slack"}, {"bounds": (-0.2, 0.2)}])
+def test_a_warm_start_goes_on_from_the_last_dual_weights(client, data, kind, options):
+    X, y = data
+    if "bounds" in options:
+        options = {"bounds": np.full((2, 36), [[-0.2], [0.2]])}
+    model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
+    model.fit(partitions(X)[:3], partitions(y)[:3])
+    assert model.converged_
+    assert model.n_iter_ > 1
+    value = model.dual_objective_
+    model = pickle.loads(pickle.dumps(model)).set_params(max_iter=1)
+    model.fit(partitions(X)[:3], partitions(y)[:3])
+    assert model.converged_
+    assert model.dual_objective_ >= value - 1e-12
+    # With another lambda, other weights and more samples.
+    weights = 1.0 + np.arange(90) % 3
+    model.set_params(lam=0.4, max_iter=1000).fit(partitions(X), partitions(y), weights)
+    cold = clone(model).set_params(warm_start=False)
+    cold.fit(partitions(X), partitions(y), weights)
+    assert model.converged_
+    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
+    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["graphs", "images", "trees", "typed"])
+def test_warm_starts_of_other_structures(client, rng, kind):
+    options = {"lam": 0.1, "tol": 0.02, "random_state": 0, "warm_start": True}
+    if kind == "graphs":
+        (X, y), model = graph_samples(rng, 90, True), GraphCRFSSVM(pairwise="full", **options)
+    elif kind == "images":
+        X, y = make_grids(90, shape=(3, 4), n_features=3, random_state=0)
+        model = GridCRFSSVM(**options)
+    elif kind == "trees":
+        X, y = candidates(rng, [-1, 0, 0, 1], 90)
+        model = TreeSSVM(parents=[-1, 0, 0, 1], **options)
+    else:
+        (X, y), model = typed_samples(rng, 90), TypedGraphCRFSSVM(**options)
+    model.fit(partitions(X)[:3], partitions(y)[:3])
+    assert model.converged_
+    value = model.dual_objective_
+    model.set_params(max_iter=1).fit(partitions(X)[:3], partitions(y)[:3])
+    assert model.converged_
+    assert model.dual_objective_ >= value - 1e-12
+    model.set_params(max_iter=1000).fit(partitions(X), partitions(y))
+    assert model.converged_
+    cold = clone(model).set_params(warm_start=False).fit(partitions(X), partitions(y))
+    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
+    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
+
+
+def test_a_warm_started_fit_resumes_from_a_file_and_moves_between_workers(client, data, tmp_path):
+    X, y = partitions(data[0]), partitions(data[1])
+    begun = ChainSSVM(**WARM).fit(X, y)
+    options = {"lam": 0.1, "certificate_every": 2}
+
+    def again(**more):
+        return pickle.loads(pickle.dumps(begun)).set_params(**options, **more)
+
+    whole = again().fit(X, y)
+    assert whole.n_iter_ > 4
+    file = tmp_path / "fit.ckpt"
+    with pytest.warns(ConvergenceWarning):
+        again(checkpoint=file, max_iter=4).fit(X, y)
+    assert_same_model(again(checkpoint=file).fit(X, y), whole)
+    assert not file.exists()
+    victim = client.run(os.getpid)[sorted(client.nthreads())[0]]
+
+    def end(info):
+        if info["passes"] == 1:
+            os.kill(victim, signal.SIGKILL)
+
+    assert_same_model(again().set_callbacks(end).fit(X, y), whole)
+
+
+def test_a_warm_start_needs_its_partitions(client, data):
+    X, y = data
+    model = ChainSSVM(**WARM).fit(partitions(X), partitions(y))
+    twice = [2 * x for x in X]
+    for parts, message in [
+        ((partitions(X)[:3], partitions(y)[:3]), "had 90 samples, this has 50"),
+        ((partitions([*X[:30], *X[31:]]), partitions([*y[:30], *y[31:]])), "this has 89"),
+        ((partitions(twice), partitions(y)), "partitions of their own, behind the others"),
+        ((partitions(X)[::-1], partitions(y)[::-1]), "partitions of their own, behind the others"),
+        ((X, y), "another one in the first 90 samples"),
+    ]:
+        before = model.w_
+        with pytest.raises(ValueError, match=f"warm_start goes on from the last fit.*{message}"):
+            model.fit(*parts)
+        np.testing.assert_array_equal(model.w_, before)
+    moved = [dask.delayed(list(X[a:b])) for a, b in pairwise([0, 31, 50, 90])]
+    labels = [dask.delayed(list(y[a:b])) for a, b in pairwise([0, 31, 50, 90])]
+    with pytest.raises(ValueError, match="partitions of their own"):
+        model.fit(moved, labels)
+    other = ChainSSVM(**{**WARM, "classes": None}).fit(partitions(X), partitions(y))
+    more = dask.delayed([X[0]]), dask.delayed([np.full(len(X[0]), "d")])
+    with pytest.raises(ValueError, match=r"needs its classes, but \['d'\] is new"):
+        other.fit([*partitions(X), more[0]], [*partitions(y), more[1]])
+    # A model of here has no partitions.
+    here = ChainSSVM(**WARM).fit(X, y)
+    with pytest.raises(ValueError, match="partitions of their own"):
+        here.fit(partitions(X), partitions(y))
+
+
 @pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code"])
 def test_a_doctored_file_is_refused(client, data, tmp_path, field):
     X, y = partitions(data[0]), partitions(data[1])
@@ -427,7 +535,6 @@ def test_errors_name_partition_and_sample(client, data):
         {"class_weight": "balanced"},
         {"solver": "ssg"},
         {"average": True},
-        {"warm_start": True},
         {"schedule": "clock"},
         {"sampling": "gap"},
         {"cache": True},

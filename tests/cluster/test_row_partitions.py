@@ -63,6 +63,24 @@ def test_sets_of_labels(client, rows, options):
     assert there.score(X, Y) > 0.9 * here.score(X, Y)
 
 
+@pytest.mark.parametrize("labels", ["sets", "classes"])
+def test_warm_starts(client, rows, labels):
+    X, Y, y = rows
+    model, y = (SETS, Y) if labels == "sets" else (CLASSES, y)
+    model = clone(model).set_params(warm_start=True, tol=1e-3)
+    model.fit(cut(X)[:3], cut(y)[:3])
+    value = model.dual_objective_
+    model.set_params(max_iter=1).fit(cut(X)[:3], cut(y)[:3])
+    assert model.converged_
+    assert model.dual_objective_ >= value - 1e-12
+    model.set_params(max_iter=1000).fit(cut(X), cut(y))
+    cold = clone(model).set_params(warm_start=False).fit(cut(X), cut(y))
+    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
+    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
+    with pytest.raises(ValueError, match="partitions of their own"):
+        model.fit(cut(X[::-1]), cut(y[::-1]))
+
+
 @pytest.mark.parametrize("kind", [MulticlassSSVM, MultilabelSSVM])
 @pytest.mark.parametrize(
     "options",

@@ -14,7 +14,7 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 from sstruct._solvers.rounds._placing import blend, place
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
-from sstruct._solvers.rounds.part import compact, dense
+from sstruct._solvers.rounds.part import PartRounds, compact, dense
 from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
 from tests.reference import boxed_qp, brute_force
@@ -108,6 +108,64 @@ def test_one_part_is_a_fit_without_parts(rng):
     for name in ("oracle_calls", "approximate_passes"):
         np.testing.assert_array_equal(rounds.history[name][:n], alone.history[name][:n])
     np.testing.assert_allclose(rounds.history["dual"][:n], alone.history["dual"][:n], rtol=1e-6)
+
+
+@pytest.mark.parametrize("box", ["free", "mixed"])
+def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
+    parted = Parted(rng, 3, box)
+    first = Rounds(parted.setup(tol=1e-3))
+    assert first.solve().status is Status.CONVERGED
+    left = first.export()
+    setup = parted.setup()
+    setup.warm = left
+    # The same dual value, of the same dual weights.
+    run = Rounds(setup)
+    assert abs(run.dual - first.dual) <= 1e-12 * first.dual
+    alphas = brute_force.read_working_sets(run.export(), parted.terms)
+    value = boxed_qp.dual(alphas, LAM, parted.terms, parted.bounds)
+    assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
+    # Of the first blocks alone, up to the middle of a part: the others begin at their truths.
+    n, labelings = 4, left["size"][:4].sum()
+    entries = (left["size"][:4] * setup.problem.code_sizes[:4]).sum()
+    ends = {"size": n, "alpha": labelings, "code": entries}
+    setup.warm = {name: left[name][:end] for name, end in ends.items()}
+    run = Rounds(setup)
+    rest = brute_force.read_working_sets(run.export(), parted.terms)
+    assert rest[:n] == alphas[:n]
+    assert all(max(of_block.values()) == 1 for of_block in rest[n:])
+    value = boxed_qp.dual(rest, LAM, parted.terms, parted.bounds)
+    assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
+
+
+def test_what_another_fit_has_left_is_checked(rng):
+    parted = Parted(rng, 2)
+    first = Rounds(parted.setup(tol=1e-3))
+    first.solve()
+    left, setup = first.export(), parted.setup()
+    for field, value in {
+        "code": np.append(left["code"], np.int32(0)),
+        "alpha": 0.5 * left["alpha"],
+    }.items():
+        setup.warm = {**left, field: value}
+        with pytest.raises(ValueError, match=f"what the last fit left to go on from: {field}"):
+            Rounds(setup)
+    wrong = left["code"].copy()
+    wrong[-1] = K
+    setup.warm = {**left, "code": wrong}
+    with pytest.raises(ValueError, match="what the last fit left to go on from: "):
+        Rounds(setup)
+
+
+def test_parts_that_are_gone_or_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
+    run = Rounds(Parted(rng, 2).setup(tol=1e-3))
+    run.solve()
+    whole = run.export()
+    for answer in (None, {}, {**whole, "alpha": whole["alpha"].tolist()}, {**whole, "size": 3}):
+        with monkeypatch.context() as patch:
+            patch.setattr(PartRounds, "export", lambda self, *news, answer=answer: answer)
+            assert run.export() is None
+        assert "answers with what is of no fit" in str(run.problem.failure)
+        run.parts.failure = None
 
 
 def test_a_blend_is_a_convex_combination(rng):

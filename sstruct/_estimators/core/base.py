@@ -518,7 +518,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         with DelayedInterrupt() as setup.delay:
             run = (Rounds if isinstance(problem, PartedBlocks) else self._solvers[solver])(setup)
             solution = run.solve()
-            warm, steps = {**data, **run.export()} if self.warm_start else None, None
+            warm, steps = run.export() if self.warm_start else None, None
+            if warm is not None:
+                warm |= data
+            elif self.warm_start and solution.interruption is None:  # the cluster has gone by now
+                solution = replace(solution, interruption=problem.failure)
             if run.takes_samples_as_they_come:
                 # Those of the weights kept, which others have followed.
                 steps = (setup.held_out and setup.held_out.steps) or run.export()

@@ -59,11 +59,11 @@ class PartOfFit:
         except (ValueError, TypeError) as error:
             raise type(error)(f"partition {self.number}: {error}") from error
 
-    def pack(self, classes, for_file):
+    def pack(self, classes, goes_on, for_file):
         """Check and pack the samples; return what the caller has to know of them.
 
-        for_file : bool
-            Whether there is to be a checkpoint, which other samples must not go on from.
+        goes_on, for_file : bool
+            Whether there is to be a warm start, a checkpoint: those of other samples are refused.
         """
         if classes is not None:
             self.estimator.set_params(classes=classes)
@@ -79,7 +79,8 @@ class PartOfFit:
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
-            "digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
+            "data": training.data.fingerprint() if goes_on else "",
+            "all": fingerprint(self.estimator._told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
         }
 
@@ -103,6 +104,9 @@ class PartOfFit:
 
     def keep(self, *news):
         return self.rounds.keep(*news)
+
+    def export(self, *news):
+        return self.rounds.export(*news)
 
     def take_up(self, *kept):
         self.rounds.take_up(*kept)
@@ -137,7 +141,8 @@ def parted_training(estimator, X, y, sample_weight, validation):
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
         classes = None if found[0] is None else estimator._joined_labels(found)
-    facts = parts.begin("pack", [(classes, estimator.checkpoint is not None)] * len(parts))
+    told_apart = bool(estimator.warm_start), estimator.checkpoint is not None
+    facts = parts.begin("pack", [(classes, *told_apart)] * len(parts))
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
     parts.begin("share", [(total,)] * len(parts))
@@ -148,12 +153,33 @@ def parted_training(estimator, X, y, sample_weight, validation):
         np.concatenate([fact["sample_weight"] for fact in facts]),
         total,
         None,
-        SampleData(len(weights), [np.array([f["digest"] for f in facts])], lambda n: []),
+        _data_of(facts, np.cumsum([len(part.chosen) for part in sources]), problem.ends),
         max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
         facts[0]["attributes"],
     )
     training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
     return training
+
+
+def _data_of(facts, sample_ends, block_ends):
+    """Return the SampleData of parts: of first samples that are whole parts, those parts' digests.
+
+    sample_ends, block_ends : ndarray of shape (n_parts,)
+        Numbers of samples that train, and of blocks, up to the end of each part.
+    """
+    of_data, of_all = (np.array([fact[name] for fact in facts]) for name in ("data", "all"))
+
+    def n_parts(n):
+        return int(np.searchsorted(sample_ends, n, side="right"))
+
+    return SampleData(
+        n_samples=int(sample_ends[-1]),
+        common=[],
+        of_first=lambda n: [of_data[: n_parts(n)], sample_ends[: n_parts(n)]],
+        n_blocks=lambda n: block_ends[n_parts(n) - 1] if n_parts(n) else 0,
+        costs=[of_all],
+        hint=" On a cluster new samples are partitions of their own, behind the others.",
+    )
 
 
 def located(estimator, X, y, sample_weight, validation):
@@ -181,6 +207,8 @@ def located(estimator, X, y, sample_weight, validation):
 def _can_be_cut(estimator, X, y, sample_weight, validation):
     """Whether all parameters go with parts, and X and y are of kinds to take samples from."""
     if any(given is not None for given in validation) or is_of_nodes(sample_weight):
+        return False
+    if estimator.warm_start:  # with samples added, the cuts would be at other places
         return False
     if estimator._samples_are_rows:
         has_samples = sparse.issparse(X) or getattr(X, "ndim", 0) == 2

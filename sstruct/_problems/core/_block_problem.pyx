@@ -290,6 +290,15 @@ cdef class BlockProblem:
         if w.shape[0] != self.n_weights:
             raise ValueError(f"{w.shape[0]} weights, expected {self.n_weights}")
 
+    def code_sizes(self):
+        """Return the number of entries in a code of each block."""
+        cdef Py_ssize_t i
+        sizes = np.empty(self.n_blocks, dtype=np.intp)
+        cdef Py_ssize_t[::1] size = sizes
+        for i in range(self.n_blocks):
+            size[i] = self.code_size(i)
+        return sizes
+
     def true_code(self, Py_ssize_t i):
         self._check_block(i)
         code = np.empty(self.code_size(i), dtype=np.int32)

@@ -62,8 +62,8 @@ class FrankWolfe(Solver):
     ----------
     setup : Setup
     state : DualState, optional
-        Made with ``draw`` for ``sampling="gap"`` and with ``average`` where averages are asked
-        for; None: a fresh one, or that of ``setup.warm``.
+        Just made, with ``draw`` for ``sampling="gap"`` and with ``average`` where averages are
+        asked for; None: one is made.
     """
 
     takes: ClassVar[dict] = {"sampling": ("auto", *SAMPLINGS)}
@@ -82,12 +82,12 @@ class FrankWolfe(Solver):
                 draw=options.sampling == "gap",
                 average=options.average,
             )
-            if setup.warm is not None:
-                try:
-                    setup.problem.restore_planes(setup.warm)
-                    state.restore(setup.warm)
-                except ValueError as error:
-                    raise ValueError(f"what the last fit left to go on from: {error}") from error
+        if setup.warm is not None:
+            try:
+                setup.problem.restore_planes(setup.warm)
+                state.restore(setup.warm)
+            except ValueError as error:
+                raise ValueError(f"what the last fit left to go on from: {error}") from error
         self.state = state
         # Drawing by gaps needs every gap first.
         self.visits_all = options.sampling != "uniform"

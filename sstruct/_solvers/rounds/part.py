@@ -125,6 +125,11 @@ class PartRounds(FrankWolfe):
         del kept["weights"], kept["hidden"]
         return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
+    def export(self, share, news, dual):
+        """Settle the last move; return what a later fit goes on from, as ``FrankWolfe`` does."""
+        self._settle(share, news, dual)
+        return self.state.export()
+
     def take_up(self, kept, v):
         """Go on from where `keep` was called, of a part of the same blocks; v: that of then.
 

@@ -1,6 +1,7 @@
 """Parts in this process, and what the caller knows of all blocks."""
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -37,8 +38,8 @@ class PartsHere:
     def start(self, setups):
         """Make the parts' dual states.
 
-        setups : list of (float, Options, ndarray or None, float)
-            lam, options, bounds and caution of each part.
+        setups : list of (float, Options, ndarray or None, float, dict or None)
+            lam, options, bounds, caution, and what an earlier fit left of each part.
         """
         self.parts = [
             part_of(problem, weight, *setup)
@@ -64,12 +65,12 @@ class PartsHere:
             part.take_up(state, v)
 
 
-def part_of(problem, block_weight, lam, options, bounds, caution):
+def part_of(problem, block_weight, lam, options, bounds, caution, warm):
     """Return the PartRounds of a part."""
-    return PartRounds(Setup(problem, lam, block_weight, options, bounds), caution)
+    return PartRounds(Setup(problem, lam, block_weight, options, bounds, warm=warm), caution)
 
 
-def setups_of(setup, n_parts):
+def setups_of(setup):
     """Return what ``start`` of parts takes: each has a random generator of its own."""
     # Drawing by gaps, and caching, would go by gaps at weights that others have moved since.
     sampling = setup.options.sampling
@@ -77,10 +78,11 @@ def setups_of(setup, n_parts):
         setup.options, n_jobs=1, max_time=None, average=False, pass_average=False, cache=False,
         sampling=sampling if sampling in EACH_ONCE else "permutation",
     )  # fmt: skip
-    caution = 1 + CAUTION * (n_parts - 1)
+    left = setup.problem.cut(setup.warm)
+    caution = 1 + CAUTION * (len(left) - 1)
     return [
-        (setup.lam, replace(options, seed=options.seed + k), setup.bounds, caution)
-        for k in range(n_parts)
+        (setup.lam, replace(options, seed=options.seed + k), setup.bounds, caution, of_part)
+        for k, of_part in enumerate(left)
     ]
 
 
@@ -109,6 +111,8 @@ class PartedBlocks:
 
     Attributes
     ----------
+    ends : ndarray of shape (n_parts,)
+        Numbers of blocks up to the end of each part.
     padding : ndarray or None
         `padding_of` the problem, where the fit may go on from a file.
     """
@@ -119,8 +123,10 @@ class PartedBlocks:
         self.parts = parts
         for name in ("n_weights", "bounded"):
             setattr(self, name, facts[0][name])
-        self.n_blocks = sum(len(fact["norms"]) for fact in facts)
-        self.max_code_size = max(fact["max_code_size"] for fact in facts)
+        self.ends = np.cumsum([len(fact["norms"]) for fact in facts])
+        self.n_blocks = int(self.ends[-1])
+        self.code_sizes = np.concatenate([fact["code_sizes"] for fact in facts])
+        self.max_code_size = int(self.code_sizes.max())
         self.oracle_work = float(np.mean([fact["oracle_work"] for fact in facts]))
         self._norms = np.concatenate([fact["norms"] for fact in facts])
         self._fixed_scores = np.concatenate([fact["fixed_scores"] for fact in facts])
@@ -147,6 +153,28 @@ class PartedBlocks:
         """Return what the problem adds to a row of the history."""
         return {}
 
+    def cut(self, warm):
+        """Return what an earlier fit left of each part's blocks, None where that had none of them.
+
+        warm : dict, what ``export`` gave, checked by `kept_warm_start`; or None
+        """
+        if warm is None:
+            return [None] * len(self.ends)
+        size = warm["size"]
+        entries = size * self.code_sizes[: len(size)]
+        if entries.sum() != len(warm["code"]):
+            raise ValueError(
+                "what the last fit left to go on from: code: "
+                f"{len(warm['code'])} entries, expected {entries.sum()}"
+            )
+        ends = {"size": range(len(size) + 1)}
+        ends |= {"alpha": np.append(0, size.cumsum()), "code": np.append(0, entries.cumsum())}
+        last = np.minimum(self.ends, len(size))
+        return [
+            {name: warm[name][end[a] : end[b]] for name, end in ends.items()} if a < b else None
+            for a, b in pairwise([0, *last.tolist()])
+        ]
+
 
 def padding_of(problem):
     """Return the places in w of those that are none of the model's weights."""
@@ -158,7 +186,7 @@ def facts_of(problem):
     return {
         "n_weights": problem.n_weights,
         "bounded": bool(problem.bounded),
-        "max_code_size": problem.max_code_size,
+        "code_sizes": problem.code_sizes(),
         "oracle_work": float(problem.oracle_work),
         "norms": np.asarray(problem.norms(), dtype=np.float64),
         "fixed_scores": np.broadcast_to(problem.fixed_scores(), problem.n_blocks).astype(float),

@@ -30,6 +30,11 @@ ENOUGH = 0.75
 COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
 MOST_BYTES = 2**60
+# What ``DualState.export`` gives.
+EXPORTED = {
+    "size": np.int64, "alpha": np.float64, "loss": np.float64, "last_active": np.int32,
+    "code": np.int32,
+}  # fmt: skip
 
 
 class Rounds(Solver):
@@ -57,7 +62,6 @@ class Rounds(Solver):
         "cache": ("auto", False),
         "schedule": ("work",),
         "average": ("auto", False),
-        "warm_start": (False,),
     }
     measures = ("rounds", "bytes_sent", "bytes_received", "bytes_copied", "least_share")
 
@@ -65,7 +69,7 @@ class Rounds(Solver):
         super().__init__(setup)
         problem = self.problem
         self.parts = problem.parts
-        self.parts.start(setups_of(setup, len(self.parts)))
+        self.parts.start(setups_of(setup))
         self.v = np.zeros(problem.n_weights)
         self.linear = 0.0
         self.changes = WeightChanges(problem.n_weights)
@@ -78,7 +82,10 @@ class Rounds(Solver):
             self.average = PassAverage(aligned_zeros(problem.n_weights))
         self._begin_anew()
         self.estimated_gap = np.inf
-        self._follow()
+        if setup.warm is None:
+            self._follow()
+        else:
+            self._rebuild()
 
     def _pool(self, n_jobs):
         return None
@@ -263,6 +270,20 @@ class Rounds(Solver):
             self.gap_ratio = relative(self._gap(), self.primal) / estimate
         return True
 
+    def export(self):
+        """Return what a later fit goes on from, as ``FrankWolfe`` does; None if the parts are gone.
+
+        `failure` of the problem then says why.
+        """
+        try:
+            found = self._ask("export", self._news(), _is_export)
+        except Exception as error:
+            if error is not self.problem.failure:
+                raise
+            return None
+        arrays = {name: np.concatenate([part[name] for part in found]) for name in EXPORTED}
+        return {"lam": self.lam, "block_weight": self.block_weight, **arrays}
+
     def _secure(self):
         """Copy the parts' states, for workers that die, and now and then into the checkpoint."""
         states = self.parts.secure(self._news(), self.v)
@@ -352,6 +373,14 @@ def _is_measure(answer, n_weights, points):
         and pairs
         and all(isinstance(hinge, float) for hinge, _ in hinges)
     )
+
+
+def _is_export(answer, n_weights):
+    """Whether an answer is what `PartRounds.export` returns; a fit that goes on checks values."""
+    if not isinstance(answer, dict) or answer.keys() != EXPORTED.keys():
+        return False
+    arrays = all(isinstance(array, np.ndarray) and array.ndim == 1 for array in answer.values())
+    return arrays and all(answer[name].dtype == dtype for name, dtype in EXPORTED.items())
 
 
 def _added(found, n_weights):
