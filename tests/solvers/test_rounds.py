@@ -162,7 +162,7 @@ def test_parts_that_are_gone_or_of_other_code_leave_nothing_to_go_on_from(rng, m
     whole = run.export()
     for answer in (None, {}, {**whole, "alpha": whole["alpha"].tolist()}, {**whole, "size": 3}):
         with monkeypatch.context() as patch:
-            patch.setattr(PartRounds, "export", lambda self, *news, answer=answer: answer)
+            patch.setattr(PartRounds, "hand_over", lambda self, *news, answer=answer: answer)
             assert run.export() is None
         assert "answers with what is of no fit" in str(run.problem.failure)
         run.parts.failure = None

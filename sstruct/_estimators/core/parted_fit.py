@@ -105,8 +105,8 @@ class PartOfFit:
     def keep(self, *news):
         return self.rounds.keep(*news)
 
-    def export(self, *news):
-        return self.rounds.export(*news)
+    def hand_over(self, *news):
+        return self.rounds.hand_over(*news)
 
     def take_up(self, *kept):
         self.rounds.take_up(*kept)

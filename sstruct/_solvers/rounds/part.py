@@ -125,7 +125,7 @@ class PartRounds(FrankWolfe):
         del kept["weights"], kept["hidden"]
         return {**kept, "rounds": np.array([self.n_passes, self.received.version])}
 
-    def export(self, share, news, dual):
+    def hand_over(self, share, news, dual):
         """Settle the last move; return what a later fit goes on from, as ``FrankWolfe`` does."""
         self._settle(share, news, dual)
         return self.state.export()

@@ -276,7 +276,7 @@ class Rounds(Solver):
         `failure` of the problem then says why.
         """
         try:
-            found = self._ask("export", self._news(), _is_export)
+            found = self._ask("hand_over", self._news(), _is_export)
         except Exception as error:
             if error is not self.problem.failure:
                 raise
@@ -376,7 +376,7 @@ def _is_measure(answer, n_weights, points):
 
 
 def _is_export(answer, n_weights):
-    """Whether an answer is what `PartRounds.export` returns; a fit that goes on checks values."""
+    """Whether an answer is what `hand_over` of a part returns; a fit that goes on checks values."""
     if not isinstance(answer, dict) or answer.keys() != EXPORTED.keys():
         return False
     arrays = all(isinstance(array, np.ndarray) and array.ndim == 1 for array in answer.values())
