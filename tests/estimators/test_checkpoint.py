@@ -38,6 +38,27 @@ def test_a_fit_goes_on_from_any_pass(chains, tmp_path, monkeypatch, name):
     check_resuming(model(**PARAMETERS[name]), *chains, tmp_path / "fit.npz", monkeypatch, least=40)
 
 
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", PARAMETERS)
+@pytest.mark.parametrize("end", ["max_iter", "callback"])
+def test_a_certificate_at_an_end_changes_no_later_bit(chains, tmp_path, name, end):
+    parameters = {**PARAMETERS[name], "lam": 0.01, "tol": 1e-4, "max_iter": 60}
+    whole = model(**parameters).fit(*chains)
+    for last in (1, 2, 4, 7, 11):
+        path = tmp_path / f"{last}.npz"
+        short = model(path, **parameters)
+        if end == "max_iter":
+            short.set_params(max_iter=last)
+        else:
+            short.set_callbacks(lambda info, last=last: info["passes"] == last)
+        short.fit(*chains)
+        assert np.isfinite(short.dual_gap_)
+        assert not short.converged_
+        if end == "max_iter":  # which looks, and leaves the file as it is
+            model(path, **{**parameters, "max_iter": last}).fit(*chains)
+        assert_same_bits(model(path, **parameters).fit(*chains), whole)
+
+
 def test_the_file_goes_when_the_fit_has_converged(chains, tmp_path):
     path = tmp_path / "fit.npz"
     with pytest.warns(ConvergenceWarning):

@@ -222,6 +222,8 @@ class Solver:
         self.deadline = math.inf if options.max_time is None else self.begin + options.max_time
         self.certificate_seconds = 0.0
         self.n_passes = 0
+        # After how many passes the checkpoint was written, where it is not to be written again.
+        self.n_kept = None
         # The objective before a certificate.
         self.unknown = math.inf if self.certifies else math.nan
         self.primal, self.exact = self.unknown, True
@@ -300,8 +302,19 @@ class Solver:
             return
         if solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
             self.checkpoint.remove()
-        else:
+        elif self.n_kept != self.n_passes:
             self._save()
+
+    def _certify_apart(self):
+        """Certify where a longer fit would not, which goes on from a file with its own bits."""
+        self._save_apart()
+        self._certify()
+        self._record()
+
+    def _save_apart(self):
+        if self.checkpoint is not None:
+            self._save()
+            self.n_kept = self.n_passes
 
     def _record_kept(self):
         """Return what a checkpoint keeps of the passes so far: arrays, and notes."""
@@ -384,8 +397,7 @@ class Solver:
         if not self.callback(info, solution) or status is not None:
             return status
         if self.held_out is None and math.isnan(primal):
-            self._certify()
-            self._record()
+            self._certify_apart()
         return self._settle(Status.STOPPED_BY_CALLBACK)
 
     def _settle(self, status):

@@ -140,8 +140,7 @@ class FrankWolfe(Solver):
         """An exact pass with its approximate ones; return the status once there is one."""
         options, state = self.options, self.state
         if self._spent():  # resumed after the last pass
-            self._certify()
-            self._record()
+            self._certify_apart()
             return Status.MAX_ITER
         n_steps, dual = state.n_steps, state.dual
         in_time = self._passes()
@@ -160,18 +159,20 @@ class FrankWolfe(Solver):
         every = options.certificate_every
         if options.needs_gaps:
             every = min(every, REFRESH_EVERY)
-        due = last or self.n_passes % every == 0
-        near = self._estimate() <= options.tol
-        if due or near or self._estimate() * self.gap_ratio <= options.tol:
-            self._certify(due or near)
-            self._record()
+        due = stalled or self.n_passes % every == 0 or self._estimate() <= options.tol
+        certified = due or self._estimate() * self.gap_ratio <= options.tol
+        if certified:
+            self._certify(due)
+        self._record(certified)
+        if last and not due and not (certified and self._converged()):
+            self._certify_apart()
+            certified = True
+        if certified:
             if self._converged():
                 return Status.CONVERGED
             bounded = self.problem.bounded and not self.exact
             if bounded and self._estimate() <= EXHAUSTED * options.tol:
                 return Status.STALLED
-        else:
-            self._record(certified=False)
         if not in_time:
             return Status.TIME_LIMIT
         if stalled:

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._kernels._clock import seconds
-from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_sizes
+from sstruct._problems.core.kept_arrays import MOST_COUNTED, kept_array, kept_sizes
 from sstruct._solvers.core._average import PassAverage
 from sstruct._solvers.core._state import aligned_zeros, squared_norm
 from sstruct._solvers.core.checkpoint import note
@@ -30,6 +30,8 @@ ENOUGH = 0.75
 COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
 MOST_BYTES = 2**60
+# What v and the dual's linear part of a file may differ by from those of its dual weights.
+ROUNDED = 1e-9
 # What ``DualState.export`` gives.
 EXPORTED = {
     "size": np.int64, "alpha": np.float64, "loss": np.float64, "last_active": np.int32,
@@ -138,8 +140,7 @@ class Rounds(Solver):
         """Make an exact pass with its approximate ones; return the status once there is one."""
         options, dual = self.options, self.dual
         if self.n_passes >= options.max_iter:  # resumed after the last pass
-            self._certify()
-            self._record()
+            self._certify_apart()
             return Status.MAX_ITER
         self.least_share = 1.0
         n_steps, in_time = self._passes()
@@ -149,14 +150,17 @@ class Rounds(Solver):
         gap = self.estimated_gap
         stalled = n_steps == 0 or (self.dual <= dual and gap <= EXHAUSTED * options.tol * dual)
         last = stalled or not in_time or self.n_passes >= options.max_iter
-        due = last or self.n_passes % options.certificate_every == 0
+        scheduled = self.n_passes % options.certificate_every == 0
         near = self._estimate() * self.gap_ratio <= options.tol
-        if due or near:
-            # Against drift. A fit that goes on from a file rebuilds too, and has the same bits.
+        if scheduled or near or stalled:
             self._rebuild()
             self._certify()
-        self._record(due or near)
-        if (due or near) and self._converged():
+            self._record()
+        else:
+            self._record(certified=False)
+            if last:
+                self._certify_apart()
+        if (scheduled or near or last) and self._converged():
             return Status.CONVERGED
         if not in_time:
             return Status.TIME_LIMIT
@@ -164,7 +168,7 @@ class Rounds(Solver):
             return Status.STALLED
         if last:
             return Status.MAX_ITER
-        if due:
+        if scheduled:
             self._secure()
         return None
 
@@ -240,6 +244,12 @@ class Rounds(Solver):
         curvature = self.lam * squared_norm(total)
         return min(slope / curvature, 1.0) if curvature > 0 else 1.0
 
+    def _certify_apart(self):
+        self._save_apart()
+        self._rebuild()
+        self._certify()
+        self._record()
+
     def _rebuild(self):
         """Compute v and the dual value from the parts' dual weights, against drift."""
         shares = [(float(share),) for share in self.share]
@@ -296,9 +306,10 @@ class Rounds(Solver):
         columns, notes = self._record_kept()
         average = {} if self.average is None else {"pass_average": self.average.w}
         self.checkpoint.save(
-            {**joined(states), **columns, **average},
+            {**joined(states), **columns, **average, "v": self.v},
             {
                 **notes,
+                "linear": self.linear,
                 "gap_ratio": self.gap_ratio,
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: getattr(self.parts, name) for name in TRAFFIC},
@@ -313,9 +324,19 @@ class Rounds(Solver):
         for name in COUNTS:
             setattr(self, name, note(notes, name, int, MOST_COUNTED))
         self.gap_ratio = note(notes, "gap_ratio", float)
-        # v is none of the file's: the first certificate does not stand on what that says.
-        self.parts.take_up(separated(arrays, len(self.parts)), self.v)
+        states = separated(arrays, len(self.parts))
+        v, linear = kept_array(arrays, "v", np.float64, len(self.v)), note(notes, "linear", float)
+        # Those of the dual weights, but for rounding, whatever the file says.
+        self.parts.take_up(states, v)
         self._rebuild()
+        if np.abs(v - self.v).max() > ROUNDED * np.abs(self.v).max():
+            raise ValueError("v: not that of the dual weights")
+        if abs(linear - self.linear) > ROUNDED * abs(self.linear):
+            raise ValueError("linear: not that of the dual weights")
+        # Which had been left without those bits.
+        self.parts.take_up(states, v)
+        self.v, self.linear = v, linear
+        self._follow()
         for name in TRAFFIC:
             setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
 
