@@ -14,7 +14,11 @@ PRELOAD = f"import sys; sys.path.append({str(ROOT)!r})"
 @pytest.fixture(scope="session")
 def cluster_client():
     distributed = pytest.importorskip("distributed")
+    dask = pytest.importorskip("dask")
     with (
+        # A worker that was killed may take longer to come back where others work too: its nanny
+        # was then closed just as the worker came, and with it what the next test had chosen.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "120s"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=":0",
             silence_logs=50, preload=[PRELOAD],
