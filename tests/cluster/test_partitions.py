@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import sstruct
 from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences, TreeSSVM, TypedGraphCRFSSVM
+from sstruct._cluster.dask_parts import PartsOnDask
 from sstruct.datasets import make_grids, make_sequences
 from tests.estimators.test_tree import candidates, maps
 from tests.estimators.test_typed_graph import make as typed_samples
@@ -341,36 +342,44 @@ def test_a_fit_resumed_from_a_file_has_the_bits_of_one_in_one_go(client, data, t
 WARM = {**PARAMETERS, "tol": 1e-3, "warm_start": True, "classes": ["a", "b", "c"]}
 
 
-@pytest.mark.parametrize("kind", [True, "primal"])
-@pytest.mark.parametrize("options", [{}, {"rescaling": "slack"}, {"bounds": (-0.2, 0.2)}])
-def test_a_warm_start_goes_on_from_the_last_dual_weights(client, data, kind, options):
-    X, y = data
-    if "bounds" in options:
-        options = {"bounds": np.full((2, 36), [[-0.2], [0.2]])}
-    model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
-    model.fit(partitions(X)[:3], partitions(y)[:3])
+def check_warm_start(model, X, y, cut, sample_weight=None, **later):
+    """Go on from a fit of the first three partitions: on the same, then on all with `later` set.
+
+    cut : function that makes partitions, which are four
+    """
+    model = clone(model).set_params(warm_start=model.warm_start or True)
+    model.fit(cut(X)[:3], cut(y)[:3])
     assert model.converged_
-    assert model.n_iter_ > 1
     value = model.dual_objective_
+    # A pass more than there were: dual weights are those of before, but for rounding.
     model = pickle.loads(pickle.dumps(model)).set_params(max_iter=1)
-    model.fit(partitions(X)[:3], partitions(y)[:3])
+    model.fit(cut(X)[:3], cut(y)[:3])
     assert model.converged_
-    assert model.dual_objective_ >= value - 1e-12
-    # With another lambda, other weights and more samples.
-    weights = 1.0 + np.arange(90) % 3
-    model.set_params(lam=0.4, max_iter=1000).fit(partitions(X), partitions(y), weights)
-    cold = clone(model).set_params(warm_start=False)
-    cold.fit(partitions(X), partitions(y), weights)
+    assert model.dual_objective_ >= value * (1 - 1e-12)
+    model.set_params(max_iter=1000, **later).fit(cut(X), cut(y), sample_weight)
+    cold = clone(model).set_params(warm_start=False).fit(cut(X), cut(y), sample_weight)
     assert model.converged_
     assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
     assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("kind", [True, "primal"])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"rescaling": "slack"}, {"bounds": np.full((2, 36), [[-0.2], [0.2]])}],
+    ids=lambda options: "-".join(options) or "plain",
+)
+def test_a_warm_start_goes_on_from_the_last_fit(client, data, kind, options):
+    model = ChainSSVM(**{**WARM, **options, "warm_start": kind})
+    check_warm_start(model, *data, partitions, 1.0 + np.arange(90) % 3, lam=0.4)
+
+
 @pytest.mark.parametrize("kind", ["graphs", "images", "trees", "typed"])
 def test_warm_starts_of_other_structures(client, rng, kind):
-    options = {"lam": 0.1, "tol": 0.02, "random_state": 0, "warm_start": True}
+    options = {"lam": 0.1, "tol": 0.02, "random_state": 0}
     if kind == "graphs":
-        (X, y), model = graph_samples(rng, 90, True), GraphCRFSSVM(pairwise="full", **options)
+        X, y = graph_samples(rng, 90, forests=True)
+        model = GraphCRFSSVM(pairwise="full", **options)
     elif kind == "images":
         X, y = make_grids(90, shape=(3, 4), n_features=3, random_state=0)
         model = GridCRFSSVM(**options)
@@ -378,18 +387,30 @@ def test_warm_starts_of_other_structures(client, rng, kind):
         X, y = candidates(rng, [-1, 0, 0, 1], 90)
         model = TreeSSVM(parents=[-1, 0, 0, 1], **options)
     else:
-        (X, y), model = typed_samples(rng, 90), TypedGraphCRFSSVM(**options)
-    model.fit(partitions(X)[:3], partitions(y)[:3])
+        X, y = typed_samples(rng, 90)
+        model = TypedGraphCRFSSVM(**options)
+    check_warm_start(model, X, y, partitions)
+
+
+def test_a_cluster_that_has_gone_by_the_end_leaves_the_model(client, data, monkeypatch):
+    X, y = partitions(data[0]), partitions(data[1])
+    ask = PartsOnDask.ask
+
+    def lose(self, name, arguments):
+        if name == "hand_over":
+            self.failure = RuntimeError("the cluster's scheduler is gone, or out of reach")
+            raise self.failure
+        return ask(self, name, arguments)
+
+    model = ChainSSVM(**WARM)
+    with monkeypatch.context() as patch:
+        patch.setattr(PartsOnDask, "ask", lose)
+        with pytest.raises(RuntimeError, match="scheduler is gone"):
+            model.fit(X, y)
     assert model.converged_
-    value = model.dual_objective_
-    model.set_params(max_iter=1).fit(partitions(X)[:3], partitions(y)[:3])
-    assert model.converged_
-    assert model.dual_objective_ >= value - 1e-12
-    model.set_params(max_iter=1000).fit(partitions(X), partitions(y))
-    assert model.converged_
-    cold = clone(model).set_params(warm_start=False).fit(partitions(X), partitions(y))
-    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
-    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
+    assert model.score(*data) > 0.5
+    # There is nothing to go on from.
+    assert_same_model(model.fit(X, y), ChainSSVM(**WARM).fit(X, y))
 
 
 def test_a_warm_started_fit_resumes_from_a_file_and_moves_between_workers(client, data, tmp_path):
@@ -445,7 +466,7 @@ def test_a_warm_start_needs_its_partitions(client, data):
         here.fit(partitions(X), partitions(y))
 
 
-@pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code", "v"])
+@pytest.mark.parametrize("field", ["parts_alpha", "parts_rounds", "length_code", "parts_code"])
 def test_a_doctored_file_is_refused(client, data, tmp_path, field):
     X, y = partitions(data[0]), partitions(data[1])
     file = tmp_path / "fit.ckpt"
@@ -457,8 +478,28 @@ def test_a_doctored_file_is_refused(client, data, tmp_path, field):
     arrays[field][-1] += 2**40 if arrays[field].dtype == np.int64 else 7
     with open(file, "wb") as out:
         np.savez(out, **arrays)
-    with pytest.raises(ValueError, match=f"checkpoint .*fit.ckpt: .*{field.split('_')[-1]}"):
+    with pytest.raises(ValueError, match=f"checkpoint .*fit.ckpt: .*{field.partition('_')[2]}"):
         model.fit(X, y)
+
+
+def test_no_certificate_stands_on_the_weights_of_a_file(client, data, tmp_path):
+    X, y = partitions(data[0]), partitions(data[1])
+    file = tmp_path / "fit.ckpt"
+    model = ChainSSVM(**PARAMETERS, tol=1e-4, max_iter=2, checkpoint=file)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)
+    value = model.dual_objective_
+    with np.load(file) as kept:
+        arrays = dict(kept)
+    arrays["v"] *= 1.5
+    with open(file, "wb") as out:
+        np.savez(out, **arrays)
+    with pytest.warns(ConvergenceWarning):
+        model.fit(X, y)  # which certifies what is there
+    assert model.dual_objective_ == pytest.approx(value, rel=1e-12)
+    whole = ChainSSVM(**PARAMETERS, tol=1e-4).fit(X, y)
+    model.set_params(max_iter=1000).fit(X, y)
+    np.testing.assert_allclose(model.w_, whole.w_, rtol=0, atol=1e-9)
 
 
 def _other_version():

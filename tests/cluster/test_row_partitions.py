@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from sstruct import MulticlassSSVM, MultilabelSSVM
-from tests.cluster.test_partitions import assert_same_model
+from tests.cluster.test_partitions import assert_same_model, check_warm_start
 
 CUTS = [0, 0, 40, 70, 120]
 WEIGHTS = np.arange(120) % 3
@@ -67,18 +67,7 @@ def test_sets_of_labels(client, rows, options):
 def test_warm_starts(client, rows, labels):
     X, Y, y = rows
     model, y = (SETS, Y) if labels == "sets" else (CLASSES, y)
-    model = clone(model).set_params(warm_start=True, tol=1e-3)
-    model.fit(cut(X)[:3], cut(y)[:3])
-    value = model.dual_objective_
-    model.set_params(max_iter=1).fit(cut(X)[:3], cut(y)[:3])
-    assert model.converged_
-    assert model.dual_objective_ >= value - 1e-12
-    model.set_params(max_iter=1000).fit(cut(X), cut(y))
-    cold = clone(model).set_params(warm_start=False).fit(cut(X), cut(y))
-    assert model.dual_objective_ <= cold.objective_ * (1 + 1e-12)
-    assert cold.dual_objective_ <= model.objective_ * (1 + 1e-12)
-    with pytest.raises(ValueError, match="partitions of their own"):
-        model.fit(cut(X[::-1]), cut(y[::-1]))
+    check_warm_start(model, X, y, cut, lam=0.05)
 
 
 @pytest.mark.parametrize("kind", [MulticlassSSVM, MultilabelSSVM])

@@ -156,7 +156,7 @@ def test_what_another_fit_has_left_is_checked(rng):
         Rounds(setup)
 
 
-def test_parts_that_are_gone_or_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
+def test_parts_of_other_code_leave_nothing_to_go_on_from(rng, monkeypatch):
     run = Rounds(Parted(rng, 2).setup(tol=1e-3))
     run.solve()
     whole = run.export()

@@ -79,8 +79,8 @@ class PartOfFit:
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
-            "data": training.data.fingerprint() if goes_on else "",
-            "all": fingerprint(self.estimator._told_apart(training)) if for_file else "",
+            "data_digest": training.data.fingerprint() if goes_on else "",
+            "fit_digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
         }
 
@@ -167,7 +167,7 @@ def _data_of(facts, sample_ends, block_ends):
     sample_ends, block_ends : ndarray of shape (n_parts,)
         Numbers of samples that train, and of blocks, up to the end of each part.
     """
-    of_data, of_all = (np.array([fact[name] for fact in facts]) for name in ("data", "all"))
+    digests = np.array([fact["data_digest"] for fact in facts])
 
     def n_parts(n):
         return int(np.searchsorted(sample_ends, n, side="right"))
@@ -175,10 +175,10 @@ def _data_of(facts, sample_ends, block_ends):
     return SampleData(
         n_samples=int(sample_ends[-1]),
         common=[],
-        of_first=lambda n: [of_data[: n_parts(n)], sample_ends[: n_parts(n)]],
-        n_blocks=lambda n: block_ends[n_parts(n) - 1] if n_parts(n) else 0,
-        costs=[of_all],
-        hint=" On a cluster new samples are partitions of their own, behind the others.",
+        of_first=lambda n: [digests[: n_parts(n)], sample_ends[: n_parts(n)]],
+        n_blocks=lambda n: np.append(0, block_ends)[n_parts(n)],
+        costs=[np.array([fact["fit_digest"] for fact in facts])],
+        hint=" On a cluster put new samples into partitions of their own, behind the others.",
     )
 
 

@@ -306,12 +306,13 @@ class Solver:
             self._save()
 
     def _certify_apart(self):
-        """Certify where a longer fit would not, which goes on from a file with its own bits."""
+        """Certify where a longer fit would not, without a trace of it in the file to go on from."""
         self._save_apart()
         self._certify()
         self._record()
 
     def _save_apart(self):
+        """Write the checkpoint now, and not once the fit has ended."""
         if self.checkpoint is not None:
             self._save()
             self.n_kept = self.n_passes

@@ -167,11 +167,12 @@ class PartedBlocks:
                 "what the last fit left to go on from: code: "
                 f"{len(warm['code'])} entries, expected {entries.sum()}"
             )
-        ends = {"size": range(len(size) + 1)}
-        ends |= {"alpha": np.append(0, size.cumsum()), "code": np.append(0, entries.cumsum())}
+        # Where each block begins in each array.
+        starts = {"size": range(len(size) + 1)}
+        starts |= {"alpha": np.append(0, size.cumsum()), "code": np.append(0, entries.cumsum())}
         last = np.minimum(self.ends, len(size))
         return [
-            {name: warm[name][end[a] : end[b]] for name, end in ends.items()} if a < b else None
+            {name: warm[name][at[a] : at[b]] for name, at in starts.items()} if a < b else None
             for a, b in pairwise([0, *last.tolist()])
         ]
 

@@ -30,7 +30,8 @@ ENOUGH = 0.75
 COUNTS = ("n_rounds", "n_calls")
 TRAFFIC = ("sent", "received", "copied")
 MOST_BYTES = 2**60
-# What v and the dual's linear part of a file may differ by from those of its dual weights.
+# A file's v, and its linear part of the dual, differ from those of its dual weights by at most this
+# where that is rounding: of some ten passes.
 ROUNDED = 1e-9
 # What ``DualState.export`` gives.
 EXPORTED = {
@@ -151,16 +152,14 @@ class Rounds(Solver):
         stalled = n_steps == 0 or (self.dual <= dual and gap <= EXHAUSTED * options.tol * dual)
         last = stalled or not in_time or self.n_passes >= options.max_iter
         scheduled = self.n_passes % options.certificate_every == 0
-        near = self._estimate() * self.gap_ratio <= options.tol
-        if scheduled or near or stalled:
+        due = stalled or scheduled or self._estimate() * self.gap_ratio <= options.tol
+        if due:
             self._rebuild()
             self._certify()
-            self._record()
-        else:
-            self._record(certified=False)
-            if last:
-                self._certify_apart()
-        if (scheduled or near or last) and self._converged():
+        self._record(due)
+        if last and not due:
+            self._certify_apart()
+        if (due or last) and self._converged():
             return Status.CONVERGED
         if not in_time:
             return Status.TIME_LIMIT
@@ -245,6 +244,7 @@ class Rounds(Solver):
         return min(slope / curvature, 1.0) if curvature > 0 else 1.0
 
     def _certify_apart(self):
+        # Against drift, as where a certificate is due.
         self._save_apart()
         self._rebuild()
         self._certify()
@@ -306,10 +306,9 @@ class Rounds(Solver):
         columns, notes = self._record_kept()
         average = {} if self.average is None else {"pass_average": self.average.w}
         self.checkpoint.save(
-            {**joined(states), **columns, **average, "v": self.v},
+            {**joined(states), **columns, **average, "v": self.v, "linear": np.array([self.linear])},
             {
                 **notes,
-                "linear": self.linear,
                 "gap_ratio": self.gap_ratio,
                 **{name: getattr(self, name) for name in COUNTS},
                 **{name: getattr(self.parts, name) for name in TRAFFIC},
@@ -325,18 +324,17 @@ class Rounds(Solver):
             setattr(self, name, note(notes, name, int, MOST_COUNTED))
         self.gap_ratio = note(notes, "gap_ratio", float)
         states = separated(arrays, len(self.parts))
-        v, linear = kept_array(arrays, "v", np.float64, len(self.v)), note(notes, "linear", float)
-        # Those of the dual weights, but for rounding, whatever the file says.
+        v = kept_array(arrays, "v", np.float64, len(self.v))
+        linear = kept_array(arrays, "linear", np.float64, 1).item()
         self.parts.take_up(states, v)
         self._rebuild()
-        if np.abs(v - self.v).max() > ROUNDED * np.abs(self.v).max():
-            raise ValueError("v: not that of the dual weights")
-        if abs(linear - self.linear) > ROUNDED * abs(self.linear):
-            raise ValueError("linear: not that of the dual weights")
-        # Which had been left without those bits.
-        self.parts.take_up(states, v)
-        self.v, self.linear = v, linear
-        self._follow()
+        # Of the file are at most the bits that rounding had left there: no certificate stands on
+        # what a file says of v.
+        within = np.abs(v - self.v).max() <= ROUNDED * np.abs(self.v).max()
+        if within and abs(linear - self.linear) <= ROUNDED * abs(self.linear):
+            self.parts.take_up(states, v)
+            self.v, self.linear = v, linear
+            self._follow()
         for name in TRAFFIC:
             setattr(self.parts, name, note(notes, name, int, MOST_BYTES))
 
