@@ -304,9 +304,11 @@ class Rounds(Solver):
         if states is None:
             states = self.parts.secure(self._news(), self.v)
         columns, notes = self._record_kept()
-        average = {} if self.average is None else {"pass_average": self.average.w}
+        ours = {"v": self.v, "linear": np.array([self.linear])}
+        if self.average is not None:
+            ours["pass_average"] = self.average.w
         self.checkpoint.save(
-            {**joined(states), **columns, **average, "v": self.v, "linear": np.array([self.linear])},
+            {**joined(states), **columns, **ours},
             {
                 **notes,
                 "gap_ratio": self.gap_ratio,
