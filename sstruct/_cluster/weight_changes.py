@@ -46,19 +46,27 @@ class WeightChanges:
 
 
 class ReceivedWeights:
-    """The reader's side."""
+    """The reader's side.
 
-    def __init__(self):
+    Parameters
+    ----------
+    in_place : bool
+        Whether `w` is one array, which `update` changes, rather than frozen ones, each of them
+        left as it is by later updates.
+    """
+
+    def __init__(self, in_place=False):
+        self.in_place = in_place
         self.w, self.version = None, 0
 
     def update(self, version, since, index, values):
         """Take what `WeightChanges.since` gave; return whether that was enough."""
         if index is None:
-            self.w = frozen(values)
+            self.w = values.copy() if self.in_place else frozen(values)
         elif since <= self.version < version:
-            w = self.w.copy()
+            w = self.w if self.in_place else self.w.copy()
             w[index] = values
-            self.w = frozen(w)
+            self.w = w if self.in_place else frozen(w)
         elif self.version != version:
             return False
         self.version = version

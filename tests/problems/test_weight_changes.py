@@ -19,7 +19,7 @@ def bits(w):
 @given(st.lists(st.tuples(CHANGES, st.lists(st.booleans(), min_size=2, max_size=2)), max_size=12))
 def test_readers_have_the_senders_bits(rounds):
     sender, w = WeightChanges(D), np.zeros(D)
-    readers = [[ReceivedWeights(), 0, np.full(D, np.nan)] for _ in range(2)]
+    readers = [[ReceivedWeights(in_place), 0, np.full(D, np.nan)] for in_place in (False, True)]
     for changes, asked in rounds:
         for at, value in changes:
             w[at] = value
@@ -37,7 +37,8 @@ def test_readers_have_the_senders_bits(rounds):
                 assert CHANGED * len(index) < WHOLE * D
             assert received.update(version, since, index, values)
             assert bits(received.w) == bits(w)
-            assert not received.w.flags.writeable
+            assert received.w.flags.writeable == received.in_place
+            assert not (received.in_place and np.shares_memory(received.w, sender.w))
             reader[1:] = version, w.copy()
 
 

@@ -4,6 +4,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
@@ -11,8 +14,10 @@ from sstruct._problems.core.node_arguments import join_views
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._solvers.core.status import Status
+from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
-from sstruct._solvers.rounds._placing import blend, place
+from sstruct._solvers.rounds._changes import compact_change
+from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
 from sstruct._solvers.rounds.part import PartRounds, compact, dense
 from sstruct._solvers.rounds.parts import PartedBlocks, PartsHere, facts_of, size_of
@@ -187,7 +192,46 @@ def test_a_blend_is_a_convex_combination(rng):
             blend(run.state, kept, share)
 
 
+def test_after_an_approximate_pass_mixing_is_blending(rng):
+    parted = Parted(rng, 1, n=12)
+    problem, q = parted.problems[0]
+    mixed, blended = (FrankWolfe(Setup(problem, LAM, q, Options())) for _ in range(2))
+    for run in (mixed, blended):
+        run._passes()
+    kept, before = blended.state.export(), dual_weights(mixed.state)
+    for run in (mixed, blended):
+        assert approximate_pass(run.state, run._plan(), True)
+    assert (dual_weights(mixed.state) != before).any()
+    mix(mixed.state, before, 0.25)
+    blend(blended.state, kept, 0.25)
+    np.testing.assert_array_equal(dual_weights(mixed.state), dual_weights(blended.state))
+    for share in (-0.1, 1.1, np.nan):
+        with pytest.raises(ValueError, match="share must be between 0 and 1"):
+            mix(mixed.state, before, share)
+    with pytest.raises(ValueError, match="dual weights of 1 labelings, expected"):
+        mix(mixed.state, before[:1], 0.5)
+
+
+@given(
+    v=arrays(float, st.integers(1, 30), elements=st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan])),
+    seed=st.integers(0, 99),
+    share=st.floats(0, 1),
+    over=st.floats(1, 4),
+)
+def test_a_compact_change_is_the_difference_compacted(v, seed, share, over):
+    before = np.where(np.random.default_rng(seed).random(len(v)) < share, v, 7.0)
+    index, value = compact_change(v, before, over)
+    expected_index, expected = compact((v - before) / over)
+    assert (index is None) == (expected_index is None)
+    if index is not None:
+        assert index.dtype == np.int32
+        np.testing.assert_array_equal(index, expected_index)
+    np.testing.assert_array_equal(value, expected)
+
+
 def test_weights_that_do_not_fit_are_refused(rng):
+    with pytest.raises(ValueError, match="2 weights before, expected 3"):
+        compact_change(np.zeros(3), np.zeros(2), 1.0)
     problem, q = Parted(rng, 1).problems[0]
     with pytest.raises(ValueError, match="expected"):
         place(DualState(problem, LAM, q, 0), np.zeros(problem.n_weights + 1), 0.0)

@@ -4,6 +4,8 @@
 # (b) Of a move the caller takes a share t: v is given anew, and `blend` takes the part's dual weights
 #     to the same point. They are convex combinations of what was and what is, so valid.
 # (c) A labeling that a pass has dropped may have had dual weight when the move began: it comes back.
+# (d) Approximate passes, which are most, neither add nor drop labelings: there the dual weights alone
+#     are kept (`dual_weights`, `mix`): labelings are the larger part of what `blend` needs.
 """Take a part's dual state to weights from outside, and back along its own move."""
 
 from libc.stdint cimport int32_t, int64_t
@@ -77,3 +79,44 @@ def blend(DualState state not None, kept, double share):
         working_set.spread = -1
         reserve(state.scratch, working_set.size)
         state.n_labelings += working_set.size
+
+
+def dual_weights(DualState state not None):
+    """Return the dual weights of all cached labelings, one block after another."""
+    cdef Py_ssize_t i, k, at = 0
+    cdef WorkingSet* working_set
+    cdef double[::1] alpha = np.empty(state.n_labelings)
+    for i in range(state.n_blocks):
+        working_set = &state.working_sets[i]
+        for k in range(working_set.size):
+            alpha[at] = working_set.alpha[k]
+            at += 1
+    return np.asarray(alpha)
+
+
+def mix(DualState state not None, const double[::1] before not None, double share):
+    """Set the dual weights to share * those of now + (1 - share) * those of `before`.
+
+    As `blend`, where the cached labelings are those of then.
+
+    Parameters
+    ----------
+    state : DualState
+    before : ndarray of shape (n_labelings,)
+        `dual_weights` of then.
+    share : float
+        From 0 to 1.
+    """
+    cdef Py_ssize_t i, k, at = 0
+    cdef WorkingSet* working_set
+    if not 0 <= share <= 1:
+        raise ValueError(f"share must be between 0 and 1, found {share}")
+    if before.shape[0] != state.n_labelings:
+        raise ValueError(
+            f"dual weights of {before.shape[0]} labelings, expected {state.n_labelings}")
+    for i in range(state.n_blocks):
+        working_set = &state.working_sets[i]
+        for k in range(working_set.size):
+            working_set.alpha[k] = share * working_set.alpha[k] + (1 - share) * before[at]
+            at += 1
+        working_set.spread = -1

@@ -1,5 +1,7 @@
 """A part's side of rounds: passes over its own blocks, at weights that all parts have moved."""
 
+from functools import partial
+
 import numpy as np
 
 from sstruct._cluster.weight_changes import CHANGED, WHOLE, ReceivedWeights
@@ -10,7 +12,8 @@ from sstruct._solvers.core._state import DualState, aligned_zeros
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe.block_coordinate import FULL_EVERY, FrankWolfe
-from sstruct._solvers.rounds._placing import blend, place
+from sstruct._solvers.rounds._changes import compact_change
+from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 
 
 class PartRounds(FrankWolfe):
@@ -42,9 +45,9 @@ class PartRounds(FrankWolfe):
             bounds=setup.bounds,
         )
         super().__init__(setup, state)
-        self.received = ReceivedWeights()
-        # Dual weights before the move that is not settled yet.
-        self.before = None
+        self.received = ReceivedWeights(in_place=True)
+        # Takes dual weights to a share of the move that is not settled yet.
+        self.go_back = None
 
     def advance(self, share, news, dual, turn):
         """Settle the last move, then make a pass over the part's blocks.
@@ -72,17 +75,17 @@ class PartRounds(FrankWolfe):
         """
         self._settle(share, news, dual)
         state = self.state
-        self.before = state.export()
         counts = self._counts()
         if turn == 0:
+            self.go_back = partial(blend, state, state.export())
             self.n_passes += 1
             exact_pass(state, self.pool, self._plan(), False)
         else:
+            self.go_back = partial(mix, state, dual_weights(state))
             approximate_pass(state, self._plan(), (turn - 1) % FULL_EVERY == 0)
         numbers = self._counts() - counts
         numbers[-1] = state.estimated_gap
-        change = (state.v() - self.received.w) / self.caution
-        return *compact(change), numbers
+        return *compact_change(state.live_v, self.received.w, self.caution), numbers
 
     def measure(self, share, news, dual, average=None):
         """Settle the last move; return what certificates are made of.
@@ -115,7 +118,7 @@ class PartRounds(FrankWolfe):
         self._take(share)
         self.state.rebuild()
         v = self.state.v() / self.caution
-        self.received = ReceivedWeights()
+        self.received = ReceivedWeights(in_place=True)
         return *compact(v), np.array([self.state.linear])
 
     def keep(self, share, news, dual):
@@ -152,9 +155,9 @@ class PartRounds(FrankWolfe):
 
     def _take(self, share):
         """Take dual weights to where the caller went along the last move."""
-        if self.before is not None and share != 1:
-            blend(self.state, self.before, share)
-        self.before = None
+        if self.go_back is not None and share != 1:
+            self.go_back(share)
+        self.go_back = None
 
     def _settle(self, share, news, dual):
         self._take(share)
