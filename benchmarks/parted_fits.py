@@ -33,7 +33,7 @@ RESULTS = Path(__file__).parent / "results" / "parted_fits.csv"
 def made():
     """Made sentences: 45 labels, 50 features, fits of about a minute."""
     return make_sequences(
-        n_samples=150_000, n_labels=45, n_features=50, noise=2.0, min_length=5, max_length=25,
+        n_samples=460_000, n_labels=45, n_features=50, noise=2.0, min_length=5, max_length=25,
         random_state=0,
     )  # fmt: skip
 
