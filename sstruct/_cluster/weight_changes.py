@@ -51,8 +51,8 @@ class ReceivedWeights:
     Parameters
     ----------
     in_place : bool
-        Whether `w` is one array, which `update` changes, rather than frozen ones, each of them
-        left as it is by later updates.
+        Whether `update` changes the array `w`. Otherwise it makes a new, frozen one, so that who
+        has kept an earlier `w` finds it unchanged.
     """
 
     def __init__(self, in_place=False):

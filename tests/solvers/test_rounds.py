@@ -216,12 +216,12 @@ def test_after_an_approximate_pass_mixing_is_blending(rng):
     v=arrays(float, st.integers(1, 30), elements=st.sampled_from([0.0, -0.0, 1.0, 2.5, np.nan])),
     seed=st.integers(0, 99),
     share=st.floats(0, 1),
-    over=st.floats(1, 4),
+    divisor=st.floats(1, 4),
 )
-def test_a_compact_change_is_the_difference_compacted(v, seed, share, over):
+def test_a_compact_change_is_the_difference_compacted(v, seed, share, divisor):
     before = np.where(np.random.default_rng(seed).random(len(v)) < share, v, 7.0)
-    index, value = compact_change(v, before, over)
-    expected_index, expected = compact((v - before) / over)
+    index, value = compact_change(v, before, divisor)
+    expected_index, expected = compact((v - before) / divisor)
     assert (index is None) == (expected_index is None)
     if index is not None:
         assert index.dtype == np.int32

@@ -1,6 +1,6 @@
 # Design:
-# (a) A pass over cached labelings of text changes a hundred thousand of two million weights: what a
-#     round then takes is its sweeps over vectors. This is one, where NumPy makes six.
+# (a) On text, a pass over cached labelings changes about a hundred thousand of two million weights.
+#     NumPy finds them in six sweeps over all weights, which take longer than the pass; this is one.
 """What a part's pass has changed in v."""
 
 from libc.stdint cimport int32_t
@@ -10,10 +10,21 @@ import numpy as np
 from sstruct._cluster.weight_changes import CHANGED, WHOLE
 
 
-def compact_change(const double[::1] v not None, const double[::1] before not None, double over):
-    """Return index and value of the nonzeros of (v - before) / over.
+def compact_change(const double[::1] v not None, const double[::1] before not None, double divisor):
+    """Return index and value of the nonzeros of ``(v - before) / divisor``, as `compact` does.
 
-    index (int32) is None and value has all entries where that is less to send.
+    O(n_weights).
+
+    Parameters
+    ----------
+    v, before : ndarray of shape (n_weights,)
+    divisor : float
+
+    Returns
+    -------
+    index : ndarray of int32 or None
+        None: value has all entries, which is less to send.
+    value : ndarray
     """
     cdef Py_ssize_t j, n = v.shape[0], count = 0, most
     cdef double change
@@ -27,7 +38,7 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
     with nogil:
         for j in range(n):
             if v[j] != before[j]:
-                change = (v[j] - before[j]) / over
+                change = (v[j] - before[j]) / divisor
                 if change != 0:
                     if count == most:
                         count += 1
@@ -35,6 +46,6 @@ def compact_change(const double[::1] v not None, const double[::1] before not No
                     index[count], value[count] = <int32_t> j, change
                     count += 1
     if CHANGED * count >= WHOLE * n:
-        return None, np.subtract(v, before) / over
-    # Copies: what was not filled is given back.
+        return None, np.subtract(v, before) / divisor
+    # Copies, so that the room that was not filled is freed.
     return indices[:count].copy(), values[:count].copy()

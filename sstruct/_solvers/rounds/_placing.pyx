@@ -4,8 +4,8 @@
 # (b) Of a move the caller takes a share t: v is given anew, and `blend` takes the part's dual weights
 #     to the same point. They are convex combinations of what was and what is, so valid.
 # (c) A labeling that a pass has dropped may have had dual weight when the move began: it comes back.
-# (d) Approximate passes, which are most, neither add nor drop labelings: there the dual weights alone
-#     are kept (`dual_weights`, `mix`): labelings are the larger part of what `blend` needs.
+# (d) Approximate passes, which are most of all passes, neither add nor drop labelings. To go back
+#     along one, dual weights alone are copied (`dual_weights`, `mix`) and not the labelings.
 """Take a part's dual state to weights from outside, and back along its own move."""
 
 from libc.stdint cimport int32_t, int64_t

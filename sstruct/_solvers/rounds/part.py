@@ -46,7 +46,8 @@ class PartRounds(FrankWolfe):
         )
         super().__init__(setup, state)
         self.received = ReceivedWeights(in_place=True)
-        # Takes dual weights to a share of the move that is not settled yet.
+        # Function of a share: takes the dual weights back to that share of the last move. None:
+        # there is no move whose share is still to come.
         self.go_back = None
 
     def advance(self, share, news, dual, turn):
