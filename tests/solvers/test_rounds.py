@@ -115,6 +115,14 @@ def test_one_part_is_a_fit_without_parts(rng):
     np.testing.assert_allclose(rounds.history["dual"][:n], alone.history["dual"][:n], rtol=1e-6)
 
 
+def test_moves_that_are_alike_raise_the_dual_together(rng):
+    for n_parts in (1, 2, 3, 4, 9):
+        run = Rounds(Parted(rng, n_parts).setup())
+        # By caution c, n moves that are alike raise it by a positive multiple of 2 c - n.
+        for part in run.parts.parts:
+            assert part.caution == pytest.approx(max(1, n_parts / 2 + 0.3))
+
+
 @pytest.mark.parametrize("box", ["free", "mixed"])
 def test_a_fit_goes_on_from_what_another_one_has_left(rng, box):
     parted = Parted(rng, 3, box)
