@@ -27,6 +27,7 @@ static __forceinline void sstruct_pause(void) { YieldProcessor(); }
 static __forceinline void sstruct_give_way(void) { SwitchToThread(); }
 #else
 #include <sched.h>
+#include <time.h>
 typedef int64_t sstruct_counter;
 static inline int64_t sstruct_load(sstruct_counter *c) { return __atomic_load_n(c, __ATOMIC_ACQUIRE); }
 static inline void sstruct_store(sstruct_counter *c, int64_t x) { __atomic_store_n(c, x, __ATOMIC_RELEASE); }
@@ -46,6 +47,11 @@ static inline void sstruct_pause(void) { __asm__ __volatile__("yield"); }
 static inline void sstruct_pause(void) {}
 #endif
 static inline void sstruct_give_way(void) { sched_yield(); }
+static inline void sstruct_sleep(void)
+{
+    const struct timespec moment = {0, 20000};
+    nanosleep(&moment, NULL);
+}
 #endif
 
 /* One turn of waiting: soon again at first, later after everybody else had a turn. */
@@ -53,6 +59,13 @@ static inline void sstruct_wait(int64_t turn)
 {
     if (turn < 2000) sstruct_pause();
     else sstruct_give_way();
+}
+
+/* The same of a thread that has nothing to do, and may have nothing for long. */
+static inline void sstruct_rest(int64_t turn)
+{
+    if (turn < 3000) sstruct_wait(turn);
+    else sstruct_sleep();
 }
 
 #endif

@@ -89,7 +89,8 @@ def test_optimum_within_bounds(rng, edges):
 )
 def test_searches_that_are_not_exact_bound_the_optimum(rng, change, inference):
     X, Y = make(rng)
-    model = MultilabelSSVM(lam=0.02, tol=1e-4, **SLACK).set_params(**change).fit(X, Y)
+    model = MultilabelSSVM(lam=0.02, tol=1e-4, max_iter=20_000, **SLACK)
+    model.set_params(**change).fit(X, Y)
     assert model.inference_ == inference
     cost = costs(model.loss, Y, np.ones(len(X)))
     terms = slack_terms(reference(model, X, Y, cost=cost))

@@ -173,7 +173,7 @@ def test_one_type_is_a_graph_with_directed_edges(rng):
     edges = np.array([(0, 1), (1, 2), (2, 3)])
     graphs = [(rng.standard_normal((4, 2)), edges, rng.standard_normal((3, 2))) for _ in range(8)]
     y = [rng.integers(0, 3, 4) for _ in graphs]
-    common = {"lam": 0.01, "tol": 1e-6, "random_state": 0, "max_iter": 20_000}
+    common = {"lam": 0.01, "tol": 1e-8, "random_state": 0, "max_iter": 20_000}
     plain = GraphCRFSSVM(pairwise="directed", **common).fit(graphs, y)
     X = [([x], {(0, 0): (e, f)}) for x, e, f in graphs]
     typed = TypedGraphCRFSSVM(**common).fit(X, [[labels] for labels in y])

@@ -153,7 +153,7 @@ def test_a_round_takes_each_part_once_and_several_passes_over_it(rng, monkeypatc
 
     record(Part, "bring", lambda part: (part.first, part.last))
     record(block_coordinate, "exact_pass", lambda state, pool, plan, cache: (plan.first, plan.last))
-    record(block_coordinate, "approximate_pass", lambda state, plan, _: (plan.first, plan.last))
+    record(block_coordinate, "approximate_pass", lambda _, plan, *more: (plan.first, plan.last))
     record(block_coordinate, "full_pass", lambda *arguments: arguments[-2:])
     X, y = make_chains(rng, 40)
     model = in_parts(ChainSSVM(lam=0.01, tol=1e-3, random_state=0), 400, X, y)

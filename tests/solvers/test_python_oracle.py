@@ -72,7 +72,10 @@ def run(problem, small, options, bounds=None):
     ],
 )
 @pytest.mark.parametrize("k", [0, 1])
-def test_the_way_is_that_of_chains(step, sampling, multi_plane, batch, cache, seeds, k):
+def test_the_way_is_that_of_chains(
+    monkeypatch, step, sampling, multi_plane, batch, cache, seeds, k
+):
+    monkeypatch.setattr(FrankWolfe, "most_lag", 0)  # as of users' oracles
     small = Small(np.random.default_rng(seeds[k]), n=30, lam=0.05, batch=batch)
     options = Options(
         multi_plane=multi_plane, step=step, sampling=sampling, cache=cache, tol=1e-6, max_iter=5

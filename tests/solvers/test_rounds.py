@@ -103,7 +103,8 @@ def test_the_dual_never_falls_and_is_that_of_the_parts_dual_weights(rng, box):
     assert abs(value - run.dual) <= 1e-12 * max(1, abs(value))
 
 
-def test_one_part_is_a_fit_without_parts(rng):
+def test_one_part_is_a_fit_without_parts(rng, monkeypatch):
+    monkeypatch.setattr(FrankWolfe, "most_lag", 0)  # as of parts
     parted = Parted(rng, 1, n=12)
     problem, q = parted.problems[0]
     options = Options(tol=1e-2, max_iter=8, certificate_every=1)

@@ -139,8 +139,8 @@ class Common:
         fit raises an error. It is removed when a fit converges. Fits that run at the same time need
         different files.
     n_jobs : int or None, default=None
-        Number of threads for oracle calls, in training and prediction; -1: all processors. Results
-        do not depend on it.
+        Number of threads for training and prediction; -1: all processors. Results do not depend on
+        it.
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0

@@ -21,7 +21,7 @@ from sstruct._problems.core.node_arguments import fill_views, join_views
 # pays for that. Measured with one thread on oracles of about 1,000 units (CoNLL-2000): a pass in
 # batches of 16 takes 1 to 4 % longer and gains 1 to 3 % less; on cheaper ones (OCR letters, 600
 # units) it costs 5 to 8 % of the time to a gap of 0.01.
-SIZES = ((800, 16), (20000, 32))
+SIZES = ((20000, 32),)
 
 
 def batch_size(n_blocks, work):
@@ -209,6 +209,11 @@ cdef class BlockProblem:
         """Whether a labeling may lie anywhere between two others, in features and loss."""
         return False
 
+    @property
+    def in_order(self):
+        """Whether its blocks are visited one by one, and not some at once."""
+        return False
+
     cpdef BlockProblem fork(self):
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
@@ -347,6 +352,11 @@ cdef class WrappedProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         return type(self)(self.problem.fork())
+
+    @property
+    def in_order(self):
+        """Whether those of the other problem are."""
+        return self.problem.in_order
 
     def norms(self):
         """Return those of the other problem."""

@@ -17,6 +17,8 @@ cdef inline Py_ssize_t blocks_a_ticket(Py_ssize_t n_blocks) noexcept nogil:
 
 cdef class ThreadPool:
     cdef readonly Py_ssize_t n_threads
+    cdef Py_ssize_t n_started       # with the caller; 0: the pool is closed
+    cdef bint kept                  # whether threads stay from pass to pass
     cdef BlockProblem problem        # the caller's
     cdef list forks, errors
     cdef Task task
@@ -29,6 +31,7 @@ cdef class ThreadPool:
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1
     cdef int run(self, Py_ssize_t count) except -1 nogil
     cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1
+    cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil
     cdef int close(self) except -1
     cdef Py_ssize_t take(self) noexcept nogil
     cdef int attend(self, BlockProblem problem, Py_ssize_t thread) except -1 nogil

@@ -2,7 +2,8 @@
 # (a) Threads work off numbered tickets, each with a problem of its own (`fork`). What a task
 #     does depends on its ticket alone and goes to the ticket's place, so that results do not
 #     depend on who did it, nor on the number of threads.
-# (b) Threads live from `open` to `close`, one pass, and are Python's, so that a task may raise.
+# (b) Threads live from `open` to `close`, one pass, or through the passes of a `with` block, and are
+#     Python's, so that a task may raise.
 #     The caller works too and looks for signals. With one thread all this is a plain loop. What
 #     ends a pass early ends the tasks of the others too, where those look (`_interruption`).
 #     What tasks read and write is the caller's and goes when the pass is left: `close` counts
@@ -14,7 +15,7 @@ from _thread import start_new_thread
 
 from cpython.exc cimport PyErr_CheckSignals
 
-from sstruct._kernels._interruption cimport look, obey
+from sstruct._kernels._interruption cimport look, obey, sstruct_seconds
 from sstruct._problems.core._block_problem cimport BlockProblem
 
 cdef extern from "sstruct/_kernels/threads.h":
@@ -23,10 +24,17 @@ cdef extern from "sstruct/_kernels/threads.h":
     int64_t sstruct_add(sstruct_counter* counter, int64_t value) noexcept nogil
     bint sstruct_replace(sstruct_counter* counter, int64_t old, int64_t value) noexcept nogil
     void sstruct_wait(int64_t turn) noexcept nogil
+    void sstruct_rest(int64_t turn) noexcept nogil
+
+# Turns of waiting for another task that need no account, and how much sooner such a wait gives the
+# processor away: that task may have none.
+cdef int64_t SHORT_WAIT = 32, HASTE = 8
 
 
 cdef class ThreadPool:
     """Threads over one problem.
+
+    In a ``with`` block they go from pass to pass: for short ones after one another.
 
     Parameters
     ----------
@@ -42,22 +50,31 @@ cdef class ThreadPool:
         self.n_threads = min(n_threads, problem.n_blocks)
         self.forks = [problem.fork() for _ in range(self.n_threads - 1)]
 
+    def __enter__(self):
+        self.kept = True
+
+    def __exit__(self, *_):
+        self.kept = False
+        self.close()
+
     cdef int open(self, Task task, void* context, Py_ssize_t most) except -1:
         """Start the threads, which wait for `run`; `close` must follow, come what may.
 
         most : largest number of tickets of a run; a thread without hope for one is not started.
         """
         self.task, self.context = task, context
-        self.base = self.limit = self.taken = self.done = self.closed = self.failed = 0
-        self.inside = 0
-        self.errors = []
-        for k in range(1, min(self.n_threads, most)):
+        if self.n_started == 0:
+            self.base = self.limit = self.taken = self.done = self.closed = self.failed = 0
+            self.inside, self.n_started = 0, 1   # the caller
+            self.errors = []
+        while self.n_started < min(self.n_threads, most):
             sstruct_add(&self.inside, 1)
             try:
-                start_new_thread(self._enter, (k,))
+                start_new_thread(self._enter, (self.n_started,))
             except BaseException:
                 sstruct_add(&self.inside, -1)
                 raise
+            self.n_started += 1
         return 0
 
     def _enter(self, Py_ssize_t thread):
@@ -88,7 +105,7 @@ cdef class ThreadPool:
         while not sstruct_load(&self.closed):
             ticket = self.take()
             if ticket < 0:
-                sstruct_wait(turn)
+                sstruct_rest(turn)
                 turn += 1
                 continue
             self.task(self.context, problem, thread, ticket - self.base)
@@ -119,6 +136,25 @@ cdef class ThreadPool:
                 look()
         return 0
 
+    cdef double wait(self, sstruct_counter* counter, int64_t least) except -1 nogil:
+        """In a task: wait until another one has taken a counter so far, or leave with the pass.
+
+        Return for how many seconds; 0 where that is about a microsecond or less.
+        """
+        cdef int64_t turn = 0
+        cdef double begin = 0
+        while sstruct_load(counter) < least:
+            sstruct_wait(HASTE * turn)
+            turn += 1
+            if turn == SHORT_WAIT:
+                begin = sstruct_seconds()
+            elif turn % 4096 == 0:
+                look()
+                if sstruct_load(&self.failed):
+                    with gil:
+                        raise self.errors[0]
+        return sstruct_seconds() - begin if turn >= SHORT_WAIT else 0
+
     cdef int run_once(self, Task task, void* context, Py_ssize_t count) except -1:
         """Open, run and close."""
         try:
@@ -132,9 +168,13 @@ cdef class ThreadPool:
     cdef int close(self) except -1:
         """Send the threads home and wait for them; each finishes or leaves the ticket it has.
 
-        A signal's exception comes after that, in the place of one that is on its way.
+        A signal's exception comes after that, in the place of one that is on its way. In a ``with``
+        block they stay, unless something is left undone.
         """
         cdef int64_t turn = 0
+        if self.kept and sstruct_load(&self.done) == self.limit and not sstruct_load(&self.failed):
+            return 0
+        self.n_started = 0
         sstruct_store(&self.closed, 1)
         if sstruct_load(&self.inside) == 0:
             return 0

@@ -69,6 +69,11 @@ cdef class CallableProblem(BlockProblem):
             max(1, min(64, self.n_blocks // 8)) if batch_size is None else batch_size)
         self._open()
 
+    @property
+    def in_order(self):
+        """True: users' oracles are what takes time, and have batches and workers."""
+        return True
+
     def _open(self):
         """Make what forks do not share."""
         self.bounded = self.keeps_planes = True

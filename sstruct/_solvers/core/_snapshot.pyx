@@ -103,7 +103,8 @@ def resume(DualState state not None, kept):
         working_set.spread = spread[i]
         reserve(state.scratch, size[i] + 1)
         state.set_gap(i, gap[i])
-    state.n_labelings, state.n_shared = at, -1
+    state.n_labelings, state.n_shared, state.n_in_step = at, -1, 1
+    state.estimated = False
     np.asarray(state.weights)[:] = state.problem.without_padding(weights)
     np.asarray(state.hidden)[:] = hidden
     np.asarray(state.working_gaps)[:] = working_gaps

@@ -1,11 +1,15 @@
-from libc.stdint cimport int32_t
+from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._kernels._random cimport Random
 from sstruct._solvers.core._sampling cimport SumTree
-from sstruct._solvers.core._scratch cimport Scratch
+from sstruct._solvers.core._scratch cimport Lane, Move, Scratch
 from sstruct._solvers.core._working_set cimport WorkingSet
+
+
+cdef enum:
+    N_MOVES = 256   # a lane may be so many visits behind another
 
 
 cdef class DualState:
@@ -14,6 +18,7 @@ cdef class DualState:
     cdef readonly Py_ssize_t n_blocks
     cdef readonly double lam
     cdef readonly double dual             # D(alpha), kept up to date step by step
+    cdef readonly bint estimated          # whether `dual` is what visits with a lag expect it to be
     cdef readonly double linear           # sum_i q_i sum_y alpha_i(y) L_i(y)
     cdef readonly Py_ssize_t n_oracle_calls
     cdef readonly Py_ssize_t n_steps      # of exact visits, those that rounding forbade left out
@@ -37,23 +42,34 @@ cdef class DualState:
     cdef Py_ssize_t[::1] order            # of exact passes; shuffled on and on
     # Scratch of approximate passes: the blocks with more than one labeling, -1: to be listed anew;
     # those to visit.
-    cdef Py_ssize_t n_shared
+    cdef Py_ssize_t n_shared, n_planned
     cdef Py_ssize_t[::1] shared, visits
     cdef Random random
     cdef Scratch* scratch                 # one a thread; the first: of the visits that step
     cdef Py_ssize_t n_scratches
+    cdef Lane* lanes                      # the first: the state's own weights
+    cdef Py_ssize_t n_lanes
+    cdef Py_ssize_t n_in_step             # so many lanes have the weights of the first
+    cdef list lane_owners
+    cdef Move* moves                      # N_MOVES: visit k's in place k modulo their number
+    cdef int64_t n_visits                 # so far: number of the next
+    cdef readonly int64_t rest, resting            # runs of visits to be made by one thread, see _visits
+    cdef double relaxation                # of corrective visits, see _steps
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil
-    cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
-    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil
+    cdef double distance(
+        self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
+    cdef const double* known_distances(
+        self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a) except NULL nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1
     cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil
-    cdef void uncover(self) noexcept nogil
-    cdef void cover(self) noexcept nogil
-    cdef int move(
-        self, Py_ssize_t i, const int32_t** codes, double* coefficient,
-        Py_ssize_t count) except -1 nogil
+    cdef int reserve_lanes(self, Py_ssize_t n_lanes) except -1
+    cdef void uncover(self, Lane* lane) noexcept nogil
+    cdef double cover(self, Lane* lane) noexcept nogil
+    cdef int follow(
+        self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil
+    cdef int land(
+        self, BlockProblem problem, const Move* move, RunningAverage average) except -1 nogil
     cdef int hold(
-        self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
-        Py_ssize_t count) except -1 nogil
+        self, BlockProblem problem, RunningAverage average, const Move* move) except -1 nogil

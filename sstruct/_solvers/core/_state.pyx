@@ -22,7 +22,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed, random_shuffle
-from sstruct._solvers.core._scratch cimport Scratch, release, reserve
+from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, release, release_move, reserve
 from sstruct._solvers.core._working_set cimport (
     distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
 
@@ -99,9 +99,11 @@ cdef class DualState:
             self.exact_average = RunningAverage(problem.n_weights)
             self.approximate_average = RunningAverage(problem.n_weights)
         self.working_sets = <WorkingSet*> calloc(problem.n_blocks, sizeof(WorkingSet))
-        if self.working_sets == NULL:
+        self.moves = <Move*> calloc(N_MOVES, sizeof(Move))
+        if self.working_sets == NULL or self.moves == NULL:
             raise MemoryError("no memory left for the working sets")
-        self.reserve_scratches(1)
+        self.lane_owners, self.n_in_step = [], 1
+        self.reserve_lanes(1)
         reserve(self.scratch, 16)
         self._open_working_sets()
         self.rebuild()
@@ -144,6 +146,11 @@ cdef class DualState:
         for i in range(self.n_scratches):
             release(&self.scratch[i])
         free(self.scratch)
+        free(self.lanes)
+        if self.moves != NULL:
+            for i in range(N_MOVES):
+                release_move(&self.moves[i])
+            free(self.moves)
 
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a visit of block i to come."""
@@ -154,11 +161,14 @@ cdef class DualState:
 
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
         """Have scratch for so many threads."""
+        cdef Py_ssize_t k
         if n_threads > self.n_scratches:
             grow(<void**> &self.scratch, n_threads, sizeof(Scratch))
             memset(&self.scratch[self.n_scratches], 0,
                    (n_threads - self.n_scratches) * sizeof(Scratch))
             self.n_scratches = n_threads
+            for k in range(self.n_lanes):
+                self.lanes[k].scratch = &self.scratch[k]
         return 0
 
     cdef void set_gap(self, Py_ssize_t i, double gap) noexcept nogil:
@@ -167,50 +177,101 @@ cdef class DualState:
         if self.draws is not None:
             self.draws.put(i, self.block_weight[i] * gap)
 
-    cdef void uncover(self) noexcept nogil:
+    cdef int reserve_lanes(self, Py_ssize_t n_lanes) except -1:
+        """Have lanes for so many threads, each with scratch of its own and w as it is."""
+        cdef Py_ssize_t k, had = self.n_lanes
+        cdef double[::1] vector
+        self.reserve_scratches(n_lanes)
+        if n_lanes > had:
+            grow(<void**> &self.lanes, n_lanes, sizeof(Lane))
+            memset(&self.lanes[had], 0, (n_lanes - had) * sizeof(Lane))
+            for k in range(had, n_lanes):
+                self.lanes[k].scratch = &self.scratch[k]
+                vectors = [self.weights, self.hidden, self.clipped]
+                if k > 0:
+                    vectors = [aligned_zeros(len(vector)) for vector in vectors]
+                    self.lane_owners.append(vectors)
+                vector = vectors[0]
+                self.lanes[k].weights = &vector[0]
+                if self.n_boxed > 0:
+                    vector = vectors[1]
+                    self.lanes[k].hidden = &vector[0]
+                    vector = vectors[2]
+                    self.lanes[k].clipped = &vector[0]
+            self.n_lanes = n_lanes
+        for k in range(n_lanes):
+            self.lanes[k].landed = self.lanes[k].begun = self.n_visits
+            if k >= self.n_in_step:
+                memcpy(self.lanes[k].weights, self.lanes[0].weights,
+                       self.problem.n_weights * sizeof(double))
+                memcpy(self.lanes[k].hidden, self.lanes[0].hidden, self.n_boxed * sizeof(double))
+        return 0
+
+    cdef void uncover(self, Lane* lane) noexcept nogil:
         """Put v in the place of w."""
         cdef Py_ssize_t b
         for b in range(self.n_boxed):
-            self.clipped[b] = self.weights[self.boxed[b]]
-            self.weights[self.boxed[b]] = self.hidden[b]
+            lane.clipped[b] = lane.weights[self.boxed[b]]
+            lane.weights[self.boxed[b]] = lane.hidden[b]
 
-    cdef void cover(self) noexcept nogil:
-        """Put w = clip(v) in the place of v; the dual gains on its quadratic minoriser."""
+    cdef double cover(self, Lane* lane) noexcept nogil:
+        """Put w = clip(v) in the place of v; return what the dual gains on its quadratic minoriser."""
         cdef Py_ssize_t b
         cdef double v, w, before, step, gain = 0
         for b in range(self.n_boxed):
-            v = self.weights[self.boxed[b]]
-            before = self.clipped[b]
-            step = v - self.hidden[b]
+            v = lane.weights[self.boxed[b]]
+            before = lane.clipped[b]
+            step = v - lane.hidden[b]
             w = min(max(v, self.lower[b]), self.upper[b])
             # m(v) = w^2 / 2 - w v, against m(v_0) - w_0 (v - v_0) - (v - v_0)^2 / 2
-            gain += (0.5 * (w - before) * (w + before) - w * v + before * self.hidden[b]
+            gain += (0.5 * (w - before) * (w + before) - w * v + before * lane.hidden[b]
                      + before * step + 0.5 * step * step)
-            self.hidden[b] = v
-            self.weights[self.boxed[b]] = w
-        self.dual += self.lam * gain
+            lane.hidden[b] = v
+            lane.weights[self.boxed[b]] = w
+        return self.lam * gain
 
-    cdef int move(
-            self, Py_ssize_t i, const int32_t** codes, double* coefficient,
-            Py_ssize_t count) except -1 nogil:
-        """v += sum_k coefficient_k phi(y_k); averages stay where they are."""
-        self.problem.scatter(i, codes, coefficient, count, &self.weights[0])
-        if self.exact_average is not None:
-            self.hold(self.exact_average, i, codes, coefficient, count)
-            self.hold(self.approximate_average, i, codes, coefficient, count)
+    cdef int follow(
+            self, BlockProblem problem, Lane* lane, const Move* move, double* gain) except -1 nogil:
+        """v += sum_k coefficient_k phi(y_k) in a lane; `gain` grows by what bounds add to the dual."""
+        if move.count > 0:
+            if self.n_boxed > 0:
+                self.uncover(lane)
+            problem.scatter(move.block, move.codes, move.coefficient, move.count, lane.weights)
+            if self.n_boxed > 0:
+                gain[0] += self.cover(lane)
+        return 0
+
+    cdef int land(
+            self, BlockProblem problem, const Move* move, RunningAverage average) except -1 nogil:
+        """Make a move in the state itself; its averages stay where they are, and `average` follows."""
+        self.follow(problem, self.lanes, move, &self.dual)
+        if move.count > 0 and self.exact_average is not None:
+            self.hold(problem, self.exact_average, move)
+            self.hold(problem, self.approximate_average, move)
+        self.linear += move.linear
+        self.dual += move.gain
+        self.work += move.work
+        self.n_labelings += move.n_new
+        self.exact = self.exact and move.exact
+        self.n_steps += move.stepped
+        if move.gap >= 0:
+            self.n_oracle_calls += 1
+            self.set_gap(move.block, move.gap)
+        if average is not None:
+            average.follow(self.linear)
         return 0
 
     cdef int hold(
-            self, RunningAverage average, Py_ssize_t i, const int32_t** codes, double* coefficient,
-            Py_ssize_t count) except -1 nogil:
-        """Let an average stay where it is while v moves by the coefficients."""
+            self, BlockProblem problem, RunningAverage average, const Move* move) except -1 nogil:
+        """Let an average stay where it is while v moves."""
         cdef Py_ssize_t k
-        for k in range(count):
-            coefficient[k] = -coefficient[k] / average.scale
-        self.problem.scatter(i, codes, coefficient, count, &average.offset[0])
-        for k in range(count):
-            coefficient[k] = -coefficient[k] * average.scale
-        return 0
+        cdef double* change
+        reserve(self.lanes.scratch, move.count)
+        change = self.lanes.scratch.change
+        for k in range(move.count):
+            change[k] = -move.coefficient[k] / average.scale
+        return problem.scatter(
+            move.block, move.codes, change, move.count, &average.offset[0])
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil:
         """Raise for a block of which no labeling has a dual weight that can be moved."""
@@ -222,13 +283,15 @@ cdef class DualState:
                 "has left the range of float64. Scale the features, or take a larger lam than "
                 f"{self.lam:g}")
 
-    cdef double distance(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil:
+    cdef double distance(
+            self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a,
+            Py_ssize_t b) except? -1 nogil:
         """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
         cdef WorkingSet* working_set = &self.working_sets[i]
         cdef double value = distances(working_set, a)[b]
         if value >= 0:
             return value
-        self.problem.squared_distance(
+        problem.squared_distance(
             i, labeling(working_set, a), labeling(working_set, b), &value)
         if not value < INFINITY:
             with gil:
@@ -240,13 +303,14 @@ cdef class DualState:
         distances(working_set, a)[b] = distances(working_set, b)[a] = value
         return value
 
-    cdef const double* known_distances(self, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
+    cdef const double* known_distances(
+            self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
         """Distances of entry a to all entries."""
         cdef const double* row = distances(&self.working_sets[i], a)
         cdef Py_ssize_t k
         for k in range(self.working_sets[i].size):
             if row[k] < 0:
-                self.distance(i, a, k)
+                self.distance(problem, i, a, k)
         return row
 
     @property
@@ -311,16 +375,26 @@ cdef class DualState:
     def settle(self, const double[::1] rebuilt not None, double linear):
         """Take v and `linear` as `add_planes` of all blocks has computed them."""
         cdef Py_ssize_t b
-        cdef double v, w, gain = 0
+        cdef double v, w
         self.weights[:] = rebuilt
+        self.n_in_step = 1
         for b in range(self.n_boxed):
             v = self.weights[self.boxed[b]]
             w = min(max(v, self.lower[b]), self.upper[b])
             self.hidden[b] = v
             self.weights[self.boxed[b]] = w
-            gain += w * (w - v)
         self.linear = linear
-        self.dual = linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+        self.measure_dual()
+
+    def measure_dual(self):
+        """Compute the dual value from v and `linear` as they are."""
+        cdef Py_ssize_t b
+        cdef double w, gain = 0
+        for b in range(self.n_boxed):
+            w = self.weights[self.boxed[b]]
+            gain += w * (w - self.hidden[b])
+        self.dual = self.linear - 0.5 * self.lam * squared_norm(self.weights) + self.lam * gain
+        self.estimated = False
 
     def permutation(self, Py_ssize_t size):
         """Return 0 to size - 1 in random order."""

@@ -13,7 +13,7 @@ cpdef enum Sampling:
 cdef class PassPlan:
     cdef readonly StepKind kind
     cdef readonly Sampling sampling
-    cdef readonly Py_ssize_t number, keep, first, last
+    cdef readonly Py_ssize_t number, keep, first, last, lag
     cdef readonly double deadline
 
 

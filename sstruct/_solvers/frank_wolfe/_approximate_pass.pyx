@@ -9,12 +9,15 @@ from libc.math cimport INFINITY
 from libc.stdint cimport int32_t
 
 from sstruct._kernels._random cimport random_shuffle
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._scores cimport above_rounding, summarize
-from sstruct._solvers.core._scratch cimport Scratch
+from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.frank_wolfe._steps cimport (
     CORRECTION, FW, MAX_CORRECTIONS, StepKind, correct, take_visit_step)
 from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
+from sstruct._solvers.frank_wolfe._visits cimport Visits, visit_all, visit_alone
 from sstruct._solvers.core._watch cimport Watch, look, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
@@ -23,6 +26,8 @@ import sys
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
+# Visits that are under way see no moves of one another: more of them would gain less each.
+MOST_LAG = 8
 # Work of looking whether to visit a block.
 cdef double LOOK_WORK = 1
 
@@ -42,6 +47,9 @@ cdef class PassPlan:
         Passes that an idle labeling of weight 0 survives.
     deadline : float
         On the clock of `seconds`.
+    lag : int
+        A visit does not see the moves of so many visits before it, and one more may be under way
+        at once.
     blocks : tuple of int, optional
         First block and the one behind the last, for passes over a part of the data: each of its
         blocks once, by PERMUTATION. None: all blocks.
@@ -49,7 +57,10 @@ cdef class PassPlan:
 
     def __init__(
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
-            double deadline, blocks=None):
+            double deadline, blocks=None, Py_ssize_t lag=0):
+        if not 0 <= lag <= MOST_LAG:
+            raise ValueError(f"lag must be from 0 to {MOST_LAG}, found {lag}")
+        self.lag = lag
         self.kind, self.sampling = kind, sampling
         self.number, self.keep, self.deadline = number, keep, deadline
         self.first, self.last = (0, sys.maxsize) if blocks is None else blocks
@@ -57,25 +68,53 @@ cdef class PassPlan:
             raise ValueError(f"blocks {blocks} of {sampling}, expected PERMUTATION and some blocks")
 
 
-def approximate_pass(DualState state not None, PassPlan plan not None, bint all_blocks):
+def approximate_pass(
+        DualState state not None, PassPlan plan not None, bint all_blocks, ThreadPool pool=None):
     """Visit working sets alone.
 
     Unless `all_blocks`, blocks whose last gap over the working set is not above the mean of
     such gaps are skipped; blocks not visited so since their last exact visit never are.
-    Returns whether the pass was complete.
+    Returns whether the pass was complete. pool : threads to visit in; None: the caller alone
     """
     cdef Watch watch = start_watch(plan.deadline)
-    cdef bint late = False
-    with nogil:
-        approximate_visits(state, plan, all_blocks, INFINITY, &watch, &late)
-    return not late
+    cdef Visits visits = visits_of(state, plan)
+    if pool is not None and pool.problem is not state.problem:
+        raise ValueError("the pool works on another problem")
+    visits.count = plan_visits(state, plan, all_blocks)
+    return visit_all(&visits, state, pool, &watch)
+
+
+cdef Visits visits_of(DualState state, PassPlan plan) noexcept nogil:
+    """Return approximate visits of the blocks that `plan_visits` chooses."""
+    cdef Visits visits
+    visits.find, visits.tidy, visits.context = approximate_visit, NULL, <void*> plan
+    visits.lag, visits.average = plan.lag, NULL
+    if state.approximate_average is not None:
+        visits.average = <void*> state.approximate_average
+    return visits
 
 
 cdef Py_ssize_t approximate_visits(
         DualState state, PassPlan plan, bint all_blocks, double enough, Watch* watch,
         bint* late) except -1 nogil:
     """The visits of a pass, until so much work is counted; return how many had a gap."""
-    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0, n_gaps = 0
+    cdef Py_ssize_t a, n_gaps = 0
+    cdef Visits visits = visits_of(state, plan)
+    visits.count = plan_visits(state, plan, all_blocks)
+    for a in range(visits.count):
+        if state.work >= enough:
+            break
+        visit_alone(&visits, state, a)
+        n_gaps += state.working_gaps[state.visits[a]] > 0
+        if look(watch, state.work):
+            late[0] = True
+            break
+    return n_gaps
+
+
+cdef Py_ssize_t plan_visits(DualState state, PassPlan plan, bint all_blocks) noexcept nogil:
+    """Put the blocks of a pass into `state.visits`, in random order; return how many."""
+    cdef Py_ssize_t n = state.problem.n_blocks, a, i, n_known = 0, n_visits = 0
     cdef double mean = 0
     if state.n_shared < 0:
         list_shared(state, plan)
@@ -97,16 +136,8 @@ cdef Py_ssize_t approximate_visits(
         shuffle_in_stretches(&state.random, &state.visits[0], n_visits, n)
     else:
         random_shuffle(&state.random, &state.visits[0], n_visits)
-    for a in range(n_visits):
-        if state.work >= enough:
-            break
-        announce(state, a, n_visits)
-        approximate_visit(state, state.visits[a], plan)
-        n_gaps += state.working_gaps[state.visits[a]] > 0
-        if look(watch, state.work):
-            late[0] = True
-            break
-    return n_gaps
+    state.n_planned = n_visits
+    return n_visits
 
 
 cdef void list_shared(DualState state, PassPlan plan) noexcept nogil:
@@ -119,21 +150,31 @@ cdef void list_shared(DualState state, PassPlan plan) noexcept nogil:
             state.n_shared += 1
 
 
-cdef void announce(DualState state, Py_ssize_t a, Py_ssize_t n_visits) noexcept nogil:
+cdef void announce(DualState state, Py_ssize_t a) noexcept nogil:
     """Ask for the memory of visits to come: they are in random order, and short."""
-    if a + 8 < n_visits:
+    if a + 8 < state.n_planned:
         sstruct_prefetch(&state.working_sets[state.visits[a + 8]], sizeof(WorkingSet))
-    if a + 4 < n_visits:
+    if a + 4 < state.n_planned:
         state.prefetch(state.visits[a + 4])
 
 
-cdef int approximate_visit(DualState state, Py_ssize_t i, PassPlan plan) except -1 nogil:
+cdef int approximate_visit(
+        void* context, DualState state, BlockProblem problem, Lane* lane,
+        Py_ssize_t a) except -1 nogil:
+    """A visit of a working set alone; the context is the plan."""
+    cdef Py_ssize_t i = state.visits[a]
     cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef Scratch* scratch = state.scratch
+    cdef Scratch* scratch = lane.scratch
+    cdef Move* move = lane.move
+    cdef StepKind kind = (<PassPlan> context).kind
+    cdef Py_ssize_t number = (<PassPlan> context).number, keep = (<PassPlan> context).keep
     cdef Py_ssize_t k, first = 0, count, best
     cdef double mean = 0, gap, size = 0
+    announce(state, a)
+    reserve(scratch, working_set.size)
+    move.block = i
     # The truth takes part while it is active or an oracle has lately returned it.
-    if working_set.alpha[0] <= 0 and plan.number - working_set.last_active[0] >= plan.keep:
+    if working_set.alpha[0] <= 0 and number - working_set.last_active[0] >= keep:
         first = 1
     count = working_set.size - first
     state.working_gaps[i] = 0
@@ -141,18 +182,16 @@ cdef int approximate_visit(DualState state, Py_ssize_t i, PassPlan plan) except 
         for k in range(count):
             scratch.member[k] = first + k
             scratch.codes[k] = labeling(working_set, first + k)
-        state.problem.scores(
-            i, &state.weights[0], 1.0, scratch.codes, count, scratch.score, &state.work)
+        problem.scores(i, lane.weights, 1.0, scratch.codes, count, scratch.score, &move.work)
         best = summarize(working_set, scratch, count, &mean, &size)
         gap = scratch.score[best] - mean
-        working_set.last_active[first + best] = <int32_t> plan.number
+        working_set.last_active[first + best] = <int32_t> number
         if above_rounding(gap, size):
             state.working_gaps[i] = gap
-            if plan.kind == FW:
-                take_visit_step(state, i, FW, best, count, mean)
-                state.work += 5.0 * count
+            if kind == FW:
+                take_visit_step(state, problem, lane, i, FW, best, count, mean)
+                move.work += 5.0 * count
             else:
-                state.work += correct(state, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
-    if state.approximate_average is not None:
-        state.approximate_average.follow(state.linear)
+                move.work += correct(
+                    state, problem, lane, i, first, count, CORRECTION * gap, MAX_CORRECTIONS)
     return 0

@@ -7,7 +7,9 @@
 #     question and steps there may be approximate visits (`meanwhile`): labelings found are then
 #     those of an older w, at most a batch's; the steps towards them are not.
 # (b) A pass stops between two visits for a signal or a deadline; the state is then valid.
-# (c) Policy (which pass next, when to stop) is in block_coordinate.py.
+# (c) Where batches are of one block and each block is visited once, visits go by _visits, with the
+#     plan's lag. Otherwise nothing is left unseen but by the oracles.
+# (d) Policy (which pass next, when to stop) is in block_coordinate.py.
 """A pass of visits with max-oracles."""
 
 from libc.math cimport INFINITY
@@ -20,10 +22,11 @@ from sstruct._solvers.frank_wolfe._approximate_pass cimport (
     GAP, PERMUTATION, SEQUENTIAL, UNIFORM, PassPlan, Sampling, approximate_visits)
 from sstruct._kernels._random cimport random_below, random_shuffle
 from sstruct._solvers.core._scores cimport above_rounding, gather, summarize
-from sstruct._solvers.core._scratch cimport Scratch, reserve
+from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve
 from sstruct._solvers.core._state cimport DualState
-from sstruct._solvers.frank_wolfe._steps cimport CORRECTIVE, take_visit_step
+from sstruct._solvers.frank_wolfe._steps cimport CORRECTIVE, StepKind, take_visit_step
 from sstruct._solvers.frank_wolfe._stretches cimport shuffle_in_stretches
+from sstruct._solvers.frank_wolfe._visits cimport Visits, visit_all, visit_alone
 from sstruct._solvers.core._watch cimport Watch, look, start_watch
 from sstruct._solvers.core._working_set cimport WorkingSet, erase, find, insert
 
@@ -58,14 +61,19 @@ cdef struct Batch:
     double floor            # nu times the mean weighted gap; -1: no cache
     bint alone              # batches of 1 at the state's weights: nothing moves before the step
     bint looked_up          # whether hits are known: the oracle is asked for the rest
+    StepKind kind
+    Py_ssize_t number, keep  # of the pass, and passes that an idle labeling survives
+    Py_ssize_t first        # of the pass's blocks, in `order`
     # What the caller reads alone.
+    void* average           # that follows the visits, or NULL
     double* held            # (n_weights,) copy of the state's weights, or NULL
     double meanwhile        # work of approximate visits for each question
     Py_ssize_t* asked       # (size,)
 
 
 cdef int look_for_hit(
-        Batch* batch, BlockProblem problem, Scratch* scratch, Visit* visit) except -1 nogil:
+        Batch* batch, BlockProblem problem, const double* weights, Scratch* scratch,
+        Visit* visit) except -1 nogil:
     """Look for a good enough labeling in the cache."""
     cdef Py_ssize_t i = visit.block, best, count
     cdef WorkingSet* working_set = &batch.working_sets[i]
@@ -75,7 +83,7 @@ cdef int look_for_hit(
     if batch.floor >= 0 and batch.gap_estimates[i] < INFINITY and working_set.size > 1:
         count = gather(working_set, scratch, True, -1)
         problem.scores(
-            i, batch.weights, 1.0, scratch.codes, count, scratch.score, &visit.work)
+            i, weights, 1.0, scratch.codes, count, scratch.score, &visit.work)
         best = summarize(working_set, scratch, count, &mean, &size)
         gap = scratch.score[best] - mean
         if above_rounding(gap, size) and gap >= max(
@@ -96,7 +104,7 @@ cdef int look_up(
     cdef OracleAnswer answer
     reserve(scratch, working_set.size)
     if not batch.looked_up:
-        look_for_hit(batch, problem, scratch, visit)
+        look_for_hit(batch, problem, batch.weights, scratch, visit)
     if visit.hit >= 0:
         return 0
     problem.maximize(
@@ -111,18 +119,11 @@ cdef int look_up(
     return 0
 
 
-cdef void drop_idle(DualState state, Py_ssize_t i, Py_ssize_t number, Py_ssize_t keep) noexcept nogil:
-    """Erase labelings of weight 0 that nothing has found best for `keep` passes."""
-    cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef Py_ssize_t k
-    for k in range(working_set.size - 1, 0, -1):
-        if working_set.alpha[k] <= 0 and number - working_set.last_active[k] >= keep:
-            erase(working_set, k)
-            state.n_labelings -= 1
-
-
-cdef Py_ssize_t cached(DualState state, Py_ssize_t i, const int32_t* code) except -1 nogil:
-    """Entry of a labeling in the working set of block i, inserted where it is new."""
+cdef Py_ssize_t cached(
+        DualState state, BlockProblem problem, Lane* lane,
+        const int32_t* code) except -1 nogil:
+    """Entry of a labeling in the working set of the visited block, inserted where it is new."""
+    cdef Py_ssize_t i = lane.move.block
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k, oldest = -1, s = find(working_set, code)
     cdef double loss = 0
@@ -135,51 +136,106 @@ cdef Py_ssize_t cached(DualState state, Py_ssize_t i, const int32_t* code) excep
                 oldest = k
         if oldest > 0:
             erase(working_set, oldest)
-            state.n_labelings -= 1
-    state.problem.loss(i, code, &loss)
+            lane.move.n_new -= 1
+    problem.loss(i, code, &loss)
     s = insert(working_set, code, loss)
-    state.n_labelings += 1
-    reserve(state.scratch, working_set.size)
+    lane.move.n_new += 1
+    reserve(lane.scratch, working_set.size)
     return s
 
 
 cdef int step_exactly(
-        DualState state, const Visit* visit, const int32_t* code, PassPlan plan,
-        bint alone) except -1 nogil:
-    """Step of a visit, scored at the current w, towards what the batch found for its block.
+        DualState state, BlockProblem problem, Lane* lane, const Visit* visit, const int32_t* code,
+        StepKind kind, Py_ssize_t number, bint alone) except -1 nogil:
+    """Step of a visit, scored at the lane's w, towards what was found for its block.
 
-    alone: nothing has moved since; scores of a hit and potentials of the oracle still hold.
+    alone: found at that w; scores of a hit and potentials of the oracle still hold.
     """
     cdef Py_ssize_t i = visit.block, s = visit.hit, count, at
     cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Scratch* scratch = lane.scratch
+    cdef Move* move = lane.move
     cdef double mean = 0, gap, size = 0
+    move.block, move.work, move.exact = i, visit.work, visit.exact
     if s < 0:
-        s = cached(state, i, code)
-    working_set.last_active[s] = <int32_t> plan.number
-    count = gather(working_set, state.scratch, visit.hit >= 0 or plan.kind == CORRECTIVE, s)
+        s = cached(state, problem, lane, code)
+    working_set.last_active[s] = <int32_t> number
+    count = gather(working_set, scratch, visit.hit >= 0 or kind == CORRECTIVE, s)
     if not (alone and visit.hit >= 0):
-        state.problem.scores(
-            i, NULL if alone else &state.weights[0], 1.0, state.scratch.codes, count,
-            state.scratch.score, &state.work)
-    summarize(working_set, state.scratch, count, &mean, &size)
+        problem.scores(
+            i, NULL if alone else lane.weights, 1.0, scratch.codes, count, scratch.score,
+            &move.work)
+    summarize(working_set, scratch, count, &mean, &size)
     at = 0
-    while state.scratch.member[at] != s:
+    while scratch.member[at] != s:
         at += 1
-    gap = state.scratch.score[at] - mean
+    gap = scratch.score[at] - mean
     if visit.hit < 0:
-        state.n_oracle_calls += 1
-        state.set_gap(i, gap if alone else visit.gap)
+        move.gap = max(gap if alone else visit.gap, 0)
     state.working_gaps[i] = INFINITY
     if above_rounding(gap, size):
-        state.n_steps += 1
-        take_visit_step(state, i, plan.kind, at, count, mean)
-    drop_idle(state, i, plan.number, plan.keep)
-    if state.problem.keeps_planes:
-        count = gather(working_set, state.scratch, True, -1)
-        state.problem.retain(i, state.scratch.codes, count)
-    if state.exact_average is not None:
-        state.exact_average.follow(state.linear)
+        move.stepped = True
+        take_visit_step(state, problem, lane, i, kind, at, count, mean)
     return 0
+
+
+cdef Py_ssize_t drop_idle(
+        void* context, DualState state, BlockProblem problem, Lane* lane,
+        Py_ssize_t i) except? -1 nogil:
+    """Erase labelings of weight 0 that nothing has found best for a while; return how many."""
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef Batch* batch = <Batch*> context
+    cdef Py_ssize_t k, count, n_dropped = 0
+    for k in range(working_set.size - 1, 0, -1):
+        if (working_set.alpha[k] <= 0
+                and batch.number - working_set.last_active[k] >= batch.keep):
+            erase(working_set, k)
+            n_dropped += 1
+    if problem.keeps_planes:
+        count = gather(working_set, lane.scratch, True, -1)
+        problem.retain(i, lane.scratch.codes, count)
+    return n_dropped
+
+
+cdef int step_of_batch(
+        void* context, DualState state, BlockProblem problem, Lane* lane,
+        Py_ssize_t a) except -1 nogil:
+    """Visit a block whose labeling the batch has found; the context is the batch."""
+    cdef Batch* batch = <Batch*> context
+    return step_exactly(
+        state, problem, lane, &batch.visits[a], batch.codes + a * batch.width, batch.kind,
+        batch.number, batch.alone)
+
+
+cdef int exact_visit(
+        void* context, DualState state, BlockProblem problem, Lane* lane,
+        Py_ssize_t a) except -1 nogil:
+    """Visit a block with a hit or its max-oracle; the context is the batch."""
+    cdef Batch* batch = <Batch*> context
+    cdef int32_t* code = batch.codes + (lane - state.lanes) * batch.width
+    cdef Visit visit
+    cdef OracleAnswer answer
+    visit.block = state.order[batch.first + a]
+    reserve(lane.scratch, state.working_sets[visit.block].size)
+    look_for_hit(batch, problem, lane.weights, lane.scratch, &visit)
+    if visit.hit < 0:
+        problem.maximize(visit.block, lane.weights, 1.0, code, &answer)
+        visit.work += answer.work
+        visit.exact = answer.exact
+    return step_exactly(
+        state, problem, lane, &visit, code, batch.kind, batch.number, True)
+
+
+cdef void order_blocks(
+        DualState state, Sampling sampling, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Shuffle the blocks of a pass, where it visits each of them once."""
+    cdef Py_ssize_t b, n = state.problem.n_blocks
+    if sampling == PERMUTATION:
+        random_shuffle(&state.random, &state.order[first], last - first)
+    elif sampling == SEQUENTIAL:
+        for b in range(n):
+            state.order[b] = b
+        shuffle_in_stretches(&state.random, &state.order[0], n, n)
 
 
 cdef Py_ssize_t draw_batch(
@@ -219,7 +275,7 @@ cdef int ask(
     if batch.held != NULL:
         memcpy(batch.held, &state.weights[0], state.problem.n_weights * sizeof(double))
     for b in range(size):
-        look_for_hit(batch, state.problem, state.scratch, &batch.visits[b])
+        look_for_hit(batch, state.problem, batch.weights, state.scratch, &batch.visits[b])
         if batch.visits[b].hit < 0:
             batch.asked[n_asked] = batch.visits[b].block
             n_asked += 1
@@ -234,15 +290,14 @@ cdef int ask(
 
 
 cdef int step_batch(
-        DualState state, PassPlan plan, const Batch* batch, Py_ssize_t size, Watch* watch,
-        bint* late) except -1 nogil:
+        DualState state, Batch* batch, Py_ssize_t size, Watch* watch, bint* late) except -1 nogil:
     """Step the blocks of a batch in order."""
     cdef Py_ssize_t b
+    cdef Visits visits
+    visits.find, visits.tidy, visits.context = step_of_batch, drop_idle, batch
+    visits.average = batch.average
     for b in range(size):
-        state.work += batch.visits[b].work
-        state.exact = state.exact and batch.visits[b].exact
-        step_exactly(
-            state, &batch.visits[b], batch.codes + b * batch.width, plan, batch.alone)
+        visit_alone(&visits, state, b)
         if look(watch, state.work):
             late[0] = True
     return 0
@@ -292,16 +347,18 @@ def exact_pass(
         Whether the pass was complete.
     """
     cdef BlockProblem problem = state.problem
-    cdef Py_ssize_t n = problem.n_blocks, size, b, done = plan.first, last = min(plan.last, n)
+    cdef Py_ssize_t n = problem.n_blocks, size, done = plan.first, last = min(plan.last, n)
     cdef Watch watch = start_watch(plan.deadline)
     cdef bint late = False
     cdef Batch batch
+    cdef Visits run
     _check_pass(state, pool, plan, at, meanwhile)
     state.n_shared = -1
     state.exact = True
     batch.size = n if at is not None else max(min(problem.batch_size, n), 1)
     batch.width = problem.max_code_size
-    cdef int32_t[::1] codes = np.empty(batch.size * batch.width, dtype=np.int32)
+    cdef int32_t[::1] codes = np.empty(
+        max(batch.size, pool.n_threads) * batch.width, dtype=np.int32)
     cdef Py_ssize_t[::1] asked = np.empty(batch.size, dtype=np.intp)
     cdef double[::1] visits = np.empty(batch.size * sizeof(Visit) // sizeof(double))
     cdef double[::1] held = aligned_zeros(problem.n_weights if meanwhile > 0 else 1)
@@ -317,15 +374,20 @@ def exact_pass(
     batch.alone = batch.size == 1 and at is None and meanwhile <= 0
     batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
     batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
+    batch.kind, batch.number, batch.keep = plan.kind, plan.number, plan.keep
+    batch.first, batch.average = done, NULL
+    if state.exact_average is not None:
+        batch.average = <void*> state.exact_average
+    if (batch.alone and not batch.looked_up
+            and (plan.sampling == PERMUTATION or plan.sampling == SEQUENTIAL)):
+        order_blocks(state, plan.sampling, done, last)
+        run.find, run.tidy, run.context = exact_visit, drop_idle, &batch
+        run.count, run.lag, run.average = last - done, plan.lag, batch.average
+        return visit_all(&run, state, pool, &watch)
     try:
         pool.open(look_up, &batch, batch.size)
         with nogil:
-            if plan.sampling == PERMUTATION:
-                random_shuffle(&state.random, &state.order[done], last - done)
-            elif plan.sampling == SEQUENTIAL:
-                for b in range(n):
-                    state.order[b] = b
-                shuffle_in_stretches(&state.random, &state.order[0], n, n)
+            order_blocks(state, plan.sampling, done, last)
             while done < last and not late:
                 size = draw_batch(
                     state, plan.sampling, done, min(batch.size, last - done), batch.visits)
@@ -334,7 +396,7 @@ def exact_pass(
                 if batch.looked_up:
                     ask(state, plan, &batch, size, &watch, &late)
                 pool.run(size)
-                step_batch(state, plan, &batch, size, &watch, &late)
+                step_batch(state, &batch, size, &watch, &late)
                 done += size
     finally:
         pool.close()

@@ -5,7 +5,8 @@
 #         q_i (gamma <direction, h> - gamma^2 r / 2 |sum_k direction_k psi_k|^2)
 #     (with bounds at least by that: `DualState.cover` adds the rest).
 # (b) A step kind finds slope, squared norm and largest gamma of its direction, changes the alphas
-#     and leaves the change in `scratch.change`; `apply_change` moves w by it.
+#     and leaves the change in `scratch.change`; `note_move` makes of it the move of the visit. Who
+#     moves v by it, and when, is the pass's business (_visits).
 # (c) Squared norms come from distances between entries: |psi_s - psi_v|^2 is one, and
 #     |psi_s - sum_k alpha_k psi_k|^2 = reach_s - spread with reach_s = sum_k alpha_k d_sk and
 #     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
@@ -14,7 +15,8 @@
 from libc.stdint cimport int64_t
 from libc.string cimport memcpy, memset
 
-from sstruct._solvers.core._scratch cimport Scratch
+from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve_move
 from sstruct._solvers.core._state cimport DualState
 from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
@@ -34,8 +36,11 @@ cdef double CORRECTION = 0.1
 cdef Py_ssize_t MAX_CORRECTIONS = 20
 # Its change is then made so many times as large, as in successive over-relaxation: blocks are
 # coupled through w, and the next ones would ask for more. The dual rises for all factors below 2.
-# On OCR letters 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each).
+# On OCR letters 1.4 to 1.6 saved 5 to 17 % of the time to a gap of 0.01 (one run each). Where visits
+# do not see the last moves (_visits), the others ask for more themselves, and it is less by so much
+# for each of those moves.
 cdef double RELAXATION = 1.5
+cdef double RESTRAINT = 0.07
 # Less dual weight than this is rounding of a drop.
 cdef double DUST = 1e-15
 
@@ -56,42 +61,48 @@ cdef double line_search(const Direction* direction, double ratio, double* gain) 
     return gamma
 
 
+cdef double relaxation(Py_ssize_t lag) noexcept nogil:
+    """Factor of the change of a corrective visit that does not see the last `lag` moves."""
+    return RELAXATION - RESTRAINT * lag
+
+
 cdef int take_visit_step(
-        DualState state, Py_ssize_t i, StepKind kind, Py_ssize_t toward, Py_ssize_t count,
-        double mean) except -1 nogil:
+        DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, StepKind kind,
+        Py_ssize_t toward, Py_ssize_t count, double mean) except -1 nogil:
     """Step of a visit of block i towards the best entry, at place `toward` of those scored.
 
-    state.scratch.member[:count] are the entries scored, in state.scratch.score[:count]: all
+    lane.scratch.member[:count] are the entries scored, in lane.scratch.score[:count]: all
     active ones and the best; for CORRECTIVE all entries in order. mean: sum_k alpha_k score_k.
     """
     cdef Py_ssize_t a, lowest = -1
     if kind == CORRECTIVE:
-        correct(state, i, 0, count, CORRECTION * (state.scratch.score[toward] - mean),
-                MAX_CORRECTIONS)
+        correct(state, problem, lane, i, 0, count,
+                CORRECTION * (lane.scratch.score[toward] - mean), MAX_CORRECTIONS)
         return 0
     for a in range(count):
-        if state.working_sets[i].alpha[state.scratch.member[a]] > 0 and (
-                lowest < 0 or state.scratch.score[a] < state.scratch.score[lowest]):
+        if state.working_sets[i].alpha[lane.scratch.member[a]] > 0 and (
+                lowest < 0 or lane.scratch.score[a] < lane.scratch.score[lowest]):
             lowest = a
     if lowest < 0:
         state.no_dual_weight(i)
     if kind != PAIRWISE:
-        step_from_mean(state, i, kind == AWAY, toward, lowest, count, mean)
+        step_from_mean(state, problem, lane, i, kind == AWAY, toward, lowest, count, mean)
     elif lowest != toward:
-        step_pairwise(state, i, toward, lowest)
+        step_pairwise(state, problem, lane, i, toward, lowest)
     return 0
 
 
 cdef int step_pairwise(
-        DualState state, Py_ssize_t i, Py_ssize_t toward, Py_ssize_t lowest) except -1 nogil:
+        DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t toward,
+        Py_ssize_t lowest) except -1 nogil:
     """Move weight from the active entry of lowest score to the best one."""
     cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef double* change = state.scratch.change
-    cdef Py_ssize_t s = state.scratch.member[toward], v = state.scratch.member[lowest]
+    cdef double* change = lane.scratch.change
+    cdef Py_ssize_t s = lane.scratch.member[toward], v = lane.scratch.member[lowest]
     cdef Direction direction
     cdef double gamma, gain = 0
-    direction.slope = state.scratch.score[toward] - state.scratch.score[lowest]
-    direction.squared_norm = state.distance(i, s, v)
+    direction.slope = lane.scratch.score[toward] - lane.scratch.score[lowest]
+    direction.squared_norm = state.distance(problem, i, s, v)
     direction.max_gamma = working_set.alpha[v]
     gamma = line_search(&direction, state.block_weight[i] / state.lam, &gain)
     memset(change, 0, working_set.size * sizeof(double))
@@ -101,21 +112,21 @@ cdef int step_pairwise(
     # A drop step leaves exactly zero.
     working_set.alpha[v] = 0 if gamma == working_set.alpha[v] else working_set.alpha[v] - gamma
     working_set.spread = -1
-    state.dual += state.block_weight[i] * gain
-    return apply_change(state, i, 0, working_set.size)
+    lane.move.gain += state.block_weight[i] * gain
+    return note_move(state, lane, i, 0, working_set.size)
 
 
 cdef int step_from_mean(
-        DualState state, Py_ssize_t i, bint may_go_away, Py_ssize_t toward, Py_ssize_t lowest,
-        Py_ssize_t count, double mean) except -1 nogil:
+        DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, bint may_go_away,
+        Py_ssize_t toward, Py_ssize_t lowest, Py_ssize_t count, double mean) except -1 nogil:
     """Move towards the best entry, or away from the lowest active one where that is steeper."""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha
-    cdef double* change = state.scratch.change
-    cdef Py_ssize_t k, s = state.scratch.member[toward], v = state.scratch.member[lowest]
-    cdef double spread = known_spread(state, i), reach, rest = 0, t, gain = 0
+    cdef double* change = lane.scratch.change
+    cdef Py_ssize_t k, s = lane.scratch.member[toward], v = lane.scratch.member[lowest]
+    cdef double spread = known_spread(state, problem, i), reach, rest = 0, t, gain = 0
     cdef bint away = may_go_away and (
-        mean - state.scratch.score[lowest] > state.scratch.score[toward] - mean)
+        mean - lane.scratch.score[lowest] > lane.scratch.score[toward] - mean)
     cdef Direction direction
     if away:
         for k in range(working_set.size):
@@ -124,12 +135,12 @@ cdef int step_from_mean(
         away = rest > LEAST_REST
     if away:
         s = v
-        direction.slope = mean - state.scratch.score[lowest]
+        direction.slope = mean - lane.scratch.score[lowest]
         direction.max_gamma = alpha[v] / rest
     else:
-        direction.slope = state.scratch.score[toward] - mean
+        direction.slope = lane.scratch.score[toward] - mean
         direction.max_gamma = 1
-    reach = reach_of(state, i, s)
+    reach = reach_of(state, problem, i, s)
     direction.squared_norm = max(reach - spread, 0)
     t = line_search(&direction, state.block_weight[i] / state.lam, &gain)
     if away:
@@ -146,22 +157,24 @@ cdef int step_from_mean(
     if away and -t == direction.max_gamma:
         alpha[s] = 0
     working_set.spread = max((1 - t) * (1 - t) * spread + t * (1 - t) * reach, 0)
-    state.dual += state.block_weight[i] * gain
-    return apply_change(state, i, 0, working_set.size)
+    lane.move.gain += state.block_weight[i] * gain
+    return note_move(state, lane, i, 0, working_set.size)
 
 
-cdef double reach_of(DualState state, Py_ssize_t i, Py_ssize_t s) except? -1 nogil:
+cdef double reach_of(
+        DualState state, BlockProblem problem, Py_ssize_t i, Py_ssize_t s) except? -1 nogil:
     """sum_k alpha_k d_sk"""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k
     cdef double reach = 0
     for k in range(working_set.size):
         if working_set.alpha[k] > 0:
-            reach += working_set.alpha[k] * state.distance(i, s, k)
+            reach += working_set.alpha[k] * state.distance(problem, i, s, k)
     return reach
 
 
-cdef double known_spread(DualState state, Py_ssize_t i) except? -1 nogil:
+cdef double known_spread(
+        DualState state, BlockProblem problem, Py_ssize_t i) except? -1 nogil:
     """sum_{k<l} alpha_k alpha_l d_kl"""
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Py_ssize_t k
@@ -169,22 +182,22 @@ cdef double known_spread(DualState state, Py_ssize_t i) except? -1 nogil:
         working_set.spread = 0
         for k in range(working_set.size):
             if working_set.alpha[k] > 0:
-                working_set.spread += 0.5 * working_set.alpha[k] * reach_of(state, i, k)
+                working_set.spread += 0.5 * working_set.alpha[k] * reach_of(state, problem, i, k)
     return working_set.spread
 
 
 cdef double correct(
-        DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count, double target,
-        Py_ssize_t max_steps) except? -1 nogil:
+        DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t first,
+        Py_ssize_t count, double target, Py_ssize_t max_steps) except? -1 nogil:
     """Pairwise steps among entries first ... first + count - 1 until their gap is `target`.
 
-    state.scratch.score[:count] are their scores and follow the steps. Returns the work done.
+    lane.scratch.score[:count] are their scores and follow the steps. Returns the work done.
     O(count) a step beyond the distances asked for the first time.
     """
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef double* alpha = working_set.alpha + first
-    cdef double* score = state.scratch.score
-    cdef double* change = state.scratch.change
+    cdef double* score = lane.scratch.score
+    cdef double* change = lane.scratch.change
     cdef double q = state.block_weight[i], ratio = q / state.lam
     cdef double mean = 0, curvature, gamma, slope, gain = 0, half
     cdef const double* near
@@ -192,7 +205,7 @@ cdef double correct(
     cdef Py_ssize_t k, n_steps = 0
     cdef int64_t s = 0, v = 0
     memset(change, 0, count * sizeof(double))
-    memcpy(state.scratch.first_score, score, count * sizeof(double))
+    memcpy(lane.scratch.first_score, score, count * sizeof(double))
     while n_steps < max_steps:
         sstruct_extremes(score, alpha, count, &s, &v, &mean)
         slope = score[s] - score[v]
@@ -201,7 +214,7 @@ cdef double correct(
         if not alpha[v] > 0:
             state.no_dual_weight(i)
         n_steps += 1
-        curvature = ratio * state.distance(i, first + s, first + v)
+        curvature = ratio * state.distance(problem, i, first + s, first + v)
         gamma = slope / (curvature if curvature > TINY else TINY)
         change[s] -= alpha[s]
         change[v] -= alpha[v]
@@ -218,8 +231,8 @@ cdef double correct(
             break
         # <psi_k, psi_s - psi_v> = (d_kv - d_ks) / 2, up to what all k share
         half = 0.5 * ratio * gamma
-        near = state.known_distances(i, first + s) + first
-        far = state.known_distances(i, first + v) + first
+        near = state.known_distances(problem, i, first + s) + first
+        far = state.known_distances(problem, i, first + v) + first
         for k in range(count):
             score[k] -= half * (far[k] - near[k])
         if alpha[v] > 0:
@@ -227,18 +240,19 @@ cdef double correct(
             score[s] = score[v]
     if n_steps > 0:
         working_set.spread = -1
-        state.dual += q * relax(state.scratch, alpha, count, gain)
-        apply_change(state, i, first, count)
+        lane.move.gain += q * relax(lane.scratch, alpha, count, gain, state.relaxation)
+        note_move(state, lane, i, first, count)
     return 20 + 3.0 * count * (n_steps + 1)
 
 
 cdef double relax(
-        Scratch* scratch, double* alpha, Py_ssize_t count, double gain) noexcept nogil:
+        Scratch* scratch, double* alpha, Py_ssize_t count, double gain, double most) noexcept nogil:
     """Carry a visit's change on beyond the block's own optimum; return what is then gained.
 
-    Along the change, the dual is t slope - t^2 (slope - gain) over q_i, with t = 1 so far.
+    most: largest factor of the change. Along it, the dual is t slope - t^2 (slope - gain) over q_i,
+    with t = 1 so far.
     """
-    cdef double slope = 0, t = RELAXATION
+    cdef double slope = 0, t = most
     cdef Py_ssize_t k
     for k in range(count):
         slope += scratch.change[k] * scratch.first_score[k]
@@ -255,14 +269,15 @@ cdef double relax(
     return t * (slope - t * (slope - gain))
 
 
-cdef int apply_change(
-        DualState state, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
+cdef int note_move(
+        DualState state, Lane* lane, Py_ssize_t i, Py_ssize_t first, Py_ssize_t count) except -1 nogil:
     """v += q_i / lam sum_k change_k psi_k, over entries first ... first + count - 1."""
     cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef double* change = state.scratch.change
+    cdef double* change = lane.scratch.change
+    cdef Move* move = lane.move
     cdef double q = state.block_weight[i]
     cdef double others = 0
-    cdef Py_ssize_t k, largest = 0, n_changed = 0
+    cdef Py_ssize_t k, largest = 0
     # The changes sum to zero, but those of small dual weights may drown in the largest one.
     for k in range(1, count):
         if working_set.alpha[first + k] > working_set.alpha[first + largest]:
@@ -271,18 +286,12 @@ cdef int apply_change(
         if k != largest:
             others += change[k]
     change[largest] = -others
+    reserve_move(move, count)
     for k in range(count):
         if change[k] != 0:
-            state.linear += q * change[k] * working_set.loss[first + k]
-            state.scratch.codes[n_changed] = labeling(working_set, first + k)
+            move.linear += q * change[k] * working_set.loss[first + k]
+            move.codes[move.count] = labeling(working_set, first + k)
             # psi(y) = phi(truth) - phi(y), and the changes sum to zero
-            change[n_changed] = -change[k] * q / state.lam
-            n_changed += 1
-    if n_changed == 0:
-        return 0
-    if state.n_boxed > 0:
-        state.uncover()
-    state.move(i, state.scratch.codes, change, n_changed)
-    if state.n_boxed > 0:
-        state.cover()
+            move.coefficient[move.count] = -change[k] * q / state.lam
+            move.count += 1
     return 0

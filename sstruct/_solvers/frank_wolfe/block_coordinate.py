@@ -21,6 +21,7 @@ from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.lag import MOST, Lag
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
@@ -51,6 +52,8 @@ MEANWHILE = 1 / 16
 READING_WORK = 1.0
 # Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
 REFRESH_EVERY = 10
+# Passes in order that win back what visits at once have lost.
+MOST_CLIMBS = 40
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
 MOST_ROUNDS = 10
 
@@ -68,6 +71,7 @@ class FrankWolfe(Solver):
 
     takes: ClassVar[dict] = {"sampling": ("auto", *SAMPLINGS)}
     has_dual_weights = True
+    most_lag = MOST
 
     def __init__(self, setup, state=None):
         super().__init__(setup)
@@ -93,6 +97,7 @@ class FrankWolfe(Solver):
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.parts = parts_of(setup.problem, options.part_bytes)
+        self.lag = Lag(state, 0 if setup.problem.in_order else self.most_lag)
         # The order in which the last pass took the parts.
         self.part_order = list(range(len(self.parts)))
         # v, and the dual value's linear term, from the working sets as that pass left them, added
@@ -224,15 +229,31 @@ class FrankWolfe(Solver):
 
     def _passes_over(self, part):
         """Make them over a part, or over all of the data; return False when out of time."""
-        options, state = self.options, self.state
-        begin, dual = self._spending(), state.dual
+        dual = self.state.dual
         if part is not None:
             part.bring()
+        self.lag.begin()
+        with self.pool:
+            in_time = self._exact_and_approximate(dual, part)
+        self._settle_dual(dual, part)
+        return in_time
+
+    def _settle_dual(self, dual, part=None):
+        """Have an exact dual value, not below that of before."""
+        self.lag.look(at_once=True)
+        if self.lag.now == 0 and self.state.dual < dual:
+            self._climb(dual, part)
+
+    def _exact_and_approximate(self, dual, part):
+        """Make an exact pass and the approximate ones after it; return False when out of time."""
+        options, state = self.options, self.state
+        begin = self._spending()
         plan = self._plan(self.visits_all and options.sampling not in EACH_ONCE, part)
         overlap = options.overlap and self.n_passes > 0
         meanwhile = MEANWHILE * self.problem.oracle_work if overlap else 0.0
         if not exact_pass(state, self.pool, plan, options.cache, meanwhile=meanwhile):
             return False
+        self.lag.look()
         if not options.multi_plane:
             return seconds() < self.deadline
         if options.schedule == "work":
@@ -240,8 +261,26 @@ class FrankWolfe(Solver):
             begin -= 0.0 if part is None else READING_WORK * part.n_bytes
         return self._approximate_passes(begin, dual, part)
 
-    def _plan(self, visits_all=False, part=None):
-        """How the next pass goes; visits_all: it visits each block once, whatever the sampling."""
+    def _climb(self, dual, part=None):
+        """Visit in order until the dual is as high: visits at once have lost more than they gained.
+
+        Labelings at hand, among which are most that had dual weight, do it in few passes.
+        """
+        state, plan = self.state, self._plan(part=part, in_order=True)
+        for k in range(MOST_CLIMBS):
+            if state.dual >= dual:  # which may never be, where a file said what it was
+                break
+            if k < MOST_CLIMBS // 2 and self.options.multi_plane:
+                approximate_pass(state, plan, True)
+            else:
+                exact_pass(state, self.pool, plan, False)
+
+    def _plan(self, visits_all=False, part=None, in_order=False):
+        """How the next pass goes.
+
+        visits_all: it visits each block once, whatever the sampling. in_order: one by one, and to
+        its end.
+        """
         options = self.options
         in_turn = visits_all or part is not None
         return PassPlan(
@@ -249,8 +288,9 @@ class FrankWolfe(Solver):
             Sampling.PERMUTATION if in_turn else SAMPLINGS[options.sampling],
             self.n_passes + 1,
             KEEP if options.multi_plane or options.cache else 0,
-            self.deadline,
+            math.inf if in_order else self.deadline,
             None if part is None else (part.first, part.last),
+            0 if in_order else self.lag.now,
         )
 
     def _approximate_passes(self, begin, dual, part=None):
@@ -258,12 +298,13 @@ class FrankWolfe(Solver):
 
         Return False when the deadline came first.
         """
-        state, plan = self.state, self._plan(part=part)
+        state = self.state
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
             of_all = k % FULL_EVERY == 0
-            if not approximate_pass(state, plan, of_all):
+            if not approximate_pass(state, self._plan(part=part), of_all, self.pool):
                 return False
+            self.lag.look()
             self.n_approximate += 1
             now = self._spending()
             if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):
@@ -273,6 +314,11 @@ class FrankWolfe(Solver):
     def _spending(self):
         """What the rule for approximate passes goes by: counted work, or the paper's clock."""
         return self.state.work if self.options.schedule == "work" else seconds()
+
+    def _end_early(self):
+        if self.state.estimated:
+            self.state.measure_dual()
+        super()._end_early()
 
     def _estimate(self):
         """Relative gap from the block gaps met on the way, each at another w: no certificate."""
@@ -360,7 +406,12 @@ class FrankWolfe(Solver):
             more["best_weights"] = self.held_out.w
         self.checkpoint.save(
             {**snapshot(self.state), **columns, **more},
-            {**notes, "visits_all": bool(self.visits_all), "gap_ratio": self.gap_ratio},
+            {
+                **notes,
+                "visits_all": bool(self.visits_all),
+                "gap_ratio": self.gap_ratio,
+                **self.lag.notes(),
+            },
         )
 
     def _resume(self, arrays, notes):
@@ -377,3 +428,4 @@ class FrankWolfe(Solver):
             self.held_out.resume(arrays, self.problem, self.state.clip)
         self.visits_all = note(notes, "visits_all", bool)
         self.gap_ratio = note(notes, "gap_ratio", float)
+        self.lag.resume(notes)

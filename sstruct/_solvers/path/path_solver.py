@@ -367,7 +367,9 @@ class PathSolver(FrankWolfe):
         begin, dual = self._spending(), state.dual
         in_turn = self.visits_all and options.sampling not in EACH_ONCE
         plan = self._plan(visits_all=at is not None or in_turn)
+        self.lag.begin()
         complete = exact_pass(state, self.pool, plan, options.cache and at is None, at)
+        self._settle_dual(dual)
         self.n_passes += 1
         self.visits_all = options.sampling in EACH_ONCE
         self.gained, self.spent = state.dual - dual, self._spending() - begin
@@ -379,9 +381,11 @@ class PathSolver(FrankWolfe):
         """Make approximate passes, weighed against the last exact one; False: out of time."""
         if not self.options.multi_plane:
             return seconds() < self.deadline
-        return self._approximate_passes(
-            self._spending() - self.spent, self.state.dual - self.gained
-        )
+        dual = self.state.dual
+        self.lag.begin()
+        in_time = self._approximate_passes(self._spending() - self.spent, dual - self.gained)
+        self._settle_dual(dual)
+        return in_time
 
     def _estimated(self, target):
         """Make passes until the stale gaps sum to at most `target`; None: it ended early."""

@@ -94,6 +94,8 @@ class Proximal(FrankWolfe):
         c; 1 at first.
     """
 
+    most_lag = 0  # trees share all nodes
+
     def __init__(self, problem, options):
         n = problem.n_blocks
         super().__init__(Setup(problem, 1.0, np.ones(n), options))

@@ -35,7 +35,8 @@ def place(DualState state not None, v, double dual):
     state.weights_owner[:] = v
     np.asarray(state.hidden)[:] = v[boxed]
     state.clip(state.weights_owner)
-    state.dual, state.n_shared = dual, -1
+    state.dual, state.n_shared, state.n_in_step = dual, -1, 1
+    state.estimated = False
 
 
 def blend(DualState state not None, kept, double share):

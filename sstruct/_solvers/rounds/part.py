@@ -34,6 +34,9 @@ class PartRounds(FrankWolfe):
         moves may be added up in any case (Ma et al., ICML 2015, Lemma 4).
     """
 
+    # A part has one thread, and the caller knows of the dual what its parts tell.
+    most_lag = 0
+
     def __init__(self, setup, caution=1.0):
         # Seen so, changes of v are those at a lambda that is so much smaller.
         self.caution = caution

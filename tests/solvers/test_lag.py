@@ -1,0 +1,313 @@
+"""Visits at once: each sees the moves it is to see; threads change no bit; the dual never falls."""
+
+import itertools
+import math
+import signal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sstruct import ChainSSVM, MulticlassSSVM, MultilabelSSVM
+from sstruct._problems.core._thread_pool import ThreadPool
+from sstruct._solvers.core._snapshot import snapshot
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.frank_wolfe import lag as lags
+from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
+from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
+from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.lag import Lag
+from sstruct.datasets import make_sequences
+from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.solvers.small import BOUNDS, Small
+from tests.solvers.test_pass_threads import PROBLEMS
+
+LATER = math.inf
+
+
+def plan(number=1, lag=0, step=StepKind.PAIRWISE, blocks=None, keep=10):
+    return PassPlan(step, Sampling.PERMUTATION, number, keep, LATER, blocks, lag)
+
+
+def pieces(state):
+    """What a state exports, block by block."""
+    kept = state.export()
+    ends = np.cumsum(kept["size"])
+    codes = np.cumsum(kept["size"] * state.problem.code_sizes())
+    return [
+        (size, kept["alpha"][end - size : end], kept["code"][code - size * width : code])
+        for size, end, code, width in zip(
+            kept["size"], ends, codes, state.problem.code_sizes(), strict=True
+        )
+    ]
+
+
+def put_together(small, parts):
+    """A state of these pieces, its w made anew."""
+    sizes, alphas, codes = zip(*parts, strict=True)
+    state = small.state()
+    state.restore(
+        {
+            "size": np.array(sizes, dtype=np.int64),
+            "alpha": np.concatenate(alphas),
+            "code": np.concatenate(codes),
+        }
+    )
+    return state
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    lag=st.integers(1, 4),
+    n=st.integers(2, 9),
+    n_threads=st.integers(1, 3),
+    step=st.sampled_from([StepKind.FW, StepKind.PAIRWISE, StepKind.AWAY]),
+    box=st.sampled_from(BOUNDS),
+)
+@settings(max_examples=60, deadline=None)
+def test_a_visit_sees_all_moves_but_the_last(seed, lag, n, n_threads, step, box):
+    small = Small(np.random.default_rng(seed), box=box, n=n)
+    state, pool = small.state(), ThreadPool(small.problem, n_threads)
+    for number in (1, 2):
+        exact_pass(state, pool, plan(number, step=step), False)
+    before = pieces(state)
+    assert exact_pass(state, pool, plan(3, lag, step), False)
+    after, order = pieces(state), snapshot(state)["order"]
+    for place, i in enumerate(order):
+        seen = set(order[: max(place - lag, 0)].tolist())
+        alone = put_together(small, [after[k] if k in seen else before[k] for k in range(n)])
+        exact_pass(alone, pool, plan(3, step=step, blocks=(i, i + 1)), False)
+        size, alpha, code = pieces(alone)[i]
+        assert size == after[i][0]
+        np.testing.assert_array_equal(code, after[i][2])
+        np.testing.assert_allclose(alpha, after[i][1], rtol=0, atol=1e-7)
+
+
+@given(
+    seed=st.integers(0, 2**32),
+    n=st.integers(1, 40),
+    step=st.sampled_from(list(StepKind)),
+    box=st.sampled_from(BOUNDS),
+    average=st.booleans(),
+    data=st.data(),
+)
+@settings(max_examples=40, deadline=None)
+def test_the_state_is_sound_after_passes_and_its_bits_are_those_of_one_thread(
+    seed, n, step, box, average, data
+):
+    passes = data.draw(
+        st.lists(st.tuples(st.booleans(), st.integers(0, 5)), min_size=1, max_size=6)
+    )
+    found = []
+    for n_threads in (1, 2, 3, 8):
+        small = Small(np.random.default_rng(seed), box=box, n=n)
+        state, pool = small.state(average=average), ThreadPool(small.problem, n_threads)
+        with pool:
+            for number, (exact, lag) in enumerate(passes, 1):
+                of_pass = plan(number, lag, step, keep=2)
+                if exact or number == 1:
+                    assert exact_pass(state, pool, of_pass, number > 2)
+                else:
+                    assert approximate_pass(state, of_pass, number % 2 == 0, pool)
+        assert state.estimated == any(lag for _, lag in passes)
+        state.measure_dual()
+        small.check(state)
+        found.append(snapshot(state))
+    for other in found[1:]:
+        for name, array in found[0].items():
+            np.testing.assert_array_equal(other[name], array, err_msg=name)
+
+
+@pytest.mark.parametrize("name", sorted(PROBLEMS.keys() - {"Python", "slack, Python"}))
+def test_the_bits_of_one_thread_in_every_problem(new_rng, name):
+    found = []
+    for n_threads in (1, 2, 3, 8):
+        problem = PROBLEMS[name](new_rng(20))
+        n = problem.n_blocks
+        bounds = None
+        if name in ("maps", "sets by cuts", "slack, bisecting"):  # which want weights of one sign
+            bounds = np.broadcast_to([[0.0], [np.inf]], (2, problem.n_weights))
+        problem.batch_size = 1
+        pool = ThreadPool(problem, n_threads)
+        state = DualState(problem, 0.1, np.full(n, 1 / n), 0, bounds)
+        for number in range(1, 4):
+            step = StepKind.PAIRWISE if number < 3 else StepKind.CORRECTIVE
+            assert exact_pass(state, pool, plan(number, 2, step, keep=2), number > 1)
+            assert approximate_pass(state, plan(number, 2, step, keep=2), True, pool)
+            assert approximate_pass(state, plan(number, 3, step, keep=2), False, pool)
+        state.measure_dual()
+        found.append([state.w, state.dual, state.work, state.n_labelings])
+    for other in found[1:]:
+        for a, b in zip(other, found[0], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_a_deadline_leaves_a_sound_state(rng):
+    small = Small(rng, n=300)
+    for n_threads in (1, 2, 4):
+        state, pool = small.state(), ThreadPool(small.problem, n_threads)
+        late = PassPlan(StepKind.PAIRWISE, Sampling.PERMUTATION, 1, 10, 0.0, None, 3)
+        assert not exact_pass(state, pool, late, False)
+        assert 0 < state.n_oracle_calls < 300
+        state.measure_dual()
+        small.check(state)
+
+
+def go_on(state, pool):
+    """Make passes without an end."""
+    with pool:
+        for number in itertools.count(1):
+            exact_pass(state, pool, plan(number, 2), False)
+            approximate_pass(state, plan(number, 2), True, pool)
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers on this platform")
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_an_interruption_leaves_a_sound_state(rng, n_threads):
+    small = Small(rng, n=2000)
+    pool = ThreadPool(small.problem, n_threads)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    n_raised = 0
+    try:
+        for _ in range(12):
+            state = small.state()
+            signal.setitimer(signal.ITIMER_REAL, rng.uniform(0.005, 0.03))
+            with pytest.raises(KeyboardInterrupt):
+                go_on(state, pool)
+            state.measure_dual()
+            small.check(state)
+            n_raised += state.n_oracle_calls > 0
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert n_raised == 12
+
+
+def test_a_pool_of_another_problem_is_refused(rng):
+    state = Small(rng).state()
+    with pytest.raises(ValueError, match="the pool works on another problem"):
+        approximate_pass(state, plan(), True, ThreadPool(Small(rng).problem, 2))
+
+
+def test_lags_out_of_range_are_refused():
+    for lag in (-1, 9):
+        with pytest.raises(ValueError, match=f"lag must be from 0 to 8, found {lag}"):
+            plan(lag=lag)
+
+
+class Told:
+    """A state whose dual is told."""
+
+    def __init__(self):
+        self.dual, self.work, self.estimated = 0.0, 0.0, False
+        self.problem = self
+        self.n_weights = 10
+
+    def measure_dual(self):
+        self.dual, self.estimated = self.true, False
+
+
+def test_the_lag_follows_from_what_visits_gain_together():
+    def learn(lag, *shares):
+        for share in shares:
+            state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual + share, True
+            state.work += 100.0
+            lag.look()
+        return lag.now
+
+    state = Told()
+    for shares, expected in [
+        ((), 1),
+        ((0.99,), 2),
+        ((0.99, 0.98, 0.97), 3),
+        ((0.9, 0.9), 1),
+        ((0.99, 0.6), 1),
+        ((0.5,), 0),
+        ((-0.1,), 0),
+        ((-0.1, 1.0, 1.0), 0),
+    ]:
+        lag = Lag(state)
+        lag.begin()
+        assert learn(lag, *shares) == expected, shares
+        again = Lag(state)
+        again.resume(lag.notes())
+        assert again.notes() == lag.notes()
+    # Too little work since the last look to read w for it, and an exact dual.
+    lag = Lag(state)
+    lag.begin()
+    state.dual, state.true, state.estimated = lag.dual + 1.0, lag.dual, True
+    state.work += 39.0
+    lag.look()
+    assert state.estimated
+    lag.look(at_once=True)
+    assert not state.estimated
+    assert lag.now == 0
+
+
+def alike(n):
+    """Sequences so much alike that visits which do not see each other go too far."""
+    rng = np.random.default_rng(0)
+    x = [[[1.0, 2.0], [0.5, -1.0]], [[1.0, 1.5], [1.0, -0.5]]]
+    y = [[0, 1], [1, 1]]
+    which = rng.integers(0, 2, n)
+    return [x[k] for k in which], [y[k] if rng.random() < 0.8 else [1, 0] for k in which]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("n", [3, 40, 400])
+@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
+@pytest.mark.parametrize("lam", [1e-4, 0.01])
+def test_the_dual_never_falls_where_samples_are_alike(monkeypatch, n, solver, lam):
+    # Visits go on at once until the dual has fallen.
+    for name in ("MOST_ALONE", "MOST_LOSS", "LITTLE_LOSS"):
+        monkeypatch.setattr(lags, name, 9.0)
+    seen = []
+    learn = Lag._learn
+    monkeypatch.setattr(Lag, "_learn", lambda self, share: (seen.append(share), learn(self, share)))
+    for n_jobs in (1, 3):
+        model = ChainSSVM(
+            lam=lam, solver=solver, tol=1e-6, max_iter=40, certificate_every=3, n_jobs=n_jobs,
+            random_state=0,
+        ).fit(*alike(n))  # fmt: skip
+        dual = model.history_["dual"]
+        assert (np.diff(dual) >= -1e-12 * dual[1:]).all()
+        assert model.dual_gap_ >= 0
+    if n > 3 and lam < 0.01:
+        assert min(seen) < 0, "the dual never fell"
+
+
+@given(
+    seed=st.integers(0, 2**32), kind=st.sampled_from([ChainSSVM, MulticlassSSVM, MultilabelSSVM])
+)
+@settings(max_examples=25, deadline=None)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_dual_never_falls(seed, kind):
+    rng = np.random.default_rng(seed)
+    n, scale = int(rng.integers(2, 60)), 10.0 ** rng.uniform(-1, 1)
+    X = scale * (rng.standard_normal((n, 3)) + rng.uniform(0, 3))
+    y = rng.integers(0, 2, (n, 3)) if kind is MultilabelSSVM else rng.permutation(np.arange(n) % 2)
+    if kind is ChainSSVM:
+        X, y = [[row] * 3 for row in X.tolist()], [[label] * 3 for label in y.tolist()]
+    lam = 10.0 ** rng.uniform(-5, 0)
+    one, two = [
+        kind(lam=lam, max_iter=15, tol=1e-7, n_jobs=n_jobs, random_state=0).fit(X, y)
+        for n_jobs in (1, 2)
+    ]
+    assert_same_bits(one, two)
+    dual = one.history_["dual"]
+    assert (np.diff(dual) >= -1e-10 * dual[1:]).all()
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("parameters", [{}, {"step": "fw"}, {"solver": "bcfw"}, {"average": True}])
+def test_a_fit_goes_on_from_a_file_with_other_threads(tmp_path, monkeypatch, parameters):
+    X, y = make_sequences(n_samples=90, random_state=0)
+    model = ChainSSVM(lam=0.01, tol=1e-4, max_iter=14, random_state=0, **parameters)
+    path = tmp_path / "fit.npz"
+    kept = check_resuming(model, X, y, path, monkeypatch, least=8)
+    whole = model.fit(X, y)
+    for content, n_jobs in zip(kept[::4], (2, 3, 4, 8), strict=False):
+        path.write_bytes(content)
+        model.set_params(n_jobs=n_jobs, checkpoint=path)
+        assert_same_bits(ChainSSVM(**model.get_params()).fit(X, y), whole)
