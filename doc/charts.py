@@ -336,10 +336,10 @@ def cores():
     for row, color in zip(rows, colors, strict=True):
         right.plot(numbers, speed_up(row, numbers), color=color, linewidth=1.3, label=row["set"])
         right.plot([1, 2], [1, row["speed_up"]], "o", color=color, markersize=4)
-    right.set(xscale="log", yscale="log", xlabel="cores", ylabel="speed-up", ylim=(0.9, 12))
+    right.set(xscale="log", yscale="log", xlabel="cores", ylabel="speed-up", ylim=(0.9, 6))
     right.plot(numbers, numbers, color="#bbbbbb", linewidth=1)
     plain(right.xaxis, [1, 2, 4, 8, 16, 32, 64])
-    plain(right.yaxis, [1, 2, 4, 8])
+    plain(right.yaxis, [1, 2, 4])
     right.set_title("More cores, by a model")
     right.legend(loc="upper left", fontsize=7)
 
