@@ -242,7 +242,7 @@ def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
     # A pass of the fit, and a moment of the rounds after it: each takes some milliseconds.
     first, seconds = int(rng.integers(1, 8)), rng.uniform(0, 0.06)
     X, y = data
-    parameters = {**PARAMETERS, "tol": 1e-3, "certificate_every": 4}
+    parameters = {**PARAMETERS, "tol": 1e-5, "certificate_every": 4}
     undisturbed = ChainSSVM(**parameters).fit(partitions(X), partitions(y))
     victim = client.run(os.getpid)[sorted(client.nthreads())[0]]
     ended = threading.Event()
