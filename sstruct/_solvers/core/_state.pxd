@@ -53,7 +53,7 @@ cdef class DualState:
     cdef list lane_owners
     cdef Move* moves                      # N_MOVES: visit k's in place k modulo their number
     cdef int64_t n_visits                 # so far: number of the next
-    cdef readonly int64_t rest, resting            # runs of visits to be made by one thread, see _visits
+    cdef int64_t rest, resting            # runs of visits to be made by one thread, see _visits
     cdef double relaxation                # of corrective visits, see _steps
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil
