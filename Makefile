@@ -99,7 +99,7 @@ test-asan: .venv-asan/.ready
 # Of modules that are not instrumented (the interpreter, NumPy) only locks and threads count. No
 # address randomization: gcc's library wants its places in memory. In one process: those of
 # pytest-xdist may hang at their end.
-TSAN_TESTS = solvers/test_pass_threads.py problems/test_thread_pool.py estimators/test_threads.py
+TSAN_TESTS = solvers/test_pass_threads.py solvers/test_lag.py problems/test_thread_pool.py estimators/test_threads.py
 test-tsan: INSTALLED = SSTRUCT_SANITIZE=thread
 test-tsan: override PYTEST_ARGS += -n 0
 test-tsan: .venv-tsan/.ready
