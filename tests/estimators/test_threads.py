@@ -9,8 +9,10 @@ from sklearn.base import clone
 from sstruct import ChainSSVM, MulticlassSSVM
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
+from sstruct._solvers.frank_wolfe.block_coordinate import STEPS
 from sstruct.datasets import make_sequences
 from tests.estimators.same_bits import assert_same_bits
+from tests.estimators.test_more_samples import CASES
 
 
 @pytest.fixture(scope="module")
@@ -42,6 +44,32 @@ def test_the_same_bits_for_every_n_jobs(chains, parameters):
         assert_same_bits(model, models[0])
         for a, b in zip(model.predict(X), models[0].predict(X), strict=True):
             np.testing.assert_array_equal(a, b)
+
+
+# Oracles in Python have processes in place of threads: test_custom_jobs.
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(
+    "parameters",
+    [{"step": step, "warm_start": "dual"} for step in STEPS]
+    + [{"solver": "bcfw", "warm_start": "dual"}]
+    + [{"solver": solver, "sampling": "auto", "cache": "auto"} for solver in ("fw", "ssg")],
+    ids=str,
+)
+@pytest.mark.parametrize("case", [case for case in CASES if "oracle" not in case])
+def test_the_same_bits_in_every_estimator(rng, case, parameters):
+    make, model = CASES[case]
+    X, y = make(rng)
+    models = [
+        clone(model).set_params(n_jobs=n_jobs, max_iter=6, random_state=0, **parameters).fit(X, y)
+        for n_jobs in (1, 2, 3, 8)
+    ]
+    for other in models[1:]:
+        assert_same_bits(other, models[0])
+        if "warm_start" in parameters:
+            for name in ("size", "alpha", "code"):
+                np.testing.assert_array_equal(
+                    other._warm_state[name], models[0]._warm_state[name], err_msg=name
+                )
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
