@@ -9,6 +9,7 @@ from libc.stdlib cimport free
 
 from sstruct._kernels._random cimport Random, random_seed
 from sstruct._solvers.core._sampling cimport SumTree
+from sstruct._solvers.core._sharing cimport Sharing, begin_sharing, may_share, note_run
 from sstruct._solvers.gdmm._entries cimport Entries, append
 from sstruct._solvers.gdmm._label_block cimport LabelBlock
 from sstruct._solvers.gdmm._label_pass cimport LabelFactors
@@ -46,6 +47,28 @@ def draws(SumTree tree not None, seed, Py_ssize_t count):
     for k in range(count):
         drawn[k] = tree.draw(&random)
     return out
+
+
+def shared_runs(
+        const double[::1] alone, const double[::1] together, const unsigned char[::1] left,
+        Py_ssize_t count, double work, Py_ssize_t n_weights):
+    """Return which of some runs two lanes share, each of `count` visits.
+
+    alone, together : seconds that a run takes one thread, and two; left: whether one then leaves it.
+    """
+    cdef Sharing sharing
+    cdef Py_ssize_t k, n_lanes
+    if not len(alone) == len(together) == len(left):
+        raise ValueError("alone, together and left are not of the same runs")
+    begin_sharing(&sharing)
+    shared = np.zeros(len(alone), dtype=bool)
+    for k in range(alone.shape[0]):
+        shared[k] = may_share(&sharing)
+        n_lanes = 2 if shared[k] else 1
+        note_run(
+            &sharing, n_lanes, n_lanes == 2 and left[k], together[k] if n_lanes == 2 else alone[k],
+            work, count, n_weights)
+    return shared
 
 
 def simplex_minimum(const double[::1] c, double Q, double C):

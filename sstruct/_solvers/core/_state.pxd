@@ -5,6 +5,7 @@ from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._kernels._random cimport Random
 from sstruct._solvers.core._sampling cimport SumTree
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch
+from sstruct._solvers.core._sharing cimport Sharing
 from sstruct._solvers.core._working_set cimport WorkingSet
 
 
@@ -53,7 +54,7 @@ cdef class DualState:
     cdef list lane_owners
     cdef Move* moves                      # N_MOVES: visit k's in place k modulo their number
     cdef int64_t n_visits                 # so far: number of the next
-    cdef int64_t rest, resting            # runs of visits to be made by one thread, see _visits
+    cdef Sharing[2] sharing               # of runs of approximate visits, and of exact ones
     cdef double relaxation                # of corrective visits, see _steps
 
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil

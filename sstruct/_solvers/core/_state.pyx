@@ -23,6 +23,7 @@ from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed, random_shuffle
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, release, release_move, reserve
+from sstruct._solvers.core._sharing cimport begin_sharing
 from sstruct._solvers.core._working_set cimport (
     distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
 
@@ -76,6 +77,8 @@ cdef class DualState:
     def __cinit__(
             self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
             draw=False, average=False):
+        begin_sharing(&self.sharing[0])
+        begin_sharing(&self.sharing[1])
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")
         self.problem, self.n_blocks = problem, problem.n_blocks

@@ -8,7 +8,9 @@
 #     changes beside w is its own block's.
 # (d) The first lane is the state's own w; it counts as well, in the order of the visits.
 # (e) A lane whose thread has no processor holds up all others. Where waiting takes much of a run, all
-#     lanes but the first leave it, and the next runs go without them: results are the same.
+#     lanes but the first leave it. After that, and where lanes have been slower than one thread, as
+#     short visits are where processors are far from one another, the next runs go without them
+#     (`_sharing`): results are the same.
 # (f) Gains are those at the w that a visit saw. With a lag their sum is an estimate of what the dual
 #     has gained, which block_coordinate.py takes for no more.
 """Visits of blocks one after another, some of them at once."""
@@ -20,6 +22,7 @@ from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._solvers.core._scratch cimport Lane, Move, begin_move
+from sstruct._solvers.core._sharing cimport Sharing, may_share, note_run
 from sstruct._solvers.core._state cimport N_MOVES, DualState
 from sstruct._solvers.core._watch cimport Watch, look
 from sstruct._solvers.frank_wolfe._steps cimport relaxation
@@ -39,8 +42,6 @@ cdef int64_t STOP = 1 << 60
 # lanes: of two that share a processor, one always does.
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6
-# Runs without other lanes after one that they have left; twice as many each time that one follows.
-cdef int64_t LEAST_REST = 16, MOST_REST = 1024
 # With fewer visits a lane, threads wait for one another more than they help.
 cdef Py_ssize_t LEAST_VISITS = 8
 
@@ -75,13 +76,16 @@ cdef bint visit_all(
     cdef int64_t number, taken
     cdef Move* move
     cdef Py_ssize_t n_threads = 1 if pool is None else pool.n_threads
+    cdef Sharing* sharing = NULL   # where the run could be shared
+    cdef double work = state.work
     run.visits, run.state, run.watch, run.pool = visits, <void*> state, watch, <void*> pool
     run.base, run.next, run.stopped, run.count = state.n_visits, 0, 0, visits.count
     run.begin, run.n_waits, run.waited, run.left = sstruct_seconds(), 0, 0, 0
     run.n_lanes = max(1, min(n_threads, visits.lag + 1, visits.count // LEAST_VISITS))
-    if state.resting > 0 and run.n_lanes > 1:
-        state.resting -= 1
-        run.n_lanes = 1
+    if run.n_lanes > 1:
+        sharing = &state.sharing[visits.tidy != NULL]
+        if not may_share(sharing):
+            run.n_lanes = 1
     run.ring = visits.lag + 1 if run.n_lanes == 1 else N_MOVES
     # Two lanes can make two visits each before they need one another's.
     run.in_a_row = 2 if run.n_lanes == 2 and visits.lag > 1 else 1
@@ -96,9 +100,10 @@ cdef bint visit_all(
                 visit_in_lane(&run, state, state.problem, 0)
         else:
             pool.run_once(fly, &run, run.n_lanes)
-            state.rest = min(2 * state.rest, MOST_REST) if run.left else state.rest // 2
-            state.rest = max(state.rest, LEAST_REST)
-            state.resting = state.rest if run.left else 0
+        if sharing != NULL:
+            note_run(
+                sharing, run.n_lanes, run.left != 0, sstruct_seconds() - run.begin,
+                state.work - work, visits.count, state.problem.n_weights)
         state.n_in_step = 1 if run.left else run.n_lanes
     finally:
         # All is landed, unless an exception is on its way; what has been tidied has another's place.

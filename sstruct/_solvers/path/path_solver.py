@@ -160,7 +160,9 @@ class PathSolver(FrankWolfe):
                 self.status = Status.STALLED
                 return
             self._lower(point, lam)
-            point = self._estimated(kappa * eps) if heuristic else self._certified(kappa * eps)
+            with self.pool:
+                find = self._estimated if heuristic else self._certified
+                point = find(kappa * eps)
             if point is None:
                 return
 
@@ -185,7 +187,8 @@ class PathSolver(FrankWolfe):
             else:
                 keep_dual_weights(self.state, lam)
                 self.lam = lam
-            point = self._certified(eps)
+            with self.pool:
+                point = self._certified(eps)
             if point is None or self._is_rounding(point, eps):
                 return
             yield point
@@ -208,7 +211,8 @@ class PathSolver(FrankWolfe):
                 break
             keep_dual_weights(self.state, lam)
             self.lam, self.gained = lam, 0.0
-            lower = self._certified(target, own=True)
+            with self.pool:
+                lower = self._certified(target, own=True)
             if lower is None:  # for the path to find out
                 self.status = Status.CONVERGED
                 break
