@@ -298,13 +298,15 @@ class FrankWolfe(Solver):
 
         Return False when the deadline came first.
         """
-        state = self.state
+        state, plan = self.state, self._plan(part=part)
         for k in range(MAX_APPROXIMATE_PASSES):
             before, dual_before = self._spending(), state.dual
             of_all = k % FULL_EVERY == 0
-            if not approximate_pass(state, self._plan(part=part), of_all, self.pool):
+            if not approximate_pass(state, plan, of_all, self.pool):
                 return False
             self.lag.look()
+            if plan.lag != self.lag.now:
+                plan = self._plan(part=part)
             self.n_approximate += 1
             now = self._spending()
             if (state.dual - dual_before) * (now - begin) <= (state.dual - dual) * (now - before):

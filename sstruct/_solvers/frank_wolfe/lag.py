@@ -15,7 +15,7 @@ NEWEST = 0.25
 # With more of it, one visit fewer is let off: at a lag of one, and beyond. With less, foreseen for
 # one visit more, that one is let off too.
 MOST_ALONE = 0.45
-MOST_LOSS = 0.2
+MOST_LOSS = 0.12
 LITTLE_LOSS = 0.08
 # A look at the dual reads v once: when so many times the work of that has been done.
 LOOK_EVERY = 4
@@ -46,10 +46,9 @@ class Lag:
         at once.
         """
         state = self.state
-        due = at_once or state.work - self.work >= LOOK_EVERY * state.problem.n_weights
         if not state.estimated:
             self.begin()
-        elif due:
+        elif at_once or state.work - self.work >= LOOK_EVERY * state.problem.n_weights:
             expected = state.dual - self.dual
             state.measure_dual()
             if expected > 0 and self.now > 0:
