@@ -51,23 +51,26 @@ def draws(SumTree tree not None, seed, Py_ssize_t count):
 
 def shared_runs(
         const double[::1] alone, const double[::1] together, const unsigned char[::1] left,
-        Py_ssize_t count, double work, Py_ssize_t n_weights):
-    """Return which of some runs two lanes share, each of `count` visits.
+        const unsigned char[::1] alike, double work, double of_visit, Py_ssize_t n_weights):
+    """Return which of some runs of visits lanes share.
 
-    alone, together : seconds that a run takes one thread, and two; left: whether one then leaves it.
+    alone, together : seconds that a run takes one thread, and lanes; left: whether one then leaves it;
+    alike: approximate or exact; work : of each, of_visit: of its visits.
     """
-    cdef Sharing sharing
-    cdef Py_ssize_t k, n_lanes
-    if not len(alone) == len(together) == len(left):
-        raise ValueError("alone, together and left are not of the same runs")
-    begin_sharing(&sharing)
+    cdef Sharing sharing[2]
+    cdef Sharing* own
+    cdef Py_ssize_t k
+    if not len(alone) == len(together) == len(left) == len(alike):
+        raise ValueError("alone, together, left and alike are not of the same runs")
+    begin_sharing(&sharing[0], n_weights)
+    begin_sharing(&sharing[1], n_weights)
     shared = np.zeros(len(alone), dtype=bool)
     for k in range(alone.shape[0]):
-        shared[k] = may_share(&sharing)
-        n_lanes = 2 if shared[k] else 1
+        own = &sharing[0 if alike[k] else 1]
+        shared[k] = may_share(own, alike[k], of_visit, &sharing[0])
         note_run(
-            &sharing, n_lanes, n_lanes == 2 and left[k], together[k] if n_lanes == 2 else alone[k],
-            work, count, n_weights)
+            own, alike[k], shared[k], shared[k] and left[k],
+            together[k] if shared[k] else alone[k], work)
     return shared
 
 

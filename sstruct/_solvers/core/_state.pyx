@@ -77,8 +77,8 @@ cdef class DualState:
     def __cinit__(
             self, BlockProblem problem not None, double lam, block_weight, seed, bounds=None,
             draw=False, average=False):
-        begin_sharing(&self.sharing[0])
-        begin_sharing(&self.sharing[1])
+        begin_sharing(&self.sharing[0], problem.n_weights)
+        begin_sharing(&self.sharing[1], problem.n_weights)
         if not lam > 0:
             raise ValueError(f"lam must be positive, found {lam}")
         self.problem, self.n_blocks = problem, problem.n_blocks

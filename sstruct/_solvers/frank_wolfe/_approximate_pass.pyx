@@ -80,7 +80,7 @@ def approximate_pass(
     cdef Visits visits = visits_of(state, plan)
     if pool is not None and pool.problem is not state.problem:
         raise ValueError("the pool works on another problem")
-    visits.count = plan_visits(state, plan, all_blocks)
+    visits.count, visits.alike = plan_visits(state, plan, all_blocks), not all_blocks
     return visit_all(&visits, state, pool, &watch)
 
 
@@ -88,7 +88,7 @@ cdef Visits visits_of(DualState state, PassPlan plan) noexcept nogil:
     """Return approximate visits of the blocks that `plan_visits` chooses."""
     cdef Visits visits
     visits.find, visits.tidy, visits.context = approximate_visit, NULL, <void*> plan
-    visits.lag, visits.average = plan.lag, NULL
+    visits.lag, visits.average, visits.work, visits.alike = plan.lag, NULL, 0, False
     if state.approximate_average is not None:
         visits.average = <void*> state.approximate_average
     return visits

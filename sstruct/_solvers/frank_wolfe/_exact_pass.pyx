@@ -383,6 +383,7 @@ def exact_pass(
         order_blocks(state, plan.sampling, done, last)
         run.find, run.tidy, run.context = exact_visit, drop_idle, &batch
         run.count, run.lag, run.average = last - done, plan.lag, batch.average
+        run.work, run.alike = problem.oracle_work, False
         return visit_all(&run, state, pool, &watch)
     try:
         pool.open(look_up, &batch, batch.size)

@@ -23,6 +23,8 @@ cdef struct Visits:
     Py_ssize_t count        # of a run
     Py_ssize_t lag          # a visit does not see the moves of so many visits before it
     void* average           # RunningAverage that follows, or NULL
+    double work             # of a visit, about; 0: little
+    bint alike              # whether the run is like others, whose seconds say what this one will take
 
 
 cdef bint visit_all(

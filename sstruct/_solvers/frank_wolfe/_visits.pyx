@@ -7,9 +7,9 @@
 # (c) Up to lag + 1 visits are under way at once. A block is visited once a run, so that what a visit
 #     changes beside w is its own block's.
 # (d) The first lane is the state's own w; it counts as well, in the order of the visits.
-# (e) A lane whose thread has no processor holds up all others. Where waiting takes much of a run, all
-#     lanes but the first leave it. After that, and where lanes have been slower than one thread, as
-#     short visits are where processors are far from one another, the next runs go without them
+# (e) A lane whose thread has no processor holds up all others. Short visits take longer in lanes than
+#     in one thread where processors are far from one another. Where waiting takes much of a run, or
+#     one thread would be faster, all lanes but the first leave it, and the next runs go without them
 #     (`_sharing`): results are the same.
 # (f) Gains are those at the w that a visit saw. With a lag their sum is an estimate of what the dual
 #     has gained, which block_coordinate.py takes for no more.
@@ -42,6 +42,10 @@ cdef int64_t STOP = 1 << 60
 # lanes: of two that share a processor, one always does.
 cdef int64_t SOME_WAITS = 8
 cdef double MUCH = 0.6
+# Lanes leave, too, where a run takes so many times as long as one thread did, which is looked at once
+# in a while, beyond the seconds that a thread may take to begin.
+cdef double SLOW = 1.3, A_START = 1e-4
+cdef Py_ssize_t VISITS_A_LOOK = 32
 # With fewer visits a lane, threads wait for one another more than they help.
 cdef Py_ssize_t LEAST_VISITS = 8
 
@@ -56,6 +60,8 @@ cdef struct Run:
     Py_ssize_t n_lanes
     Py_ssize_t in_a_row       # visits that a lane takes at a time
     double begin
+    double work, alone        # of the state as the run begins; seconds of one thread for a unit of it
+    Py_ssize_t looks          # of the first lane, for what the run takes
     # What lanes change lies on cache lines of its own.
     char[128] apart
     sstruct_counter next      # visit to be taken, from 0
@@ -77,19 +83,22 @@ cdef bint visit_all(
     cdef Move* move
     cdef Py_ssize_t n_threads = 1 if pool is None else pool.n_threads
     cdef Sharing* sharing = NULL   # where the run could be shared
-    cdef double work = state.work
+    cdef double begin = sstruct_seconds()
     run.visits, run.state, run.watch, run.pool = visits, <void*> state, watch, <void*> pool
     run.base, run.next, run.stopped, run.count = state.n_visits, 0, 0, visits.count
-    run.begin, run.n_waits, run.waited, run.left = sstruct_seconds(), 0, 0, 0
+    run.n_waits, run.waited, run.left = 0, 0, 0
+    run.work, run.alone, run.looks = state.work, 0, 0
     run.n_lanes = max(1, min(n_threads, visits.lag + 1, visits.count // LEAST_VISITS))
     if run.n_lanes > 1:
         sharing = &state.sharing[visits.tidy != NULL]
-        if not may_share(sharing):
+        run.alone = sharing.alone if visits.alike else 0
+        if not may_share(sharing, visits.alike, visits.work, state.sharing):
             run.n_lanes = 1
     run.ring = visits.lag + 1 if run.n_lanes == 1 else N_MOVES
     # Two lanes can make two visits each before they need one another's.
     run.in_a_row = 2 if run.n_lanes == 2 and visits.lag > 1 else 1
     state.reserve_lanes(run.n_lanes)
+    run.begin = sstruct_seconds()
     state.n_visits += visits.count
     state.n_in_step = 1
     state.relaxation = relaxation(visits.lag)
@@ -102,8 +111,8 @@ cdef bint visit_all(
             pool.run_once(fly, &run, run.n_lanes)
         if sharing != NULL:
             note_run(
-                sharing, run.n_lanes, run.left != 0, sstruct_seconds() - run.begin,
-                state.work - work, visits.count, state.problem.n_weights)
+                sharing, visits.alike, run.n_lanes > 1, run.left != 0, sstruct_seconds() - begin,
+                state.work - run.work)
         state.n_in_step = 1 if run.left else run.n_lanes
     finally:
         # All is landed, unless an exception is on its way; what has been tidied has another's place.
@@ -138,14 +147,17 @@ cdef int visit_in_lane(
             find(run, state, problem, lane, b)
         if number > 0:
             look_after(1 + run.in_a_row * lane.work)
-            if waits_too_much(run):
+            if sstruct_load(&run.left) or waits_too_much(run):
                 sstruct_store(&run.left, 1)
                 sstruct_store(&lane.landed, run.base + count)   # nobody is to wait for it
                 return 0
-        elif look(run.watch, state.work):
-            # Those taken so far are made, and no others.
-            sstruct_store(&run.count, min(sstruct_add(&run.next, STOP), count))
-            sstruct_store(&run.stopped, 1)
+        else:
+            if is_slow(run, state):
+                sstruct_store(&run.left, 1)
+            if look(run.watch, state.work):
+                # Those taken so far are made, and no others.
+                sstruct_store(&run.count, min(sstruct_add(&run.next, STOP), count))
+                sstruct_store(&run.stopped, 1)
         a = sstruct_add(&run.next, run.in_a_row)
     if a >= STOP:
         wait(run, &run.stopped, 1)
@@ -221,6 +233,16 @@ cdef int wait(Run* run, sstruct_counter* counter, int64_t least) except -1 nogil
         sstruct_add(&run.n_waits, 1)
         sstruct_add(&run.waited, <int64_t> (1e9 * waited))
     return 0
+
+
+cdef bint is_slow(Run* run, DualState state) noexcept nogil:
+    """Whether one thread would be faster, as far as the first lane can see."""
+    if run.n_lanes == 1 or run.alone <= 0:
+        return False
+    run.looks += 1
+    return (run.looks % VISITS_A_LOOK == 0
+            and sstruct_seconds() - run.begin
+            > A_START + SLOW * run.alone * (state.work - run.work))
 
 
 cdef bint waits_too_much(Run* run) noexcept nogil:
