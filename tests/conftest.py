@@ -57,6 +57,17 @@ def rng(request):
     return np.random.default_rng([SEED, crc32(request.node.nodeid.encode())])
 
 
+@pytest.fixture(scope="module")
+def small_fits_at_once():
+    """Let fits of few samples, too, have visits under way at once."""
+    from sstruct._solvers.frank_wolfe import lag
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lag, "FEWEST_BLOCKS", 0)
+        patch.setattr(lag, "LEAST_WORK", 0.0)
+        yield
+
+
 @pytest.fixture(scope="session")
 def new_rng():
     """Make a generator from integers and SSTRUCT_SEED: for hypothesis and parametrized data."""

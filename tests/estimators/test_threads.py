@@ -14,6 +14,8 @@ from sstruct.datasets import make_sequences
 from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.test_more_samples import CASES
 
+pytestmark = pytest.mark.usefixtures("small_fits_at_once")
+
 
 @pytest.fixture(scope="module")
 def chains():

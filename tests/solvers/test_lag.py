@@ -3,6 +3,7 @@
 import itertools
 import math
 import signal
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from sstruct.datasets import make_sequences
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.solvers.small import BOUNDS, Small
 from tests.solvers.test_pass_threads import PROBLEMS
+
+pytestmark = pytest.mark.usefixtures("small_fits_at_once")
 
 LATER = math.inf
 
@@ -243,6 +246,22 @@ def test_the_lag_follows_from_what_visits_gain_together():
     lag.look(at_once=True)
     assert not state.estimated
     assert lag.now == 0
+
+
+@pytest.mark.parametrize(
+    ("n_blocks", "work", "in_order", "expected"),
+    [
+        (7000, 170, False, True),
+        (1800, 43, False, False),
+        (40, 2e5, False, False),
+        (7000, 170, True, False),
+    ],
+)
+def test_small_fits_go_in_order(monkeypatch, n_blocks, work, in_order, expected):
+    monkeypatch.setattr(lags, "FEWEST_BLOCKS", 100)
+    monkeypatch.setattr(lags, "LEAST_WORK", 3e5)
+    problem = SimpleNamespace(n_blocks=n_blocks, oracle_work=work, in_order=in_order)
+    assert lags.may_be_at_once(problem) == expected
 
 
 def alike(n):

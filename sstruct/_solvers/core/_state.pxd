@@ -1,11 +1,11 @@
 from libc.stdint cimport int32_t, int64_t
 
 from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._sharing cimport Sharing
 from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._kernels._random cimport Random
 from sstruct._solvers.core._sampling cimport SumTree
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch
-from sstruct._solvers.core._sharing cimport Sharing
 from sstruct._solvers.core._working_set cimport WorkingSet
 
 

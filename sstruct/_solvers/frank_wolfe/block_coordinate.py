@@ -21,7 +21,7 @@ from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
-from sstruct._solvers.frank_wolfe.lag import MOST, Lag
+from sstruct._solvers.frank_wolfe.lag import MOST, Lag, may_be_at_once
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
 SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
@@ -97,7 +97,7 @@ class FrankWolfe(Solver):
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.parts = parts_of(setup.problem, options.part_bytes)
-        self.lag = Lag(state, 0 if setup.problem.in_order else self.most_lag)
+        self.lag = Lag(state, self.most_lag if may_be_at_once(setup.problem) else 0)
         # The order in which the last pass took the parts.
         self.part_order = list(range(len(self.parts)))
         # v, and the dual value's linear term, from the working sets as that pass left them, added
@@ -304,7 +304,8 @@ class FrankWolfe(Solver):
             of_all = k % FULL_EVERY == 0
             if not approximate_pass(state, plan, of_all, self.pool):
                 return False
-            self.lag.look()
+            if plan.lag > 0:
+                self.lag.look()
             if plan.lag != self.lag.now:
                 plan = self._plan(part=part)
             self.n_approximate += 1

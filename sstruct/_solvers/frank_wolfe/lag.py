@@ -10,6 +10,11 @@ from sstruct._solvers.core.checkpoint import note
 # and 1.04 to 1.10 of the work that visits in order take, on CoNLL-2000 1.01 with three, on Yeast
 # 1.00 with one and many times as much with more (benchmarks/notes/machines.md).
 MOST = 3
+# Fits with fewer blocks, or with less work of oracles in a pass, go in order: each of 40 images is
+# much of w, and digits (1,797 blocks, 77,000) take 1.05 to 1.11 times the work with a lag of one,
+# for passes that are too short to be shared. EWT tags have 485,000.
+FEWEST_BLOCKS = 100
+LEAST_WORK = 3e5
 # What is lost of the expected gains is an average over looks in which the last one counts so much.
 NEWEST = 0.25
 # With more of it, one visit fewer is let off: at a lag of one, and beyond. With less, foreseen for
@@ -19,6 +24,12 @@ MOST_LOSS = 0.12
 LITTLE_LOSS = 0.08
 # A look at the dual reads v once: when so many times the work of that has been done.
 LOOK_EVERY = 4
+
+
+def may_be_at_once(problem):
+    """Whether a fit may have visits under way at once."""
+    n = problem.n_blocks
+    return not problem.in_order and n >= FEWEST_BLOCKS and n * problem.oracle_work >= LEAST_WORK
 
 
 class Lag:
