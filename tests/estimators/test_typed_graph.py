@@ -213,7 +213,7 @@ def test_graphs_without_edges(rng):
 
 
 @pytest.mark.parametrize("inference", ["expansion", "fwmap"])
-def test_same_bits_for_every_n_jobs(rng, inference):
+def test_same_bits_for_every_n_jobs(rng, inference, small_fits_at_once):
     X, y = make(rng, 30, forests=False)
     models = [
         TypedGraphCRFSSVM(lam=0.01, inference=inference, n_jobs=n, random_state=0).fit(X, y)

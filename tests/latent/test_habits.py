@@ -114,7 +114,7 @@ def test_before_a_fit(data):
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
-def test_same_bits_for_every_n_jobs(data, n_jobs):
+def test_same_bits_for_every_n_jobs(data, n_jobs, small_fits_at_once):
     fits = [
         LatentSSVM(chain(n_jobs=jobs), states_per_label=2, tol=0.01, random_state=0)
         for jobs in (None, n_jobs)
