@@ -17,7 +17,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def viterbi(rng):
-    return inference.viterbi, (rng.random((60000, 100)), rng.random((100, 100)))
+    return inference.viterbi, (rng.random((20000, 400)), rng.random((400, 400)))
 
 
 def sparse_viterbi(rng):
