@@ -11,9 +11,11 @@ on the test part of CoNLL-2000, CRFsuite's template, all attributes, beside a gr
 draws the samples held out and the order of visits. Seconds are CPU time of ``fit``. Means are rows
 of early_stopping.csv in --output.
 
-"/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are visited, too,
-by ``partial_fit``, as often as it had made passes when it had the weights kept. 0.01 is the
+"/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are learned from,
+too. Perceptrons visit them by ``partial_fit`` as often as they had made passes when they had the
+weights kept; MP-BCFW makes as many passes over all samples, by a warm start. 0.01 is the
 `pa_aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
+"held_out" is the best score on the samples held out.
 
 --shares: the sets of ``defaults_data.py``, lam from 1 to 1/24 of ``lam="auto"`` with early
 stopping; errors over that of the default fit, and their geometric means over the sets. Needs
@@ -46,7 +48,7 @@ LONG = ("poses", "snakes", "horses, pixels")
 DATA = {"ocr": "OCR letters, fold 0", "folds": "OCR letters, ten folds", "conll": "CoNLL-2000"}
 PERCEPTRON = {"solver": "perceptron", "sampling": "permutation"}
 PA = {"solver": "pa", "sampling": "permutation", "pa_aggressiveness": 0.01}
-GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.0006, 0.0003, 0.00015)
+GRID = (0.02, 0.01, 0.005, 0.0025, 0.00125, 0.001, 0.0006, 0.0003, 0.00015)
 
 
 def letters(fold):
@@ -68,7 +70,7 @@ def chunks():
 
 
 def measured(data, score, joined=False, **parameters):
-    """Fit once; return what the test part says of it, CPU seconds, passes, lam and gap."""
+    """Fit once; return what the test part says, CPU seconds, passes, lam, gap, held-out score."""
     X, y, X_test, y_test = data
     model = ChainSSVM(**parameters)
     begin = time.process_time()
@@ -78,40 +80,47 @@ def measured(data, score, joined=False, **parameters):
         n_passes = model.fit(X, y).n_iter_
     seconds = time.process_time() - begin
     found = score(y_test, model.predict(X_test))
-    return found, seconds, n_passes, model.lam_, model.dual_gap_ / model.objective_
+    held_out = model.history_.get("validation_score", np.array([np.nan])).max()
+    return found, seconds, n_passes, model.lam_, model.dual_gap_ / model.objective_, held_out
 
 
 def fit_then_join(model, X, y):
-    """Stop early; then visit the samples held out, too, as often as those that have trained."""
+    """Stop early; then learn from the samples held out, too, for as many passes as were kept."""
     ends = train_test_split(np.arange(len(y)), test_size=0.1, random_state=model.random_state)
     (X_fit, y_fit), (X_val, y_val) = ((taken(X, end), taken(y, end)) for end in ends)
-    model.set_params(classes=np.unique(np.concatenate(y)))
+    online = model.solver in ("perceptron", "pa")
+    model.set_params(classes=np.unique(np.concatenate(y)), warm_start=not online)
     model.fit(X_fit, y_fit, X_val=X_val, y_val=y_val).set_params(early_stopping=False)
-    n_passes, scores = model.n_iter_, model.history_["validation_score"]
-    again = np.tile(ends[1], int(scores.argmax()) + 1)
-    model.partial_fit(taken(X, again), taken(y, again))
-    return n_passes
+    n_passes, n_kept = model.n_iter_, int(model.history_["validation_score"].argmax()) + 1
+    if online:
+        again = np.tile(ends[1], n_kept)
+        model.partial_fit(taken(X, again), taken(y, again))
+        return n_passes
+    both = np.concatenate(ends)
+    return n_passes + model.set_params(max_iter=n_kept).fit(taken(X, both), taken(y, both)).n_iter_
 
 
 def means(runs):
     """Return what a row of the table says of some runs of a fit."""
     found, *more = zip(*runs, strict=True)
-    seconds, passes, lam, gap = map(mean, more)
+    seconds, passes, lam, gap, held_out = map(mean, more)
     of_objective = {"lam": f"{lam:.3g}", "gap": f"{gap:.3f}"} if lam else {"lam": "", "gap": ""}
     return {
         "value": f"{mean(found):.4f}", "sd": f"{stdev(found):.4f}" if len(found) > 1 else "",
         "runs": len(found), "cpu_s": f"{seconds:.2f}", "passes": f"{passes:.1f}",
-        **of_objective,
+        **of_objective, "held_out": "" if np.isnan(held_out) else f"{held_out:.4f}",
     }  # fmt: skip
 
 
-def early_fits(automatic):
+def early_fits(automatic, to_join):
     """Return parameters of fits with early stopping; automatic: what lam="auto" is."""
     fits = {
         "early": {},
+        **{f"early, lam / {k}": {"lam": automatic / k} for k in (1.5, 2, 4)},
         "early, lam / 6": {"lam": automatic / 6},
         "early, lam / 6, last iterate": {"lam": automatic / 6, "average": False},
         "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": "bcfw", "step": "fw"},
+        **{f"early, lam / {k}, joined": {"lam": automatic / k, "joined": True} for k in to_join},
         "early, perceptron": PERCEPTRON,
         "early, perceptron, joined": {**PERCEPTRON, "joined": True},
         "early, pa 0.01": PA,
@@ -131,15 +140,14 @@ def on_test_parts(name, seeds):
     else:
         parts, score = [letters(fold) for fold in range(10 if name == "folds" else 1)], wrong
     automatic = ChainSSVM(max_iter=1).fit(*parts[0][:2]).lam_
-    fits = {"default": {}, **early_fits(automatic)}
+    fits = {"default": {}, **early_fits(automatic, (1.5, 2) if name == "conll" else (6,))}
     if name == "conll":
         fits |= {f"lam {lam:g}": {"lam": lam} for lam in GRID}
     runs = {fit: [] for fit in fits}
     for data in parts:
         for seed in range(1 if name == "folds" else seeds):
             for fit, parameters in fits.items():
-                if seed == 0 or not fit.startswith("lam"):
-                    runs[fit].append(measured(data, score, random_state=seed, **parameters))
+                runs[fit].append(measured(data, score, random_state=seed, **parameters))
     what = "chunk F1" if name == "conll" else "error"
     return [{"data": DATA[name], "error": what, "fit": fit, **means(runs[fit])} for fit in fits]
 
