@@ -13,7 +13,7 @@ of early_stopping.csv in --output.
 
 "/ 6" is a sixth of ``lam="auto"``. "joined": after the fit the samples held out are learned from,
 too. Perceptrons visit them by ``partial_fit`` as often as they had made passes when they had the
-weights kept; MP-BCFW goes on with all samples, by a warm start, until the default `tol`. 0.01 is the
+weights kept; MP-BCFW goes on with all samples, by a warm start, to its default `tol`. 0.01 is the
 `pa_aggressiveness`, of 0.003, 0.01, 0.03 and 1 (its default) the best by held-out letters.
 "held_out" is the best score on the samples held out.
 
