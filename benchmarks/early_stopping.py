@@ -113,11 +113,14 @@ def means(runs):
 
 
 def early_fits(automatic, to_join):
-    """Return parameters of fits with early stopping; automatic: what lam="auto" is."""
+    """Return parameters of fits with early stopping.
+
+    automatic: what lam="auto" is
+    to_join: parts of it with which MP-BCFW learns from the samples held out, too
+    """
     fits = {
         "early": {},
-        **{f"early, lam / {k}": {"lam": automatic / k} for k in (1.5, 2, 4)},
-        "early, lam / 6": {"lam": automatic / 6},
+        **{f"early, lam / {k}": {"lam": automatic / k} for k in (1.5, 2, 4, 6)},
         "early, lam / 6, last iterate": {"lam": automatic / 6, "average": False},
         "early, lam / 6, bcfw, fw": {"lam": automatic / 6, "solver": "bcfw", "step": "fw"},
         **{f"early, lam / {k}, joined": {"lam": automatic / k, "joined": True} for k in to_join},

@@ -8,8 +8,8 @@ from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 
 from sstruct._kernels._random cimport Random, random_seed
-from sstruct._solvers.core._sampling cimport SumTree
 from sstruct._problems.core._sharing cimport Sharing, begin_sharing, may_share, note_run
+from sstruct._solvers.core._sampling cimport SumTree
 from sstruct._solvers.gdmm._entries cimport Entries, append
 from sstruct._solvers.gdmm._label_block cimport LabelBlock
 from sstruct._solvers.gdmm._label_pass cimport LabelFactors

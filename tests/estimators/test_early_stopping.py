@@ -257,6 +257,19 @@ def test_a_warm_start_goes_on_from_the_last_dual_weights(chains):
     assert pickle.loads(pickle.dumps(estimator)).set_params(lam=0.002).fit(*chains).lam_ == 0.002
 
 
+def test_samples_held_out_join_by_a_warm_start(chains):
+    (X, y), held = parts(chains)
+    estimator = model(warm_start=True, lam=0.01).fit(X, y, **held).set_params(early_stopping=False)
+    everything = [*X, *held["X_val"]], [*y, *held["y_val"]]
+    estimator.fit(*everything)
+    assert estimator.status_ == "CONVERGED"
+    terms = brute_force.blocks(*everything, brute_force.Model(3))
+    assert estimator.objective_ == pytest.approx(brute_force.primal(estimator.w_, 0.01, terms))
+    alone = model(lam=0.01, early_stopping=False, tol=1e-6).fit(*everything)
+    allowed = estimator.dual_gap_ + alone.dual_gap_
+    assert 0 <= estimator.objective_ - alone.dual_objective_ <= allowed + 1e-12
+
+
 @limited
 def test_ctrl_c_leaves_the_best_so_far(chains):
     data, held = parts(chains)

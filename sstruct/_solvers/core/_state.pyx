@@ -19,11 +19,11 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._sharing cimport begin_sharing
 from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._memory cimport grow
 from sstruct._kernels._random cimport random_seed, random_shuffle
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, release, release_move, reserve
-from sstruct._problems.core._sharing cimport begin_sharing
 from sstruct._solvers.core._working_set cimport (
     distances, find, insert, labeling, working_set_bytes, working_set_close, working_set_open)
 

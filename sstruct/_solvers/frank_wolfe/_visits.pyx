@@ -19,10 +19,10 @@ from libc.stdint cimport int64_t
 
 from sstruct._kernels._interruption cimport look_after
 from sstruct._problems.core._block_problem cimport BlockProblem
+from sstruct._problems.core._sharing cimport Sharing, may_share, note_run
 from sstruct._problems.core._thread_pool cimport ThreadPool
 from sstruct._solvers.core._average cimport RunningAverage
 from sstruct._solvers.core._scratch cimport Lane, Move, begin_move
-from sstruct._problems.core._sharing cimport Sharing, may_share, note_run
 from sstruct._solvers.core._state cimport N_MOVES, DualState
 from sstruct._solvers.core._watch cimport Watch, look
 from sstruct._solvers.frank_wolfe._steps cimport relaxation
