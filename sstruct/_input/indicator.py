@@ -148,6 +148,8 @@ def known_indicator(y, n_rows):
         values = array.ravel() if array.dtype.kind != "O" else array.ravel().tolist()
         hidden = hidden | is_unknown(values, [-1]).reshape(array.shape)
     if hidden is not False:
+        if array.dtype.kind not in "biufO":  # times have no type in common with 0
+            array = array.astype(object)
         array = np.where(hidden, 0, array)
     return np.where(hidden, -1, label_matrix(array, n_rows).toarray()).astype(np.int32)
 
