@@ -18,7 +18,13 @@ from sstruct._estimators.core.base import BaseSSVM, share_right, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
-from sstruct._estimators.latent.starts import first_states, randomly_weighted
+from sstruct._estimators.latent.starts import (
+    first_states,
+    labels_by,
+    last_of,
+    randomly_weighted,
+    seeded,
+)
 from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import as_labels
 from sstruct._input.partial import known_codes
@@ -73,8 +79,14 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     n_init : int, default=1
         Number of starts, of which the one with the lowest objective is kept. The first begins with
         a model of what is known, the others with such models in which samples have random weights.
+    init : estimator or None, default=None
+        The model of what is known, around which it completes hidden labels for the first round: an
+        estimator of this package for the same labels, or a pipeline that ends in one. It is cloned.
+        One that knows more than `estimator`, say from features that would be too slow to predict
+        with, leads to better completions. None: `estimator`, trained without the hidden labels.
     random_state : int, RandomState instance or None, default=None
-        Seed of the clusters and of further starts; and of the fits, where `estimator` has None.
+        Seed of the clusters and of further starts; and of the fits, where `estimator` or `init`
+        has None.
 
     Attributes
     ----------
@@ -145,6 +157,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     tol: float = 1e-3
     max_rounds: int = 20
     n_init: int = 1
+    init: BaseEstimator | None = None
     random_state: int | np.random.RandomState | None = None
     estimator_: BaseSSVM = field(init=False)
     objective_: float = field(init=False)
@@ -189,12 +202,24 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
                 "to another: take early_stopping=False"
             )
+        if self.init is not None and not isinstance(last_of(self.init), BaseSSVM | LatentSSVM):
+            raise TypeError(
+                "init must be an estimator of this package, or a pipeline that ends in one, found "
+                f"{shortened(self.init)}"
+            )
         solver, solvers = self.estimator.solver, self.estimator._solvers
         if isinstance(solver, str) and solver in solvers and not solvers[solver].has_objective:
             raise ValueError(
                 f"solver={solver!r} minimizes no objective, which rounds of completions make "
                 "smaller: take solver='mp-bcfw' or 'bcfw'"
             )
+
+    def _check_given(self, X, y, sample_weight):
+        """Refuse parameters out of range, also of the estimators, and data too deep to look at."""
+        self._check_parameters()
+        self.estimator._check_given(X, y, sample_weight)
+        if self.init is not None:
+            last_of(self.init)._check_given(X, y, sample_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labels of which some are hidden.
@@ -224,12 +249,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         ConvergenceWarning
             If `max_rounds` were over before the objective fell by less than `tol`.
         """
-        self._check_parameters()
+        self._check_given(X, y, sample_weight)
         begin, random = time.perf_counter(), random_of(self.random_state)
         model = clone(self.estimator)
         if model.random_state is None and self.random_state is not None:
             model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
-        model._check_given(X, y, sample_weight)
         n_states = int(self.states_per_label)
         known = model._known_labels(X, y, sample_weight)
         if n_states > 1 and known.features is None:
@@ -273,13 +297,30 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 weights = latent.sample_weight
                 if start > 0:
                     weights = randomly_weighted(weights, _n_samples(latent.X), random)
-                codes = model._first_labels(latent.X, latent.y, weights, latent.known)
+                given = latent.X, latent.y, weights, latent.known
+                if self.init is None:
+                    codes = model._first_labels(*given)
+                else:
+                    seeds = None if self.random_state is None else random
+                    codes = labels_by(seeded(self.init, seeds), *given)
             if latent.n_states > 1:
                 codes = first_states(latent.known, codes, latent.n_states, random)
-            found = concave_convex(model, latent, codes, seconds)
+            try:
+                training = latent.training(model, codes)
+            except ValueError as error:
+                if self.init is None:
+                    raise
+                raise ValueError(f"estimator refuses what init completes: {error}") from error
+            found = concave_convex(model, latent, codes, training, seconds)
             if best is None or found.objective < best.objective:
                 best = found
         return best
+
+    def _completed(self, X, y, sample_weight):
+        """Return the classes, where nodes have them, and codes of all labels after a fit."""
+        model = self.fit(X, y, sample_weight).estimator_
+        known = clone(self.estimator)._known_labels(X, y, sample_weight)
+        return known.classes, model._complete(X, known, self._n_states) // self._n_states
 
     @property
     def classes_(self) -> np.ndarray:

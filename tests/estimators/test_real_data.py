@@ -6,14 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from sstruct import ChainSSVM, PathCV
+from sstruct import ChainSSVM, LatentSSVM, PathCV
 from sstruct.datasets import fetch_conll2000, fetch_lspet_pose, fetch_ocr_letters
 from sstruct.masks import bio_transitions
 from sstruct.metrics import chunk_f1_score
-from sstruct.preprocessing import SequenceVectorizer
+from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 pytestmark = [
     pytest.mark.slow,
@@ -34,6 +35,18 @@ def test_ocr_letters_have_the_optimum_that_another_program_found():
     test = np.flatnonzero(letters.fold == 0)
     error = 1 - model.score([letters.data[i] for i in test], [letters.target[i] for i in test])
     assert error == pytest.approx(0.123, abs=0.003)
+
+
+def test_hidden_letters_are_completed_better_from_a_better_model():
+    letters, rng = fetch_ocr_letters(), np.random.default_rng(0)
+    train, test = np.flatnonzero(letters.fold == 0), np.flatnonzero(letters.fold != 0)
+    X, X_test = ([letters.data[i] for i in part] for part in (train, test))
+    y, y_test = ([letters.target[i] for i in part] for part in (train, test))
+    y = [np.where(rng.random(len(labels)) < 0.5, -1, labels) for labels in y]
+    cut, strong = (ChainSSVM(lam=lam, ignore_label=-1, random_state=0) for lam in (0.03, 0.001))
+    kernel = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
+    latent = LatentSSVM(cut, init=make_pipeline(kernel, LatentSSVM(strong))).fit(X, y)
+    assert 1 - latent.score(X_test, y_test) < 0.9 * (1 - cut.fit(X, y).score(X_test, y_test))
 
 
 def features(data):

@@ -1,6 +1,7 @@
 """Hostile fits and predictions with labels of which some are hidden."""
 
 import numpy as np
+from sklearn.pipeline import make_pipeline
 
 from sstruct import LatentSSVM
 from tests.hostile.case import REFUSED, shown
@@ -30,6 +31,8 @@ def attack(case):
         " ".join([structure.estimator.__name__, shown(inner)]),
         lambda: structure.estimator(**inner),
     )
+    if case.random.random() < 0.2:
+        given["init"] = case.random.choice([given["estimator"], make_pipeline(given["estimator"])])
     if case.random.random() < 0.2:
         key = case.random.choice(list(given))
         value = case.damaged(key, given[key])

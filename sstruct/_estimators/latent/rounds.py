@@ -90,7 +90,7 @@ class Rounds:
         }
 
 
-def concave_convex(model, latent, codes, seconds):
+def concave_convex(model, latent, codes, training, seconds):
     """Go on in rounds from completed labels, until the latent objective falls no more.
 
     Parameters
@@ -100,6 +100,8 @@ def concave_convex(model, latent, codes, seconds):
     latent : Latent
     codes : ndarray of int32
         The first completion.
+    training : Training
+        Whose truth it is.
     seconds : callable
         The time since the fit began.
 
@@ -113,7 +115,7 @@ def concave_convex(model, latent, codes, seconds):
         If the objective rises by more than the gap of a fit and rounding: completions that should
         be exact are not.
     """
-    found, training = Rounds(model, np.inf, False, []), latent.training(model, codes)
+    found = Rounds(model, np.inf, False, [])
     model.set_params(warm_start=_goes_on(model, training, latent))
     while len(found.rows) < latent.max_rounds:
         trial = copy(found.model)

@@ -1,13 +1,78 @@
-"""Where rounds begin: states below labels, and samples weighted at random."""
+"""Where rounds begin: labels of another model, states below labels, samples weighted at random."""
 
 import warnings
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline
 
+from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
+from sstruct._input.labels import encode
 from sstruct._input.ragged import check_weights, is_of_nodes
+
+
+def last_of(model):
+    """Return the last step of a pipeline, also of pipelines in it; another model as it is."""
+    while isinstance(model, Pipeline):
+        model = model.steps[-1][1]
+    return model
+
+
+def seeded(model, random):
+    """Return a clone; where its steps have no `random_state`, it is drawn, but not by None."""
+    model = clone(model)
+    if random is not None:
+        given = sorted(model.get_params().items())
+        unset = [k for k, v in given if v is None and k.split("__")[-1] == "random_state"]
+        model.set_params(**{k: random.randint(np.iinfo(np.int32).max) for k in unset})
+    return model
+
+
+def labels_by(model, X, y, sample_weight, known):
+    """Return codes of all labels, the hidden ones completed by a fit of another model.
+
+    Parameters
+    ----------
+    model : BaseSSVM or LatentSSVM, or a pipeline that ends in one
+        It is fitted, in place.
+    X, y, sample_weight : as in ``fit``
+    known : KnownLabels
+        Of the estimator that goes on from here.
+
+    Returns
+    -------
+    ndarray of int32
+        As ``KnownLabels.codes``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If these are no labels of the estimator's, or it has an oracle.
+    """
+    if not isinstance(known.codes, np.ndarray):
+        raise TypeError("init is not for StructuredSVM, whose oracle begins: complete(x, y, None)")
+    while isinstance(model, Pipeline):
+        before, model = model[:-1], model.steps[-1][1]
+        if len(before):
+            X = before.fit_transform(X, y)
+    classes, codes = model._completed(X, y, sample_weight)
+    alike = (classes is None) == (known.classes is None)
+    if not alike or np.shape(codes) != known.codes.shape:
+        raise ValueError(
+            f"init must label the same nodes, parts or sets as estimator, {known.codes.shape} "
+            f"labels; {type(model).__name__} has labels of shape {np.shape(codes)}"
+        )
+    if classes is None:
+        return codes
+    labels = classes[codes]
+    codes = encode(labels, known.classes)
+    if (codes < 0).any():
+        label = labels[np.argmin(codes)]
+        raise ValueError(f"init found the label {shortened(label)}, which estimator does not have")
+    return codes
 
 
 def first_states(known, labels, n_states, random):
