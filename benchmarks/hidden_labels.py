@@ -6,16 +6,22 @@
 A row for each task, seed and way, in the place of what hidden_labels.csv in --output has of it:
 
     letters     OCR letters, fold 0 (626 words); half of the training letters hidden, at random.
-                Other way: sequences cut at hidden letters (`ignore_label`). Test: folds 1-9
+                Other way: sequences cut at hidden letters (`ignore_label`). A third way begins
+                with what LatentSSVM completes by kernel features, whose gamma and lam are chosen
+                by three folds too (`init`). Test: folds 1-9
+    letters by kernels
+                the same, with kernel features for both ways
     letters, large
-                the same, trained on folds 1-9 and tested on fold 0
+                as "letters", trained on folds 1-9 and tested on fold 0; two ways
     every second letter
-                as "letters", but every second letter of a word is hidden
+                as "letters", but every second letter of a word is hidden; two ways
     tags        EWT part-of-speech tags, 600 sentences, 70 % of the words hidden, at random;
                 cut there in the other way. Test: 2,000 sentences
     tags by words
                 the same from 1,500 sentences, without the neighboring words among a word's
                 features: the chain alone tells of them
+    fine tags, fine tags by words
+                the same two with the 49 Penn tags of EWT for its 17 universal ones
     yeast       half of the label matrix not known, at random; off in the other way. Mean share of
                 wrong labels on the published test part
     modes       made chains: each of three labels looks like one of two opposite things. One state
@@ -44,11 +50,15 @@ from defaults_data import word_features
 from reports import Table, add_load, add_output, origin
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import GridSearchCV, KFold
+from sklearn.pipeline import make_pipeline
 
 from sstruct import ChainSSVM, LatentSSVM, MultilabelSSVM
 from sstruct.datasets import fetch_ocr_letters, fetch_yeast
-from sstruct.preprocessing import SequenceVectorizer
+from sstruct.preprocessing import PerNode, SequenceVectorizer
+
+CHAIN = ChainSSVM(ignore_label=-1, random_state=0)
 
 
 @dataclass
@@ -78,16 +88,33 @@ def hide(y, share, rng):
     return [np.where(rng.random(len(labels)) < share, -1, labels) for labels in y]
 
 
-def partly_labeled(X, y, X_test, y_test, lams):
-    """The two ways for sequences."""
-    chain = ChainSSVM(ignore_label=-1, random_state=0)
-    return Task(
-        X, {"cut": (chain, y), "latent": (LatentSSVM(chain, random_state=0), y)}, X_test, y_test,
-        lams,
-    )  # fmt: skip
+def partly_labeled(X, y, X_test, y_test, lams, init=None):
+    """The ways for sequences; `init`: another model to begin with."""
+    latent = LatentSSVM(CHAIN, random_state=0)
+    ways = {"cut": (CHAIN, y), "latent": (latent, y)}
+    if init is not None:
+        ways["latent, kernels first"] = clone(latent).set_params(init=init), y
+    return Task(X, ways, X_test, y_test, lams)
 
 
-def letters(rng, large=False, every_second=False):
+def kernels(gamma=0.05):
+    """Kernel features of letters."""
+    return PerNode(Nystroem(gamma=gamma, n_components=1000, random_state=0))
+
+
+def by_kernels(X, y):
+    """LatentSSVM of kernel features, with gamma and lam by three folds."""
+    model = make_pipeline(kernels(), LatentSSVM(CHAIN, random_state=0))
+    grid = {
+        "pernode__transformer__gamma": [0.02, 0.05, 0.1],
+        "latentssvm__estimator__lam": [0.003, 0.001, 0.0003],
+    }
+    folds = KFold(3, shuffle=True, random_state=0)
+    search = GridSearchCV(model, grid, cv=folds, refit=False).fit(X, y)
+    return model.set_params(**search.best_params_)
+
+
+def letters(rng, large=False, every_second=False, kernel_features=False):
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
@@ -97,22 +124,30 @@ def letters(rng, large=False, every_second=False):
     else:
         y = hide(y, 0.5, rng)
     lams = (0.01, 0.003, 0.001, 0.0003) if large else (0.1, 0.03, 0.01, 0.003)
-    return partly_labeled(X, y, at(data.data, test), at(data.target, test), lams)
+    X_test, init = at(data.data, test), None
+    if kernel_features:
+        features = kernels().fit(X)
+        X, X_test, lams = features.transform(X), features.transform(X_test), (0.003, 0.001, 0.0003)
+    elif not large and not every_second:
+        init = by_kernels(X, y)
+    return partly_labeled(X, y, X_test, at(data.target, test), lams, init)
 
 
-def sentences(name):
+def sentences(name, tag=1):
+    """Words and tags; `tag`: 1 for universal ones, 2 for those of Penn."""
     path = Path(os.environ["SSTRUCT_DATA"]) / f"ud_english_ewt_{name}.txt.gz"
     with gzip.open(path, "rt", encoding="utf-8") as lines:
         blocks = lines.read().strip().split("\n\n")
-    return [[line.split("\t")[:2] for line in block.split("\n")] for block in blocks]
+    rows = [[line.split("\t") for line in block.split("\n")] for block in blocks]
+    return [[(row[0], row[tag]) for row in sentence] for sentence in rows]
 
 
-def tags(rng, n_sentences=600, neighbors=True, lams=(0.1, 0.03, 0.01, 0.003)):
+def tags(rng, n_sentences=600, neighbors=True, lams=(0.1, 0.03, 0.01, 0.003), tag=1):
     def features(sentence):
         rows = word_features([word for word, _ in sentence])
         return [{k: row[k] for k in row if neighbors or k[:2] not in ("-1", "+1")} for row in rows]
 
-    train, test = sentences("train"), sentences("test")[:2000]
+    train, test = sentences("train", tag), sentences("test", tag)[:2000]
     train = train[:: len(train) // n_sentences][:n_sentences]
     names = sorted({tag for sentence in train for _, tag in sentence})
     words = SequenceVectorizer()
@@ -170,12 +205,16 @@ def states(rng, large=False):
     return by_states(*parts, lams, seed=int(rng.integers(2**31)))
 
 
+BY_WORDS = 1500, False, (0.03, 0.01, 0.003, 0.001)
 TASKS = {
     "letters": letters,
+    "letters by kernels": lambda rng: letters(rng, kernel_features=True),
     "letters, large": lambda rng: letters(rng, large=True),
     "every second letter": lambda rng: letters(rng, every_second=True),
     "tags": tags,
-    "tags by words": lambda rng: tags(rng, 1500, neighbors=False, lams=(0.03, 0.01, 0.003, 0.001)),
+    "tags by words": lambda rng: tags(rng, *BY_WORDS),
+    "fine tags": lambda rng: tags(rng, tag=2),
+    "fine tags by words": lambda rng: tags(rng, *BY_WORDS, tag=2),
     "yeast": yeast,
     "modes": modes,
     "states": states,
