@@ -349,16 +349,17 @@ def hidden_labels():
     """Test errors of LatentSSVM and of what one would do without it."""
     rows = [row for row in read("hidden_labels") if row["seed"] == 0]
     tasks = list(dict.fromkeys(row["task"] for row in rows))
-    _, axes = plt.subplots(figsize=(7.6, 0.9 + 0.52 * len(tasks)), layout="constrained")
-    ways = [("cut", "off", "1 state"), ("latent", "2 states")]
-    looks = ((-0.2, OTHER, "labels cut out or off, or one state"), (0.2, OURS, "LatentSSVM"))
-    for of_way, (shift, color, label) in zip(ways, looks, strict=True):
-        errors = [
-            next(100 * row["error"] for row in rows if row["task"] == task and row["way"] in of_way)
-            for task in tasks
-        ]
-        places = np.arange(len(tasks)) + shift
-        axes.barh(places, errors, color=color, height=0.36, label=label)
+    _, axes = plt.subplots(figsize=(7.6, 0.9 + 0.5 * len(tasks)), layout="constrained")
+    looks = (
+        (("cut", "off", "1 state"), -0.28, OTHER, "labels cut out or off, or one state"),
+        (("latent", "2 states"), 0, OURS, "LatentSSVM"),
+        (("latent, kernels first",), 0.28, OURS_TOO, "LatentSSVM, init: kernel features"),
+    )
+    for ways, shift, color, label in looks:
+        own = [row for row in rows if row["way"] in ways]
+        places = [tasks.index(row["task"]) + shift for row in own]
+        errors = [100 * row["error"] for row in own]
+        axes.barh(places, errors, color=color, height=0.26, label=label)
         for place, error in zip(places, errors, strict=True):
             axes.annotate(
                 f"{error:.1f}", (error, place), xytext=(4, 0), textcoords="offset points",

@@ -292,19 +292,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Return the Rounds of the start with the lowest objective."""
         best = None
         for start in range(int(self.n_init)):
-            model, codes = clone(template), latent.known.codes
-            if latent.known.n_hidden:
-                weights = latent.sample_weight
-                if start > 0:
-                    weights = randomly_weighted(weights, _n_samples(latent.X), random)
-                given = latent.X, latent.y, weights, latent.known
-                if self.init is None:
-                    codes = model._first_labels(*given)
-                else:
-                    seeds = None if self.random_state is None else random
-                    codes = labels_by(seeded(self.init, seeds), *given)
-            if latent.n_states > 1:
-                codes = first_states(latent.known, codes, latent.n_states, random)
+            model = clone(template)
+            codes = self._first_codes(model, latent, start > 0, random)
             try:
                 training = latent.training(model, codes)
             except ValueError as error:
@@ -315,6 +304,22 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             if best is None or found.objective < best.objective:
                 best = found
         return best
+
+    def _first_codes(self, model, latent, redrawn, random):
+        """Return codes of all labels, or states, to begin with; `redrawn`: by random weights."""
+        codes, weights = latent.known.codes, latent.sample_weight
+        if latent.known.n_hidden:
+            if redrawn:
+                weights = randomly_weighted(weights, _n_samples(latent.X), random)
+            given = latent.X, latent.y, weights, latent.known
+            if self.init is None:
+                codes = model._first_labels(*given)
+            else:
+                seeds = None if self.random_state is None else random
+                codes = labels_by(seeded(self.init, seeds), *given)
+        if latent.n_states > 1:
+            codes = first_states(latent.known, codes, latent.n_states, random)
+        return codes
 
     def _completed(self, X, y, sample_weight):
         """Return the classes, where nodes have them, and codes of all labels after a fit."""
