@@ -7,10 +7,10 @@ A row for each task, seed and way, in the place of what hidden_labels.csv in --o
 
     letters     OCR letters, fold 0 (626 words); half of the training letters hidden, at random.
                 Other way: sequences cut at hidden letters (`ignore_label`). A third way begins
-                with what LatentSSVM completes by kernel features, whose gamma and lam are chosen
-                by three folds too (`init`). Test: folds 1-9
+                with what LatentSSVM completes by kernel features (`init`), whose gamma and lam
+                are chosen by three folds of all known letters before. Test: folds 1-9
     letters by kernels
-                the same, with kernel features for both ways
+                the same, with kernel features (gamma 0.05) for both ways
     letters, large
                 as "letters", trained on folds 1-9 and tested on fold 0; two ways
     every second letter
@@ -31,7 +31,7 @@ A row for each task, seed and way, in the place of what hidden_labels.csv in --o
                 the same, trained on folds 1-9 and tested on fold 0
 
 lam is chosen for each way by three folds of the training part, by the error of its known labels.
-Seconds are of the fit with the lam chosen. Data are read from SSTRUCT_DATA.
+Seconds are of the fit with the lam chosen, not of choosing. Data are read from SSTRUCT_DATA.
 """
 
 import argparse

@@ -2,6 +2,7 @@
 
 import time
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -19,6 +20,7 @@ from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
+    errors_of,
     first_states,
     labels_by,
     last_of,
@@ -31,6 +33,7 @@ from sstruct._input.partial import known_codes
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_number
 from sstruct._solvers.core.seed import random_of
+from sstruct.custom import StructuredSVM
 
 
 def _has(name):
@@ -80,10 +83,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Number of starts, of which the one with the lowest objective is kept. The first begins with
         a model of what is known, the others with such models in which samples have random weights.
     init : estimator or None, default=None
-        The model of what is known, around which it completes hidden labels for the first round: an
-        estimator of this package for the same labels, or a pipeline that ends in one. It is cloned.
-        One that knows more than `estimator`, say from features that would be too slow to predict
-        with, leads to better completions. None: `estimator`, trained without the hidden labels.
+        Model that completes the hidden labels before the first round: an estimator of this package
+        for the same labels, or a pipeline that ends in one. A more accurate one, say with features
+        that would be too slow to predict with, completes more of them rightly. It is fitted to X
+        and y; see Notes. None: `estimator`. Not for :class:`StructuredSVM`, whose oracle begins.
     random_state : int, RandomState instance or None, default=None
         Seed of the clusters and of further starts; and of the fits, where `estimator` or `init`
         has None.
@@ -124,6 +127,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     ``objective`` in ``history_`` never rises: a round that would let it rise, by less than the gap
     of its fit, is not kept, and ends the rounds. A smaller `tol` of `estimator` lets rounds go
     further.
+
+    As `init` an estimator learns without the hidden labels: chains are cut there, labels of sets
+    are learned one by one. Put it into a LatentSSVM for rounds of its own. `init` is fitted for
+    each of the `n_init` starts, and not used where nothing is hidden. Transformers of a pipeline
+    see y with hidden labels marked as they are.
 
     Samples of which nothing is known do not count. They would not change J.
 
@@ -202,11 +210,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "early_stopping=True does not go with LatentSSVM, whose rounds go on from one fit "
                 "to another: take early_stopping=False"
             )
-        if self.init is not None and not isinstance(last_of(self.init), BaseSSVM | LatentSSVM):
-            raise TypeError(
-                "init must be an estimator of this package, or a pipeline that ends in one, found "
-                f"{shortened(self.init)}"
-            )
+        if self.init is not None:
+            self._check_init()
         solver, solvers = self.estimator.solver, self.estimator._solvers
         if isinstance(solver, str) and solver in solvers and not solvers[solver].has_objective:
             raise ValueError(
@@ -214,12 +219,27 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "smaller: take solver='mp-bcfw' or 'bcfw'"
             )
 
+    def _check_init(self):
+        last = last_of(self.init)
+        if not isinstance(last, BaseSSVM | LatentSSVM):
+            raise TypeError(
+                "init must be an estimator of this package, or a pipeline that ends in one, found "
+                f"{shortened(self.init)}"
+            )
+        inner = last.estimator if isinstance(last, LatentSSVM) else last
+        if isinstance(self.estimator, StructuredSVM) or isinstance(inner, StructuredSVM):
+            raise TypeError(
+                "StructuredSVM takes no init and is none: leave init=None, its oracle's "
+                "complete(x, y, None) begins"
+            )
+
     def _check_given(self, X, y, sample_weight):
         """Refuse parameters out of range, also of the estimators, and data too deep to look at."""
         self._check_parameters()
         self.estimator._check_given(X, y, sample_weight)
         if self.init is not None:
-            last_of(self.init)._check_given(X, y, sample_weight)
+            with errors_of("init"):
+                last_of(self.init)._check_given(X, y, sample_weight)
 
     def fit(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labels of which some are hidden.
@@ -294,12 +314,9 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         for start in range(int(self.n_init)):
             model = clone(template)
             codes = self._first_codes(model, latent, start > 0, random)
-            try:
+            refuses = "estimator refuses what init completes"
+            with nullcontext() if self.init is None else errors_of(refuses):
                 training = latent.training(model, codes)
-            except ValueError as error:
-                if self.init is None:
-                    raise
-                raise ValueError(f"estimator refuses what init completes: {error}") from error
             found = concave_convex(model, latent, codes, training, seconds)
             if best is None or found.objective < best.objective:
                 best = found
@@ -315,17 +332,21 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             if self.init is None:
                 codes = model._first_labels(*given)
             else:
+                latent.check_known(model)
                 seeds = None if self.random_state is None else random
-                codes = labels_by(seeded(self.init, seeds), *given)
+                with errors_of("init"):
+                    codes = labels_by(seeded(self.init, seeds), *given)
         if latent.n_states > 1:
             codes = first_states(latent.known, codes, latent.n_states, random)
         return codes
 
-    def _completed(self, X, y, sample_weight):
-        """Return the classes, where nodes have them, and codes of all labels after a fit."""
-        model = self.fit(X, y, sample_weight).estimator_
-        known = clone(self.estimator)._known_labels(X, y, sample_weight)
-        return known.classes, model._complete(X, known, self._n_states) // self._n_states
+    def _known_labels(self, X, y, sample_weight):
+        return clone(self.estimator)._known_labels(X, y, sample_weight)
+
+    def _first_labels(self, X, y, sample_weight, known):
+        """Return codes of all labels after a fit: what an estimator has, for `init`."""
+        codes = self.fit(X, y, sample_weight).estimator_._complete(X, known, self._n_states)
+        return codes // self._n_states
 
     @property
     def classes_(self) -> np.ndarray:

@@ -102,8 +102,7 @@ def label_matrix(y, n_rows, n_labels=None):
         Y.eliminate_zeros()
     else:
         array = array_of(y, "y", f"an (n, K) matrix, {BINARIZER}")
-        if array.dtype.kind not in "biufcUSO":
-            raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
+        _check_kind(array)
         if array.ndim != 2:
             raise ValueError(
                 f"y has {array.ndim} dimensions, expected an (n, K) matrix, {BINARIZER}"
@@ -148,10 +147,14 @@ def known_indicator(y, n_rows):
         values = array.ravel() if array.dtype.kind != "O" else array.ravel().tolist()
         hidden = hidden | is_unknown(values, [-1]).reshape(array.shape)
     if hidden is not False:
-        if array.dtype.kind not in "biufO":  # times have no type in common with 0
-            array = array.astype(object)
-        array = np.where(hidden, 0, array)
+        _check_kind(array)  # of times, which have no type in common with 0
+        array = np.where(hidden, 0, array.astype(object) if array.dtype.kind in "US" else array)
     return np.where(hidden, -1, label_matrix(array, n_rows).toarray()).astype(np.int32)
+
+
+def _check_kind(array):
+    if array.dtype.kind not in "biufcUSO":
+        raise TypeError(f"y has dtype {array.dtype}, expected 0 and 1, {BINARIZER}")
 
 
 def _refuse(row, label, value):

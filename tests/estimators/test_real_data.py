@@ -42,11 +42,18 @@ def test_hidden_letters_are_completed_better_from_a_better_model():
     train, test = np.flatnonzero(letters.fold == 0), np.flatnonzero(letters.fold != 0)
     X, X_test = ([letters.data[i] for i in part] for part in (train, test))
     y, y_test = ([letters.target[i] for i in part] for part in (train, test))
-    y = [np.where(rng.random(len(labels)) < 0.5, -1, labels) for labels in y]
+    partly = [np.where(rng.random(len(labels)) < 0.5, -1, labels) for labels in y]
     cut, strong = (ChainSSVM(lam=lam, ignore_label=-1, random_state=0) for lam in (0.03, 0.001))
     kernel = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
-    latent = LatentSSVM(cut, init=make_pipeline(kernel, LatentSSVM(strong))).fit(X, y)
-    assert 1 - latent.score(X_test, y_test) < 0.9 * (1 - cut.fit(X, y).score(X_test, y_test))
+    init = make_pipeline(kernel, LatentSSVM(strong))
+    own, better = (LatentSSVM(cut, init=given).fit(X, partly) for given in (None, init))
+    hidden = np.concatenate(partly) == -1
+    wrong = [
+        (np.concatenate(list(model.predict(X, partly))) != np.concatenate(y))[hidden].mean()
+        for model in (own, better)
+    ]
+    assert wrong[1] < 0.9 * wrong[0]  # 0.188 and 0.216 where it was written
+    assert better.score(X_test, y_test) > own.score(X_test, y_test)
 
 
 def features(data):

@@ -180,12 +180,6 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         model = clone(self).set_params(warm_start=False)
         return model.fit(X, y, sample_weight)._complete(X, known)
 
-    def _completed(self, X, y, sample_weight):
-        """Return the classes, where nodes have them, and codes of all labels as they begin."""
-        self._check_given(X, y, sample_weight)
-        known = self._known_labels(X, y, sample_weight)
-        return known.classes, self._first_labels(X, y, sample_weight, known)
-
     def _views(self):
         """Return the parts of ``_w`` by name, in the order of ``w_``: views that can be written."""
         raise NotImplementedError

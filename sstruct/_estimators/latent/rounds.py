@@ -54,6 +54,13 @@ class Latent:
         """Return the Completion of these codes."""
         return Completion(codes, self.known.in_loss, self.n_states)
 
+    def check_known(self, model):
+        """Refuse data that a model could not be fitted to, whatever the hidden labels are."""
+        completion = None  # nodes are cut out
+        if self.known.classes is None:  # label 0, or the first state, is always a possible one
+            completion = self.completion(np.maximum(self.known.codes, 0))
+        model._prepare(self.X, self.y, self.sample_weight, completion)
+
     def training(self, model, codes):
         """Return the Training whose truths are these codes."""
         return model._prepare(self.X, self.y, self.sample_weight, self.completion(codes))

@@ -1,6 +1,7 @@
 """Where rounds begin: labels of another model, states below labels, samples weighted at random."""
 
 import warnings
+from contextlib import contextmanager
 
 import numpy as np
 from sklearn.base import clone
@@ -14,10 +15,20 @@ from sstruct._input.labels import encode
 from sstruct._input.ragged import check_weights, is_of_nodes
 
 
+@contextmanager
+def errors_of(name):
+    """Let errors say what they are about."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{name}: {error}") from error
+
+
 def last_of(model):
     """Return the last step of a pipeline, also of pipelines in it; another model as it is."""
     while isinstance(model, Pipeline):
-        model = model.steps[-1][1]
+        model = model.steps[-1][1] if model.steps else None
     return model
 
 
@@ -37,7 +48,7 @@ def labels_by(model, X, y, sample_weight, known):
     Parameters
     ----------
     model : BaseSSVM or LatentSSVM, or a pipeline that ends in one
-        It is fitted, in place.
+        It may be fitted in place.
     X, y, sample_weight : as in ``fit``
     known : KnownLabels
         Of the estimator that goes on from here.
@@ -50,29 +61,29 @@ def labels_by(model, X, y, sample_weight, known):
     Raises
     ------
     ValueError, TypeError
-        If these are no labels of the estimator's, or it has an oracle.
+        If it has other nodes, parts or labels than `known`, or does not hide the same.
     """
-    if not isinstance(known.codes, np.ndarray):
-        raise TypeError("init is not for StructuredSVM, whose oracle begins: complete(x, y, None)")
     while isinstance(model, Pipeline):
         before, model = model[:-1], model.steps[-1][1]
         if len(before):
             X = before.fit_transform(X, y)
-    classes, codes = model._completed(X, y, sample_weight)
-    alike = (classes is None) == (known.classes is None)
-    if not alike or np.shape(codes) != known.codes.shape:
+    own = model._known_labels(X, y, sample_weight)
+    alike = (own.classes is None) == (known.classes is None)
+    if not alike or own.codes.shape != known.codes.shape:
         raise ValueError(
-            f"init must label the same nodes, parts or sets as estimator, {known.codes.shape} "
-            f"labels; {type(model).__name__} has labels of shape {np.shape(codes)}"
+            f"{type(model).__name__} has labels of shape {own.codes.shape}, expected those of the "
+            f"same nodes, parts or sets as estimator has, of shape {known.codes.shape}"
         )
-    if classes is None:
-        return codes
-    labels = classes[codes]
-    codes = encode(labels, known.classes)
-    if (codes < 0).any():
-        label = labels[np.argmin(codes)]
-        raise ValueError(f"init found the label {shortened(label)}, which estimator does not have")
-    return codes
+    if known.classes is not None and ((own.codes < 0) != (known.codes < 0)).any():
+        raise ValueError("it hides other labels than estimator: give it the same ignore_label")
+    codes = model._first_labels(X, y, sample_weight, own)
+    if known.classes is not None:
+        labels = own.classes[codes]
+        codes = encode(labels, known.classes)
+        if (codes < 0).any():
+            label = shortened(labels[np.argmin(codes)])
+            raise ValueError(f"it completes a label to {label}, which estimator does not have")
+    return np.where(known.codes < 0, codes, known.codes)
 
 
 def first_states(known, labels, n_states, random):
