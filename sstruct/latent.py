@@ -229,7 +229,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         inner = last.estimator if isinstance(last, LatentSSVM) else last
         if isinstance(self.estimator, StructuredSVM) or isinstance(inner, StructuredSVM):
             raise TypeError(
-                "StructuredSVM takes no init and is none: leave init=None, its oracle's "
+                "StructuredSVM takes no init and cannot be one: leave init=None, its oracle's "
                 "complete(x, y, None) begins"
             )
 

@@ -227,7 +227,7 @@ def unread(model):
         (chain(), ChainSSVM(), ValueError, "init: it hides other labels .* same ignore_label"),
         (chain(), GraphCRFSSVM(ignore_label=-1), ValueError, "init: X must be a list of graphs"),
         (chain(loss=np.ones((9, 9))), unread(chain()), ValueError, r"^loss has shape \(9, 9\)"),
-        (chain(), StructuredSVM(None), TypeError, "StructuredSVM takes no init and is none"),
+        (chain(), StructuredSVM(None), TypeError, "StructuredSVM takes no init and cannot be one"),
         (chain(), LatentSSVM(StructuredSVM(None)), TypeError, "StructuredSVM takes no init"),
         (StructuredSVM(None), chain(), TypeError, "StructuredSVM takes no init"),
     ],
