@@ -59,6 +59,8 @@ from sstruct.datasets import fetch_ocr_letters, fetch_yeast
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
 CHAIN = ChainSSVM(ignore_label=-1, random_state=0)
+FOLDS = KFold(3, shuffle=True, random_state=0)
+KERNELS = PerNode(Nystroem(gamma=0.05, n_components=1000, random_state=0))
 
 
 @dataclass
@@ -97,24 +99,19 @@ def partly_labeled(X, y, X_test, y_test, lams, init=None):
     return Task(X, ways, X_test, y_test, lams)
 
 
-def kernels(gamma=0.05):
-    """Kernel features of letters."""
-    return PerNode(Nystroem(gamma=gamma, n_components=1000, random_state=0))
-
-
 def by_kernels(X, y):
     """LatentSSVM of kernel features, with gamma and lam by three folds."""
-    model = make_pipeline(kernels(), LatentSSVM(CHAIN, random_state=0))
+    model = make_pipeline(KERNELS, LatentSSVM(CHAIN, random_state=0))
     grid = {
         "pernode__transformer__gamma": [0.02, 0.05, 0.1],
         "latentssvm__estimator__lam": [0.003, 0.001, 0.0003],
     }
-    folds = KFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(model, grid, cv=folds, refit=False).fit(X, y)
-    return model.set_params(**search.best_params_)
+    search = GridSearchCV(model, grid, cv=FOLDS, refit=False).fit(X, y)
+    return clone(model).set_params(**search.best_params_)
 
 
-def letters(rng, large=False, every_second=False, kernel_features=False):
+def letters(rng, large=False, every_second=False, kernels=None):
+    """`kernels`: "init", where a third way begins; "both", features of both ways."""
     data = fetch_ocr_letters()
     small = (data.fold == 0) != large
     train, test = np.flatnonzero(small), np.flatnonzero(~small)
@@ -124,12 +121,10 @@ def letters(rng, large=False, every_second=False, kernel_features=False):
     else:
         y = hide(y, 0.5, rng)
     lams = (0.01, 0.003, 0.001, 0.0003) if large else (0.1, 0.03, 0.01, 0.003)
-    X_test, init = at(data.data, test), None
-    if kernel_features:
-        features = kernels().fit(X)
+    X_test, init = at(data.data, test), by_kernels(X, y) if kernels == "init" else None
+    if kernels == "both":
+        features = clone(KERNELS).fit(X)
         X, X_test, lams = features.transform(X), features.transform(X_test), (0.003, 0.001, 0.0003)
-    elif not large and not every_second:
-        init = by_kernels(X, y)
     return partly_labeled(X, y, X_test, at(data.target, test), lams, init)
 
 
@@ -207,8 +202,8 @@ def states(rng, large=False):
 
 BY_WORDS = 1500, False, (0.03, 0.01, 0.003, 0.001)
 TASKS = {
-    "letters": letters,
-    "letters by kernels": lambda rng: letters(rng, kernel_features=True),
+    "letters": lambda rng: letters(rng, kernels="init"),
+    "letters by kernels": lambda rng: letters(rng, kernels="both"),
     "letters, large": lambda rng: letters(rng, large=True),
     "every second letter": lambda rng: letters(rng, every_second=True),
     "tags": tags,
@@ -230,7 +225,7 @@ def of_lam(model, lam):
 def cv_error(model, lam, X, labels, scored):
     """Mean error over three folds, of the labels known (those of `scored`)."""
     errors = []
-    for train, test in KFold(3, shuffle=True, random_state=0).split(np.arange(len(labels))):
+    for train, test in FOLDS.split(np.arange(len(labels))):
         fitted = of_lam(model, lam).fit(at(X, train), at(labels, train))
         errors.append(error(fitted, at(X, test), at(scored, test)))
     return np.mean(errors)

@@ -311,6 +311,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def _best_start(self, template, latent, random, seconds):
         """Return the Rounds of the start with the lowest objective."""
         best = None
+        if self.init is not None and latent.known.n_hidden:
+            latent.check_data(template)
         for start in range(int(self.n_init)):
             model = clone(template)
             codes = self._first_codes(model, latent, start > 0, random)
@@ -332,7 +334,6 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             if self.init is None:
                 codes = model._first_labels(*given)
             else:
-                latent.check_known(model)
                 seeds = None if self.random_state is None else random
                 with errors_of("init"):
                     codes = labels_by(seeded(self.init, seeds), *given)
@@ -341,10 +342,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return codes
 
     def _known_labels(self, X, y, sample_weight):
+        """Return what an estimator returns, for `init`."""
         return clone(self.estimator)._known_labels(X, y, sample_weight)
 
     def _first_labels(self, X, y, sample_weight, known):
-        """Return codes of all labels after a fit: what an estimator has, for `init`."""
+        """Return what an estimator returns, for `init`: codes of all labels, here after a fit."""
         codes = self.fit(X, y, sample_weight).estimator_._complete(X, known, self._n_states)
         return codes // self._n_states
 

@@ -33,9 +33,6 @@ def kernel(model, **parameters):
     return make_pipeline(PerNode(map), model)
 
 
-@pytest.mark.parametrize(
-    "init", [chain(lam=0.1), kernel(chain(lam=0.001))], ids=["chain", "kernel"]
-)
 def bound_of(model, X, y, completed):
     """Return the least objective of a fit to completed labels, whose hidden ones have no loss."""
     # A node of weight 0 counts in no loss, as a hidden one. Some sequences have no label.
@@ -115,7 +112,7 @@ def test_samples_of_weight_zero_are_left_out(data):
     latent = LatentSSVM(chain(), init=chain(lam=0.1), tol=0.01)
     some = quietly(latent.fit, X, y, weights).estimator_.w_
     rest = quietly(clone(latent).fit, X[1::2], y[1::2]).estimator_.w_
-    np.testing.assert_allclose(some, rest, atol=1e-9)
+    np.testing.assert_allclose(some, rest, atol=1e-9)  # up to rounding
 
 
 def test_states_begin_with_its_labels(data):

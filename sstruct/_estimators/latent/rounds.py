@@ -54,8 +54,8 @@ class Latent:
         """Return the Completion of these codes."""
         return Completion(codes, self.known.in_loss, self.n_states)
 
-    def check_known(self, model):
-        """Refuse data that a model could not be fitted to, whatever the hidden labels are."""
+    def check_data(self, model):
+        """Refuse data that a model cannot be fitted to, however hidden labels are completed."""
         completion = None  # nodes are cut out
         if self.known.classes is None:  # label 0, or the first state, is always a possible one
             completion = self.completion(np.maximum(self.known.codes, 0))
