@@ -418,8 +418,6 @@ class Solver:
 
     def _no_better(self, w):
         """Have held-out samples score weights after a pass; return whether they end the fit."""
-        if self.held_out is None:
-            return False
         export = self.export if self.takes_samples_as_they_come else None
         if not self.held_out.look(w, self.n_passes, export):
             return False

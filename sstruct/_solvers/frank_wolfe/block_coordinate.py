@@ -152,7 +152,7 @@ class FrankWolfe(Solver):
         self.n_passes += 1
         if self.pass_average is not None:
             self.pass_average.add(state.live_w)
-        if self._no_better(self.points[-1]):
+        if self.held_out is not None and self._no_better(self.points[-1]):
             return Status.EARLY_STOPPED
         # Where blocks are drawn, one of those left out may still have a gap.
         quiet = in_time and state.n_steps == n_steps
