@@ -1,20 +1,23 @@
 #!/usr/bin/env python3
 """Where the oracle is a graph cut: what do cached planes, gap sampling and caching save?
 
-    python benchmarks/costly_oracles.py [--data superpixels pixels] [--limit 60] [--seeds 3]
+    python benchmarks/costly_oracles.py [--data superpixels pixels labels] [--limit 60] [--seeds 3]
 
-Weizmann horses, figure and ground, contrast model, weights boxed to stay attractive; the max-oracle
-is a minimum cut. Methods: BCFW of its paper (Frank-Wolfe steps, average), MP-BCFW of its paper
-(Frank-Wolfe steps, average), both with a new permutation each pass; gap sampling, caching and
-corrective steps, without and with approximate passes (paper 001); MP-BCFW with pairwise steps; and
-the package's default. The last four average over passes.
+superpixels, pixels: Weizmann horses, figure and ground, contrast model, weights boxed to stay
+attractive; the max-oracle is a minimum cut. labels: made images of eight labels, Potts model,
+lam = 1/n; the max-oracle is alpha-expansion, as for the Stanford backgrounds in the paper on
+MP-BCFW, and the gap is one of its labelings. Methods: BCFW of its paper (Frank-Wolfe steps,
+average), MP-BCFW of its paper (the same), both with a new permutation each pass; gap sampling,
+caching and corrective steps, without and with approximate passes (Osokin et al.); MP-BCFW with
+pairwise steps; and the package's default. The last four average over passes.
 Oracle calls and CPU seconds to relative gaps 0.1 and 0.01, and the share of the time in oracles,
 measured call by call; the papers on costly oracles have 99 % for BCFW and 25 % for MP-BCFW.
 
 Protocol (``observed_fit.py``): one thread, one oracle call at a time; after each pass the primal is
 computed off the clock. Refreshing passes of gap sampling and caching count. Medians over
 seeds; "-": not reached in --limit seconds. Reads weizmann_horses.npz from SSTRUCT_DATA. Writes a
-table to the screen, JSON and plots into --output.
+table to the screen, costly_oracles.csv and plots into --output; what the chart of published methods
+shows also goes into published_methods.csv.
 """
 
 import argparse
@@ -28,10 +31,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from benchmark_problems import machine, pack
 from observed_fit import options_of, watch
-from reports import add_output, write
+from reports import Table, add_load, add_output, command, origin
 from segmentation import Pictures
 
+from sstruct import GridCRFSSVM
 from sstruct._testing._costly import CostlyProblem
+from sstruct.datasets import make_grids
 
 GAPS = (0.1, 0.01)
 METHODS = {
@@ -58,8 +63,26 @@ METHODS = {
     "default": {},
 }
 PAPER = {"bcfw": 99, "mp-bcfw": 25}
-# lam that held-out training images prefer, and a tenth of it.
-LAMS = {"superpixels": (0.03, 0.003), "pixels": (0.3, 0.03)}
+# lam that held-out training images prefer, and a tenth of it; 0 stands for 1/n.
+LAMS = {"superpixels": (0.03, 0.003), "pixels": (0.3, 0.03), "labels": (0.0,)}
+# Rows of published_methods.csv.
+PUBLISHED = {
+    "default": "sstruct",
+    "mp-bcfw": "MP-BCFW as published",
+    "bcfw": "BCFW as published",
+}
+
+
+def problems(name, n_images):
+    """Pack the problems of a data set, one for each lam."""
+    if name == "labels":
+        X, y = make_grids(60, shape=(32, 32), n_labels=8, noise=1.5, random_state=0)
+        model = GridCRFSSVM(loss="hamming", random_state=0)
+    else:
+        pictures = Pictures(f"horses-{name}")
+        X, y = pictures.X["train"], pictures.y["train"]
+        model = pictures.model("auto", "contrast")
+    return pack(name, model, X[:n_images], y[:n_images], LAMS[name])
 
 
 def run(data, parameters, seed, limit):
@@ -114,21 +137,21 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--images", type=int, help="of the training part; default: all")
     add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     arguments.output.mkdir(parents=True, exist_ok=True)
-    report = {"machine": machine(), "problems": []}
-    print(report["machine"])
+    table = Table(arguments.output / "costly_oracles.csv", ["data", "lam", "gap", "method"])
+    charted = Table(arguments.output / "published_methods.csv", ["problem", "lam", "gap", "method"])
+    print(machine())
     for name in arguments.data:
-        pictures = Pictures(f"horses-{name}")
-        X, y = (part["train"][: arguments.images] for part in (pictures.X, pictures.y))
-        for data in pack(name, pictures.model("auto", "contrast"), X, y, LAMS[name]):
-            title = f"horses, {name}, n {data.n}, lam {data.lam:.3g}"
+        for data in problems(name, arguments.images):
+            title = f"{name}, n {data.n}, lam {data.lam:.3g}"
             print(f"\n{title}")
             print(
                 f"{'calls / n, CPU seconds':34s}{'to 0.1':>20s}{'to 0.01':>20s}"
                 f"{'in oracles':>12s}{'paper':>8s}"
             )
-            rows, curves = {}, {}
+            curves = {}
             for method, parameters in METHODS.items():
                 runs = [
                     run(data, parameters, seed, arguments.limit) for seed in range(arguments.seeds)
@@ -137,7 +160,24 @@ def main():
                 found = {str(gap): middle([row for row, _ in runs], gap) for gap in GAPS}
                 share = 100 * median(row["share"] for row, _ in runs)
                 end = median(row["end"] for row, _ in runs)
-                rows[method] = {**found, "percent_in_oracles": share, "gap_at_end": end}
+                for gap in GAPS:
+                    cell = found[str(gap)]
+                    spent = cell[1] if cell else median(c.seconds[-1] for _, c in runs)
+                    figures = {
+                        "calls_per_sample": f"{cell[0]:.4g}" if cell else "",
+                        "seconds": f"{spent:.4g}",
+                        "percent_in_oracles": f"{share:.1f}",
+                        "how": "measured" if cell else "more",
+                    }
+                    source = origin(command(), arguments.load)
+                    key = {"data": name, "n": data.n, "lam": f"{data.lam:.3g}", "gap": gap}
+                    row = key | {"method": method} | figures | {"gap_at_end": f"{end:.3g}"}
+                    table.put(row | source)
+                    if name == "superpixels" and data.lam == LAMS[name][0] and gap == GAPS[0]:
+                        if method in PUBLISHED:
+                            key = {"problem": "horses, graph cuts", "lam": key["lam"], "gap": gap}
+                            key["method"] = PUBLISHED[method]
+                            charted.put(key | figures | source)
                 cells = "".join(
                     f"{'-':>20s}" if cell is None else "{:12.1f}{:8.2f}".format(*cell)
                     for cell in found.values()
@@ -145,12 +185,8 @@ def main():
                 paper = PAPER.get(method, math.nan)
                 last = "" if np.isnan(paper) else f"{paper} %"
                 print(f"{method:34s}{cells}{share:10.0f} %{last:>8s}", flush=True)
-            report["problems"].append(
-                {"problem": name, "n": data.n, "lam": data.lam, "methods": rows}
-            )
             picture = arguments.output / f"costly_oracles_{name}_{data.lam:.2g}.png"
             draw(title, curves, data.n, picture)
-    write(report, arguments.output, "costly_oracles")
 
 
 if __name__ == "__main__":

@@ -12,21 +12,20 @@ gap 0.01, the default tolerance, or with the pass under way after ``--limit`` se
 
 Seconds are CPU seconds of the process, one thread, of whole fits: packing and certificates are in
 them. For each fit: seconds to relative gaps of 0.1 and 0.01 ("-": not reached), the last gap and
-when it was certified. Data are read from SSTRUCT_DATA. Writes a table to the screen and a JSON
-object a fit, with all its certificates, as a line to --output.
+when it was certified. Data are read from SSTRUCT_DATA. Writes a table to the screen and
+label_solvers.csv into --output.
 """
 
 import argparse
-import json
 import os
 import time
 import warnings
-from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from multilabel import FETCH
+from reports import Table, add_load, add_output, command, origin
 from scipy import sparse
 from sklearn.datasets import make_multilabel_classification
 from sklearn.preprocessing import normalize
@@ -96,10 +95,12 @@ def main():
     parser.add_argument("--losses", nargs="+", default=["hamming", "hamming-count"])
     parser.add_argument("--lams", type=float, nargs="+", default=[0.1, 1.0, 10.0])
     parser.add_argument("--limit", type=float, default=40.0)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
-    arguments.output.mkdir(parents=True, exist_ok=True)
+    keys = ["data", "rows", "loss", "lam_n", "solver"]
+    table = Table(arguments.output / "label_solvers.csv", keys)
     print(f"{'data':12}{'n':>6}{'K':>5} {'loss':14}{'lam n':>6}  {'solver':8}"
           f"{'to 0.1':>9}{'to 0.01':>9}{'seconds':>9}{'gap':>8}")  # fmt: skip
     for name in arguments.data:
@@ -113,10 +114,14 @@ def main():
                     print(f"{name:12}{n:6}{K:5} {loss:14}{lam:6g}  {solver:8}{times}"
                           f"{shown(rows[-1]['seconds'])}{rows[-1]['gap']:8.3f}",
                           flush=True)  # fmt: skip
-                    fit = {"data": name, "n": n, "K": K, "loss": loss, "lam n": lam,
-                           "solver": solver, "rows": rows}  # fmt: skip
-                    with open(arguments.output / "label_solvers.jsonl", "a") as lines:
-                        lines.write(json.dumps(fit) + "\n")
+                    row = {"data": name, "rows": n, "labels": K, "loss": loss, "lam_n": lam}
+                    row["solver"] = solver
+                    for level in LEVELS:
+                        seconds = reach(rows, level)
+                        row[f"seconds_{level}"] = "" if seconds is None else f"{seconds:.2f}"
+                    row["seconds"] = f"{rows[-1]['seconds']:.2f}"
+                    row["gap"] = f"{rows[-1]['gap']:.4f}"
+                    table.put(row | origin(command(), arguments.load))
 
 
 if __name__ == "__main__":

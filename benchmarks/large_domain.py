@@ -26,7 +26,8 @@ bound of all; "-": not reached. Then, of gdmm and each other method, the seconds
 highest bound and the least error that both reach. The objective is not computed there: a pass of
 dense Viterbi takes longer than all else.
 
-Writes tables to the screen, JSON into --output, and with --figure a plot: a row a panel or K, on
+Writes tables to the screen, JSON and large_domain.csv or, with --domain, labels.csv into --output,
+and with --figure a plot: a row a panel or K, on
 the left the best objective (solid) and lower bound (dashed) so far, on the right the test error,
 against seconds.
 """
@@ -45,6 +46,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import machine, shared_file
+from reports import Table, add_load, add_output, command, origin
 from sklearn.base import clone
 from sklearn.preprocessing import normalize
 
@@ -241,9 +243,15 @@ def limit_of(method, limit, arguments):
     return arguments.factor_limit or limit if method in OF_FACTORS else limit
 
 
+def cell(value):
+    """Return a number as a cell of a CSV file; None and what is not finite are empty."""
+    return "" if value is None or not np.isfinite(value) else f"{value:.4g}"
+
+
 def panels(arguments):
     """All methods on all panels."""
     report = {}
+    table = Table(arguments.output / "large_domain.csv", ["panel", "method"])
     for name in arguments.panels:
         parts = panel(name, arguments)
         chains = name in ("pos", "characters")
@@ -263,12 +271,26 @@ def panels(arguments):
             primal, dual = min(r["primal"] for r in rows), max(r["dual"] for r in rows)
             print(f"{method:16}{len(rows):8}{last['seconds']:10.2f}{primal:12.5g}{dual:12.5g}"
                   f"{errors[-1]:9.4f}{min(errors):9.4f}", flush=True)  # fmt: skip
+        best = min(row["primal"] for rows in report[name].values() for row in rows)
+        for method, rows in report[name].items():
+            row = {"panel": name, "method": method}
+            for percent in (10, 2):
+                target = best * (1 + percent / 100)
+                row[f"seconds_to_{percent}"] = cell(
+                    reach(rows, lambda row, target=target: row["primal"] <= target)
+                )
+            row["objective"] = cell(min(r["primal"] for r in rows))
+            row["bound"] = cell(max(r["dual"] for r in rows))
+            row["error"] = cell(rows[-1]["error"])
+            row["stopped_after"] = cell(rows[-1]["seconds"])
+            table.put(row | origin(command(), arguments.load))
     return report
 
 
 def domains(arguments):
     """Seconds against the number of labels."""
     report = {}
+    table = Table(arguments.output / "labels.csv", ["labels", "solver"])
     limits = arguments.limit * (len(arguments.domain) if len(arguments.limit) == 1 else 1)
     for K, limit in zip(arguments.domain, limits, strict=True):
         # Sequences have 14.5 tokens in the mean.
@@ -296,6 +318,21 @@ def domains(arguments):
         report[K]["meetings"] = [
             meeting(curves, a, b) for a in curves for b in curves if a in OF_FACTORS and a != b
         ]
+        for method, rows in curves.items():
+            row = {"labels": K, "solver": method}
+            for share in SHARES:
+                seconds = reach(rows, lambda row, x=dual * share: row["dual"] >= x)
+                row[f"seconds_to_{100 * share:g}"] = cell(seconds)
+            row["least_error"] = cell(min(r["error"] for r in rows))
+            row["error"] = cell(rows[-1]["error"])
+            # Seconds to the highest bound that GDMM and this method both reach, and GDMM's to it.
+            both = [
+                found for found in report[K]["meetings"] if found["methods"] == ["gdmm", method]
+            ]
+            gdmm, own = both[0]["seconds_to_dual"] if both else (None, None)
+            row["seconds_to_common_bound"], row["gdmm_to_common_bound"] = cell(own), cell(gdmm)
+            row["stopped_after"] = cell(rows[-1]["seconds"])
+            table.put(row | origin(command(), arguments.load))
     return report
 
 
@@ -347,7 +384,8 @@ def main():
     parser.add_argument("--factor-limit", type=float)
     parser.add_argument("--parts", type=int, default=1)
     parser.add_argument("--every", type=int, default=5)
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
+    add_load(parser)
     parser.add_argument("--figure", type=Path, help="write a plot there")
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")

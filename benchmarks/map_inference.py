@@ -2,7 +2,7 @@
 """Which bound and which energy does MAP inference reach in how much time, on real models?
 
     python benchmarks/map_inference.py [--seconds 10] [--methods trws bp ...] [--instances NAME ...]
-                                       [--lp-entries 40000] [--json FILE] [--plot FILE]
+                                       [--lp-entries 40000] [--plot FILE]
 
 Models are those of the folder mrf of the data folder (SSTRUCT_DATA): UAI files, graph matching
 problems (as models whose pairs forbid that a right node is taken twice), and two images. For each
@@ -19,7 +19,8 @@ matching          `graph_matching`, for matching problems
 toulbar2          where it is on the PATH; its bound is right to about 1e-7 for each cost, as it
                   rounds them, and its limit is CPU time
 
-The plot has an axes for each model with bounds and energies against time.
+The plot has an axes for each model with bounds and energies against time. Writes map_inference.csv
+into --output.
 """
 
 import argparse
@@ -35,6 +36,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from reports import Table, add_load, add_output, command, origin
 from scipy.optimize import linprog
 
 from sstruct._oracles.mrf._packed_mrf import PackedMRF
@@ -197,10 +199,9 @@ def run(mrf, problem, method, seconds, most):
     return row, result.history
 
 
-def thinned(history, most=200):
-    """At most so many rows of a history, evenly in their number, as lists."""
-    rows = np.unique(np.linspace(0, len(history["seconds"]) - 1, most).astype(int))
-    return {key: values[rows].tolist() for key, values in history.items()}
+def title(name):
+    """Return the name of an instance without the endings of its file."""
+    return re.sub(r"\.(uai|dd|txt|npz)\b|\.gz\b", "", name)
 
 
 def plot(results, file):
@@ -234,18 +235,15 @@ def main():
     parser.add_argument("--methods", nargs="+", default=known)
     parser.add_argument("--instances", nargs="+", help="beginnings of names; all by default")
     parser.add_argument("--lp-entries", type=int, default=40_000)
-    parser.add_argument("--json", help="write the figures and histories there")
     parser.add_argument("--plot", help="write a figure there")
+    add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     folder = Path(os.environ["SSTRUCT_DATA"]) / "mrf"
     entries = json.loads((folder / "reference.json").read_text())
     wanted = tuple(arguments.instances or [""])
+    table = Table(arguments.output / "map_inference.csv", ["model", "method"])
     results = []
-
-    def save():
-        if arguments.json:
-            Path(arguments.json).write_text(json.dumps(results))
-
     for name in sorted(name for name in entries if name.startswith(wanted)):
         mrf, problem = load(folder, name)
         energy, is_minimum = reference_energy(entries[name])
@@ -253,22 +251,31 @@ def main():
         print(f"{name}: {mrf}")
         print(f"    {'reference':16}{energy:32.5f}{' =' if is_minimum else ''}")
         print(f"    {'polytope':16}{value:16.5f}", flush=True)
-        result = dict(instance=name, reference=energy, is_minimum=is_minimum, polytope=value,
-                      rows={}, histories={})  # fmt: skip
+        result = dict(instance=name, histories={})
         for method in arguments.methods:
             row, history = run(mrf, problem, method, arguments.seconds, arguments.lp_entries)
             if row is None:
                 continue
-            result["rows"][method] = row
             if history is not None:
-                result["histories"][method] = thinned(history)
+                result["histories"][method] = history
+            figures = {
+                "model": title(name),
+                "reference": f"{energy:.6g}",
+                "proven": "yes" if is_minimum else "no",
+                "local_polytope": "" if math.isnan(value) else f"{value:.6f}",
+                "method": method,
+                "bound": f"{row['bound']:.6f}",
+                "energy": f"{row['energy']:.6f}",
+                "seconds": f"{row['seconds']:.3g}",
+                "status": row["status"],
+            }
+            table.put(figures | origin(command(), arguments.load))
             print(
                 f"    {method:16}{row['bound']:16.5f}{row['energy']:16.5f}{row['seconds']:9.2f} s"
                 f"  {row['status']}",
                 flush=True,
             )
         results.append(result)
-        save()
     if arguments.plot:
         plot([result for result in results if result["histories"]], arguments.plot)
 

@@ -9,8 +9,8 @@ each lambda is reached, down to 2^-15: the certified path, the heuristic path, a
 with --search, PathCV against GridSearchCV over the 31 values: seconds, the lambda found, its score
 on samples held out, that of what the search returns on the test samples, and that of a fit with
 this lambda to a relative gap of 0.001 ("refit"), which compares lambdas alone. Test samples of
-ocr-small are the words of the other nine folds. Writes a table to the screen, JSON and
-a picture into --output. Data from SSTRUCT_DATA.
+ocr-small are the words of the other nine folds. Writes a table to the screen, and
+regularization_path.csv, JSON and a picture into --output. Data from SSTRUCT_DATA.
 """
 
 import argparse
@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 from benchmark_problems import LOADERS, machine
-from reports import add_output, write
+from reports import Table, add_load, add_output, command, origin, write
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
@@ -154,14 +154,30 @@ def main():
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=[*METHODS])
     parser.add_argument("--search", action="store_true")
     add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
+    table = Table(arguments.output / "regularization_path.csv", ["data", "eps", "method"])
     report = {"machine": machine(), "eps": arguments.eps}
     print(report["machine"])
     for name in arguments.data:
         estimator, (X, y, X_test, y_test) = load(name)
         print(f"{name}, {len(y)} samples, eps {arguments.eps:g}")
-        report[name] = {"sweeps": compare(estimator, X, y, arguments.eps, arguments.methods)}
+        sweeps = compare(estimator, X, y, arguments.eps, arguments.methods)
+        report[name] = {"sweeps": sweeps}
+        for method, row in sweeps.items():
+            table.put(
+                {
+                    "data": name,
+                    "eps": arguments.eps,
+                    "method": method,
+                    "passes": f"{row['passes']:.1f}",
+                    "cpu_seconds": f"{row['cpu_seconds']:.3f}",
+                    "values": row["values"],
+                    "status": row["status"],
+                }
+                | origin(command(), arguments.load)
+            )
         if arguments.search:
             report[name]["search"] = search(estimator, X, y, X_test, y_test, arguments.eps)
     target = write(report, arguments.output, "regularization_path")

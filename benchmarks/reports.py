@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import shlex
 import subprocess
+import sys
 from datetime import date
 from pathlib import Path
 
@@ -32,6 +34,16 @@ def machine():
     flags = Path("/proc/cpuinfo").read_text()
     wide = "AVX-512" if " avx512f" in flags else "AVX2" if " avx2" in flags else "SSE2"
     return f"{os.uname().machine.replace('_', '-')}, {os.cpu_count()} cores, {wide}"
+
+
+def command():
+    """Return the command line of this script, without --load and --output."""
+    words = sys.argv[1:]
+    for option in ("--load", "--output"):
+        if option in words:
+            at = words.index(option)
+            del words[at : at + 2]
+    return shlex.join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *words])
 
 
 def origin(command, load):

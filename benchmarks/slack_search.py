@@ -21,7 +21,7 @@ Searches of the package begin where the last one of the same example ended, as i
 models are pairwise over all pairs of labels: on yeast with the exact oracle (enumeration of 14
 labels) and with the relaxed one (roof duality), on the most frequent labels of the RCV1 subset with
 the relaxed one: its fractional labelings count as labelings, as in the paper. Data are read from
-SSTRUCT_DATA. Writes a table to the screen and JSON into --output.
+SSTRUCT_DATA. Writes a table to the screen, and slack_search.csv and JSON into --output.
 """
 
 import argparse
@@ -31,7 +31,7 @@ import time
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
-from reports import add_output, write
+from reports import Table, add_load, add_output, command, origin, write
 
 from sstruct import MultilabelSSVM
 from sstruct._problems.slack._problem import SlackProblem
@@ -169,7 +169,9 @@ def main():
     parser.add_argument("--labels", type=int, default=30, help="most frequent ones of RCV1")
     parser.add_argument("--lam", type=float, default=0.01)
     add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
+    table = Table(arguments.output / "slack_search.csv", ["data", "inference", "search"])
     report = []
     for name in arguments.data:
         X, Y = rows_of(name, arguments.n, arguments.labels)
@@ -190,6 +192,16 @@ def main():
                     f"{row['queries']:9.1f}{row['milliseconds']:9.3f}{paper}",
                     flush=True,
                 )
+                key = {"data": name, "inference": inference, "search": search}
+                figures = {
+                    "searches": row["searches"],
+                    "violating": row["violating"],
+                    "success": f"{row['success']:.4f}",
+                    "success_of_violating": "" if share is None else f"{share:.4f}",
+                    "queries": f"{row['queries']:.2f}",
+                    "milliseconds": f"{row['milliseconds']:.4f}",
+                }
+                table.put(key | figures | origin(command(), arguments.load))
             print(f"{row['violating']} of {row['searches']} had a violating labeling")
             report.append({"data": name, "inference": inference, "rows": rows})
     write(report, arguments.output, "slack_search")

@@ -23,10 +23,9 @@ All combinations run once. Then the ``--finalists`` that were fastest to 0.01 (o
 there, nearest) and "auto" run alternately with ``--seeds`` seeds for up to ``--final-limit``
 seconds, and their medians decide whether "auto" is within 1.3 of the best. Finalists that do not
 average run with the default's averages of passes there: "auto" is not compared with less than what
-its users could choose. The claims of the papers
-are judged by the oracle calls of the first runs; where one side of a comparison ended before it
-reached the gap, the calls it had made by then are a bound, which is used if it decides the
-comparison. Writes tables to the screen, and JSON and a plot a problem into --output.
+its users could choose. Writes tables to the screen; the first runs into solver_family.csv, from
+which ``claims.py`` judges the claims of the papers; and the last comparison as JSON, and a plot for
+each problem, into --output.
 """
 
 import argparse
@@ -34,14 +33,13 @@ import itertools
 import json
 import math
 import os
-from pathlib import Path
 from statistics import median
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from benchmark_problems import LAMS, LOADERS, UNTUNED, machine, packed
 from observed_fit import options_of, watch
-from solver_family_claims import judge
+from reports import Table, add_load, add_output, command, origin
 
 GAPS = (0.1, 0.01, 0.001)
 SOLVERS = ("bcfw", "mp-bcfw")
@@ -148,6 +146,16 @@ def final(data, rows, combos, arguments):
     return {"auto_is": same, "seconds": runs, "best": best, "ratio": ratio}
 
 
+def as_columns(row):
+    """Return the columns of solver_family.csv for the figures of a run."""
+    columns = {}
+    for gap in (*GAPS, "end"):
+        calls, seconds = (row[gap] or ("", ""))[:2]
+        columns[f"calls_{gap}"] = calls and f"{calls:.4g}"
+        columns[f"seconds_{gap}"] = seconds and f"{seconds:.4g}"
+    return columns | {"gap_end": f"{row['end'][2]:.3g}", "status": row["status"]}
+
+
 def verdict(race, seeds):
     """Put "auto" against the best in words."""
     if race["ratio"] is None:
@@ -212,7 +220,8 @@ def parse():
     parser.add_argument("--finalists", type=int, default=5)
     parser.add_argument("--combinations", nargs="*", help="only those with these names")
     parser.add_argument("--quick", action="store_true", help="few combinations: does it run?")
-    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
     if arguments.quick:
         arguments.limit, arguments.final_limit = 1, 2
@@ -231,6 +240,7 @@ def main():
         combos = {name: combos[name] for name in arguments.combinations}
     arguments.output.mkdir(parents=True, exist_ok=True)
     target = arguments.output / "solver_family.json"
+    table = Table(arguments.output / "solver_family.csv", ["problem", "lam", "method"])
     report = {"machine": machine(), "limit": arguments.limit, "problems": []}
     print(report["machine"])
     for problem in arguments.problems:
@@ -239,16 +249,18 @@ def main():
             rows, curves, lower = sweep(data, combos, arguments)
             title = f"{problem}, n {data.n}, lam {data.lam:.3g}"
             show(title + (" (nothing was tuned on it)" * (problem in UNTUNED)), rows)
+            for name, row in rows.items():
+                key = {"problem": problem, "n": data.n, "lam": f"{data.lam:.4g}", "method": name}
+                table.put(key | as_columns(row) | origin(command(), arguments.load))
             race = final(data, rows, combos, arguments)
             print(verdict(race, arguments.seeds), flush=True)
             report["problems"].append(
-                {"problem": problem, "n": data.n, "lam": data.lam, "rows": rows, "race": race}
+                {"problem": problem, "n": data.n, "lam": data.lam, "race": race}
             )
             picture = arguments.output / f"solver_family_{problem}_{data.lam:.2g}.png"
             draw(title, curves, lower, data.n, race["best"], picture)
             # After each problem: a run takes hours.
             target.write_text(json.dumps(report, indent=1))
-    report["claims"] = judge(report["problems"])
     print('\n"auto" against the best fixed combination')
     for entry in report["problems"]:
         where = f"{entry['problem']}, lam {entry['lam']:.3g}"

@@ -2,7 +2,7 @@
 """What bound does FWMAP reach on discrete tomography where subgradient ascent reaches which?
 
     python benchmarks/tomography.py [--sizes 32 64] [--projections 2 4 6] [--levels 3]
-                                    [--seconds 10] [--memory S] [--no-ascent] [--output FILE]
+                                    [--seconds 10] [--memory S] [--no-ascent] [--output FOLDER]
 
 Sums along rays of a phantom (ellipses, as of Shepp and Logan) of a few grey levels, to be found
 again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and energy after
@@ -10,16 +10,17 @@ again by `discrete_tomography`. A row: the phantom's energy, FWMAP's bound and e
 time: with Polyak's steps, which are told the phantom's energy, and with steps of STEP / sqrt(k),
 which are told nothing; and the process's largest memory so far. The ascent is charged what an
 evaluation of the bound costs in compiled code and its own vector operations, nothing else.
---output writes a JSON file with FWMAP's history, --memory prints the memory after every so many
-CPU seconds of FWMAP.
+"ahead from" is the share of the time after which FWMAP's bound stays above that of the ascent with
+Polyak's steps. --memory prints the memory after every so many CPU seconds of FWMAP. Writes
+tomography.csv into --output.
 """
 
 import argparse
-import json
 import resource
 import time
 
 import numpy as np
+from reports import Table, add_load, add_output, command, origin
 
 from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._ray_sums import RayTerms
@@ -83,7 +84,7 @@ def megabytes():
 
 
 def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
-    """The best bound within so many CPU seconds, and the iterations; target None: not told."""
+    """Return CPU seconds and best bound after each iteration; target None: not told."""
     model = _image_model(shape, n_levels, 1.0, None)
     terms = RayTerms(*checked_rays(rays, model.n_nodes), np.array(sums), n_levels)
     problem = MapProblem(model, tree_cover(model.n_nodes, model.edges), False, terms)
@@ -94,6 +95,7 @@ def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
     label_of = np.r_[0, np.cumsum(sizes + 2)][tree] + places["shared"]
     multipliers = np.zeros(problem.n_weights)
     best, factor, waited, spent, n_iterations = -np.inf, 1.0, 0, 0.0, 0
+    curve = []
     while spent < seconds:
         begin = time.process_time()
         bound = problem.bound(multipliers)
@@ -103,6 +105,7 @@ def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
         begin = time.process_time()
         waited = 0 if bound > best else waited + 1
         best = max(best, bound)
+        curve.append((spent, best))
         if waited == 20:
             factor, waited = factor / 2, 0
         gradient = np.zeros(problem.n_weights)
@@ -116,7 +119,24 @@ def subgradient_ascent(sums, rays, shape, n_levels, target, seconds):
             step = factor * (target - bound) / length
         multipliers += step * gradient
         spent += time.process_time() - begin
-    return best, n_iterations
+    return np.array(curve)
+
+
+def ahead_from(result, cpu, ascent):
+    """Return the share of the time after which FWMAP's bound stays above the ascent's, or None."""
+    history = result.history
+    seconds = history["seconds"] * (cpu / max(history["seconds"][-1], 1e-9))
+    bound = np.maximum.accumulate(np.nan_to_num(history["lower_bound"], nan=-np.inf))
+    times = np.linspace(0, cpu, 201)[1:]
+    # Before its first row neither has a bound.
+    ours, theirs = (
+        np.r_[-np.inf, values][np.searchsorted(at, times, side="right")]
+        for at, values in ((seconds, bound), (ascent[:, 0], ascent[:, 1]))
+    )
+    behind = np.flatnonzero(ours < theirs)
+    if len(behind) and behind[-1] == len(times) - 1:
+        return None
+    return float(times[behind[-1]] / cpu) if len(behind) else 0.0
 
 
 def main():
@@ -127,11 +147,12 @@ def main():
     parser.add_argument("--seconds", type=float, default=10)
     parser.add_argument("--memory", type=float, default=np.inf)
     parser.add_argument("--no-ascent", action="store_true")
-    parser.add_argument("--output", help="write the figures and histories there")
+    add_output(parser)
+    add_load(parser)
     arguments = parser.parse_args()
+    table = Table(arguments.output / "tomography.csv", ["size", "projections", "levels"])
     CPURecord.limit, CPURecord.memory_every = arguments.seconds, arguments.memory
     _discrete_tomography.Record = CPURecord
-    results = []
     print(f"{'size':>5}{'rays of':>9}{'phantom':>9}{'FWMAP':>10}{'energy':>8}{'passes':>8}"
           f"{'CPU s':>8}{'told':>10}{'passes':>8}{'untold':>10}{'passes':>8}{'MB':>6}")  # fmt: skip
     for size in arguments.sizes:
@@ -145,30 +166,37 @@ def main():
                 max_iter=10**6, random_state=0,
             )  # fmt: skip
             cpu = time.process_time() - begin
-            ascents = [(np.nan, 0), (np.nan, 0)]
+            ascents = [np.full((1, 2), np.nan)] * 2
             if not arguments.no_ascent:
                 ascents = [
                     subgradient_ascent(sums, rays, image.shape, arguments.levels, target, cpu)
                     for target in (energy(image), None)
                 ]
-            row = dict(
-                size=size, projections=n_angles, phantom=energy(image), bound=result.lower_bound,
-                energy=result.energy, status=result.status, cpu_seconds=cpu,
-                passes=len(result.history["seconds"]) - 2, told=ascents[0], untold=ascents[1],
-                is_phantom=bool((result.labels == image).all()),
-                megabytes=megabytes(),
-            )  # fmt: skip
+            told, untold = (ascent[-1, 1] for ascent in ascents)
+            passes = len(result.history["seconds"]) - 2
             print(
-                f"{size:5}{n_angles:9}{row['phantom']:9}{row['bound']:10.2f}{row['energy']:8.0f}"
-                f"{row['passes']:8}{cpu:8.1f}{ascents[0][0]:10.2f}{ascents[0][1]:8}{ascents[1][0]:10.2f}"
-                f"{ascents[1][1]:8}{row['megabytes']:6.0f}",
+                f"{size:5}{n_angles:9}{energy(image):9}{result.lower_bound:10.2f}"
+                f"{result.energy:8.0f}{passes:8}{cpu:8.1f}{told:10.2f}{len(ascents[0]):8}"
+                f"{untold:10.2f}{len(ascents[1]):8}{megabytes():6.0f}",
                 flush=True,
             )
-            history = {key: values.tolist() for key, values in result.history.items()}
-            results.append(row | {"history": history})
-            if arguments.output:
-                with open(arguments.output, "w") as file:
-                    json.dump(results, file)
+            if arguments.no_ascent:
+                continue
+            share = ahead_from(result, cpu, ascents[0])
+            row = {
+                "size": size,
+                "projections": n_angles,
+                "levels": arguments.levels,
+                "phantom": energy(image),
+                "energy": f"{result.energy:g}",
+                "bound": f"{result.lower_bound:.2f}",
+                "ascent_told": f"{told:.2f}",
+                "ascent_untold": f"{untold:.2f}",
+                "ahead_from": "" if share is None else f"{share:.3f}",
+                "cpu_seconds": f"{cpu:.1f}",
+                "status": result.status,
+            }
+            table.put(row | origin(command(), arguments.load))
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def test_a_run_that_did_not_get_there_bounds_a_ratio(modules, a, b, expected):
     assert modules[2].ratio(a, b, 0.1) == expected
 
 
-def table(n, lam, **calls):
+def problem(n, lam, **calls):
     names = {
         "plain": "bcfw, fw, uniform",
         "gap": "bcfw, fw, gap",
@@ -96,36 +96,39 @@ def table(n, lam, **calls):
     return {"problem": "toy", "n": n, "lam": lam, "rows": rows}
 
 
-def test_claims_are_judged_by_the_table(modules, capsys):
-    claimed = [
-        table(
-            10,
-            0.1,
-            plain=[4, 20, 90],
-            gap=[4, 20, 90],
-            pairwise=[4, 10, 10],
-            cache=[3, 9, 20],
-            multi=[4, 5, 6],
+def test_comparisons_of_runs_that_differ_in_one_option(modules):
+    family = modules[2]
+    problems = [
+        problem(
+            10, 0.1, plain=[4, 20, 90], gap=[4, 20, 90], pairwise=[4, 10, 10],
+            cache=[3, 10, 30], multi=[4, 5, 6],
         ),
-        table(
-            99,
-            0.01,
-            plain=[4, 20, 90],
-            gap=[2, 9, 20],
-            pairwise=[4, 12, 40],
-            cache=[3, 9, 20],
-            multi=[4, 5, 6],
+        problem(
+            99, 0.01, plain=[4, 20, 90], gap=[2, 10, 30], pairwise=[4, 10, 45],
+            cache=[8, 40, None], multi=[4, 5, 9],
         ),
-    ]
-    verdicts = [found["verdict"] for found in modules[2].judge(claimed)]
-    assert verdicts == ["reproduced"] * 4
-    # Small and large trade places; caching and cached planes cost calls.
-    claimed[0]["n"], claimed[1]["n"] = 99, 10
-    claimed[0]["lam"], claimed[1]["lam"] = 0.01, 0.1
-    for problem in claimed:
-        problem["rows"]["mp-bcfw, fw, uniform"] = row([5, 5, 6])
-        problem["rows"]["bcfw, fw, uniform, cache"] = row([8, 30, 99])
-    verdicts = [found["verdict"] for found in modules[2].judge(claimed)]
-    assert verdicts == ["not reproduced"] * 4
-    assert "more in 2 of 6 comparisons" in capsys.readouterr().out
-    assert [found["verdict"] for found in modules[2].judge([])] == ["undecided"] * 4
+    ]  # fmt: skip
+    assert family.ratios(problems, family.SOLVER, "mp-bcfw", "bcfw") == pytest.approx(
+        [1, 1 / 4, 1 / 15, 1, 1 / 4, 1 / 10]
+    )
+    # The last of them: at least 100 / 90.
+    assert family.cache_ratios(problems) == pytest.approx([3 / 4, 1 / 2, 1 / 3, 2, 2, 10 / 9])
+    assert family.gain_by_size(problems) == (99, 1.0, 2.0)
+    assert family.gain_by_lam(problems) == {"toy": (2.0, 9.0)}
+
+
+def test_rows_of_the_table_become_runs(modules):
+    line = {"problem": "toy", "n": "10", "lam": "0.1", "method": "bcfw, fw, uniform"}
+    line |= {"calls_0.1": "4", "seconds_0.1": "0.5", "calls_0.01": "", "seconds_0.01": ""}
+    line |= {"calls_0.001": "", "seconds_0.001": "", "calls_end": "9", "seconds_end": "1"}
+    (found,) = modules[2].group_by_problem([line])
+    runs = found.pop("rows")
+    assert found == {"problem": "toy", "n": 10, "lam": 0.1}
+    run = {0.1: (4.0, 0.5), 0.01: None, 0.001: None, "end": (9.0, 1.0)}
+    assert runs == {"bcfw, fw, uniform": run}
+
+
+def test_seconds_are_compared_as_calls_are(modules):
+    family = modules[2]
+    a, b = ({0.1: (1, seconds), "end": (1, seconds)} for seconds in (3.0, 2.0))
+    assert family.ratio(a, b, 0.1, family.SECONDS) == 1.5
