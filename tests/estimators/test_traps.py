@@ -1,6 +1,7 @@
 """Mistakes that used to go unnoticed: each is an error, or a warning that names it."""
 
 import io
+import logging
 import pickle
 import re
 import warnings
@@ -238,3 +239,43 @@ def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver,
         assert shown[0] == 0
         assert (shown[-1] == 100) == (status == "CONVERGED")
         assert shown.count(100) <= 2  # when the fit has ended, and when the bar is closed
+
+
+class BrokenPipe(io.StringIO):
+    """A stream whose reader leaves after some writes."""
+
+    def __init__(self, n_writes=0):
+        super().__init__()
+        self.n_writes = n_writes
+
+    def write(self, text):
+        self.n_writes -= 1
+        if self.n_writes < 0:
+            raise BrokenPipeError(32, "Broken pipe")
+        return len(text)
+
+
+def closed():
+    stream = io.StringIO()
+    stream.close()
+    return stream
+
+
+@pytest.mark.parametrize("verbose", [1, 2])
+@pytest.mark.parametrize(
+    "stream",
+    [lambda: None, closed, BrokenPipe, lambda: BrokenPipe(4)],
+    ids=["none", "closed", "broken", "breaks"],
+)
+def test_a_fit_does_not_need_a_console(chains, monkeypatch, verbose, stream):
+    pytest.importorskip("tqdm")
+    expected = ChainSSVM(lam=0.01, random_state=0).fit(*chains)
+    logger = logging.getLogger("sstruct")
+    before = logger.level, list(logger.handlers)
+    monkeypatch.setattr(logger, "propagate", False)  # or pytest's handler would be used
+    monkeypatch.setattr("sys.stderr", stream())
+    model = ChainSSVM(lam=0.01, random_state=0, verbose=verbose).fit(*chains)
+    monkeypatch.undo()
+    assert (logger.level, list(logger.handlers)) == before
+    np.testing.assert_array_equal(model.w_, expected.w_)
+    assert model.status_ == "CONVERGED"

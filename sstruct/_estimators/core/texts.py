@@ -144,8 +144,9 @@ class Common:
     random_state : int, RandomState instance or None, default=None
         With an int a fit without `max_time` is reproducible to the bit, on one machine and build.
     verbose : int, default=0
-        1: progress bar with the solver and the gap (needs tqdm); 2: one line a pass, to the logger
-        ``sstruct``.
+        1: progress bar with the solver and the gap (needs tqdm) on ``sys.stderr``; 2: one line a
+        pass, to the logger ``sstruct``, which also replaces the bar if there is no ``sys.stderr``.
+        A fit continues without its display if the stream is closed.
 
     Attributes
     ----------

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import sys
 from importlib.util import find_spec
 
 logger = logging.getLogger("sstruct")
@@ -88,10 +89,48 @@ class Lines:
         """Log nothing more: the line of the last pass is there."""
 
 
+class Optional:
+    """A display that a fit does without once its stream cannot be written to.
+
+    A service may have no console, and a pipe may be closed on its other side.
+    """
+
+    def __init__(self, display):
+        self.display, self.writable = display, True
+
+    def _call(self, method, *arguments):
+        try:
+            method(*arguments)
+        except (OSError, ValueError):  # a broken pipe; a closed file
+            self.writable = False
+
+    def __enter__(self):
+        self._call(self.display.__enter__)
+        self.entered = self.writable
+        return self
+
+    def __exit__(self, *error):
+        if self.entered:  # also of a display that failed later: it may have changed a logger
+            self._call(self.display.__exit__, *error)
+
+    def update(self, n_passes, gap):
+        """Show the state after a pass."""
+        if self.writable:
+            self._call(self.display.update, n_passes, gap)
+
+    def finish(self, n_passes, gap):
+        """Show that the fit has converged."""
+        if self.writable:
+            self._call(self.display.finish, n_passes, gap)
+
+
 def progress(verbose, solver, tol, max_iter):
-    """Return what `verbose` asks for: None, a Bar, or Lines; Lines too where tqdm is missing."""
+    """Return the display for `verbose`, or None.
+
+    Lines replace the bar if tqdm is not installed or there is no stream for it.
+    """
     if not verbose:
         return None
-    if verbose == 1 and find_spec("tqdm") is not None:
-        return Bar(solver, tol, max_iter)
-    return Lines(solver, tol)
+    if verbose == 1 and sys.stderr is not None and find_spec("tqdm") is not None:
+        return Optional(Bar(solver, tol, max_iter))
+    return Optional(Lines(solver, tol))
