@@ -209,6 +209,22 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         self._require_fitted()
         return object_array(self.vocabulary_)
 
+    def __getstate__(self):
+        # vocabulary_ is the same names, which files keep once.
+        state = super().__getstate__()
+        state.pop("vocabulary_", None)
+        return state
+
+    def _attributes_of(self, state):
+        state = super()._attributes_of(state)
+        names = state.get("_column_names") if isinstance(state, dict) else None
+        # Names that are not strings are left to the check of the attributes.
+        listed = type(names) is np.ndarray and names.ndim == 1 and "vocabulary_" not in state
+        if listed and all(isinstance(name, str) for name in names):
+            columns = {name: column for column, name in enumerate(names.tolist())}
+            state = state | {"vocabulary_": columns}
+        return state
+
     def _named(self, rows):
         """Give rows the names of their columns: the same array each time, quickly compared."""
         rows.feature_names = self._column_names

@@ -1,5 +1,7 @@
 """Models survive skops, which pickles nothing: what it must be told to trust is this package's."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -7,7 +9,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences
+from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MultilabelSSVM, Sequences, ssvm_path
 from sstruct.masks import bio_transitions
 from sstruct.preprocessing import PerNode, SequenceVectorizer
 
@@ -128,6 +130,24 @@ def test_pipelines(tiny_chains, rng):
     symbols = [[[item["w"]] for item in sequence] for sequence in words]
     encoded = make_pipeline(PerNode(OneHotEncoder()), ChainSSVM(random_state=0)).fit(symbols, y)
     assert equal(round_trip(encoded).predict(symbols), encoded.predict(symbols))
+
+
+def test_files_with_many_names_are_as_small_as_pickles():
+    words = [[{"word": f"w{i}"}, {"word": f"w{i + 1}"}] for i in range(0, 2000, 2)]
+    y = [["A", "B"]] * len(words)
+    vectorizer = SequenceVectorizer()
+    chains = ChainSSVM(lam=0.01, max_iter=2, tol=1.0).fit(vectorizer.fit_transform(words), y)
+    names = make_pipeline(vectorizer, chains)
+    labels = [[f"label {i}", f"label {i + 1}"] for i in range(0, 200, 2)]
+    features = [np.eye(2)] * len(labels)
+    many_labels = ChainSSVM(lam=0.01, max_iter=2, tol=1.0).fit(features, labels)
+    for model in (vectorizer, names, many_labels):
+        assert len(io.dumps(model)) < 2 * len(pickle.dumps(model)) + 10_000
+    path = ssvm_path(ChainSSVM(), vectorizer.transform(words[:20]), y[:20], eps=0.9)
+    assert len(io.dumps(path)) < 2 * len(pickle.dumps(path)) + 20_000
+    again = round_trip(names)
+    assert again[0].vocabulary_ == vectorizer.vocabulary_
+    assert equal(again[1].feature_names_in_, chains.feature_names_in_)
 
 
 def test_another_format_is_refused(tiny_chains, monkeypatch):

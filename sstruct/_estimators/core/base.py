@@ -755,7 +755,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return tokenized(self)
 
     def __getstate__(self):
-        state = super().__getstate__().copy()
+        state = super().__getstate__()
         if not self.warm_start:
             state.pop("_warm_state", None)
         state["_sstruct_format"] = PICKLE_FORMAT

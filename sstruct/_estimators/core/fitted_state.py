@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sstruct._checks.arrays import is_sized
+from sstruct._input.packed_names import pack_names, unpack_names
 
 # Design: compiled code reads places that fitted attributes give, so these are data from outside, as
 # X is. A class declares them (a FittedState of fields and rules), and one function looks at them:
@@ -363,7 +364,14 @@ class CheckedState:
 
     _fitted_state: ClassVar[FittedState] = FittedState()
 
+    def __getstate__(self):
+        return pack_names(super().__getstate__())
+
     def __setstate__(self, state):
+        try:
+            state = self._attributes_of(state)
+        except ValueError as error:
+            raise ValueError(f"invalid state of {type(self).__name__}: {error}") from None
         check_names(self, state)
         parent = getattr(super(), "__setstate__", None)
         if parent is None:
@@ -372,6 +380,10 @@ class CheckedState:
             parent(state)
         if self._is_fitted():
             self._check_state()
+
+    def _attributes_of(self, state):
+        """Return the attributes that ``__getstate__`` has made a state of."""
+        return unpack_names(state)
 
     def _is_fitted(self):
         """Whether there is anything that a fit has set."""

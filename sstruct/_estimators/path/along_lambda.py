@@ -14,6 +14,7 @@ from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
 from sstruct._estimators.path.compact_rows import CompactRows
+from sstruct._input.packed_names import pack_names, unpack_names
 from sstruct._input.ragged import check_number
 from sstruct._problems.core.node_arguments import fill_views, join_views
 from sstruct._solvers.core.solver import Setup, Solution
@@ -238,10 +239,16 @@ class AlongLambda(CheckedState):
         return self.estimator(lam).predict(X)
 
     def __getstate__(self):
-        return {**self.__dict__, "_sstruct_format": FORMAT}
+        state = super().__getstate__()
+        attributes = pack_names(self._attributes)
+        return {**state, "_attributes": attributes, "_sstruct_format": FORMAT}
 
     def __setstate__(self, state):
         super().__setstate__(of_format(self, state, FORMAT))
+
+    def _attributes_of(self, state):
+        state = super()._attributes_of(state)
+        return state | {"_attributes": unpack_names(state.get("_attributes"))}
 
 
 class LambdaGrid(AlongLambda):
