@@ -1,6 +1,5 @@
 """Structured support vector machines as scikit-learn estimators."""
 
-from sstruct._estimators.core.callbacks import FunctionCallback as FunctionCallback
 from sstruct._estimators.core.callbacks import GapMonitor
 from sstruct.chain import ChainSSVM
 from sstruct.custom import StructuredSVM

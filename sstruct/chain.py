@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._estimators.chain.fitted_state import CHAIN_STATE
+from sstruct._estimators.chain.resolved_mask import ResolvedMask, is_importable
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.arguments import explains_arguments
@@ -64,7 +65,9 @@ class ChainSSVM(LabelingSSVM):
         Which label may follow which, in training and prediction: an array with a row for the label
         before, a column for the label after, in the order of ``classes_``; or a function of two
         labels that returns a bool, with None for the start and the end of a chain. For chunk labels
-        use :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`.
+        use :func:`sstruct.masks.bio_transitions` or :func:`sstruct.masks.bioes_transitions`. In the
+        file of a fitted model a function that cannot be imported, such as a lambda, is replaced by
+        one that returns the same for all labels of the fit.
     <fit_intercept>
     <bounds>
     <classes>
@@ -318,6 +321,12 @@ class ChainSSVM(LabelingSSVM):
             },
             features=data.scalable,
         )
+
+    def _stored_parameters(self, attributes):
+        mask = self.transition_mask
+        if not callable(mask) or is_importable(mask):
+            return {}
+        return {"transition_mask": ResolvedMask(attributes["classes_"], *attributes["_masks"])}
 
     def _packed_for_score(self, X, y):
         if isinstance(X, list) and all(isinstance(x, np.ndarray | tuple) for x in X):

@@ -15,7 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.base import BaseSSVM, share_right, tokenized
+from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
@@ -349,6 +349,19 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Return what an estimator returns, for `init`: codes of all labels, here after a fit."""
         codes = self.fit(X, y, sample_weight).estimator_._complete(X, known, self._n_states)
         return codes // self._n_states
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
+            attributes = vars(self.estimator_)
+            if self._n_states > 1 and "_masks" in attributes:
+                masks = [
+                    m if m is None else m[..., :: self._n_states] for m in attributes["_masks"]
+                ]
+                masks[0] = masks[0] if masks[0] is None else masks[0][:: self._n_states]
+                attributes = {"classes_": self.classes_, "_masks": masks}
+            state["estimator"] = stored_template(self.estimator, attributes)
+        return state
 
     @property
     def classes_(self) -> np.ndarray:

@@ -26,7 +26,7 @@ from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 from sstruct._compat import safe_indexing
-from sstruct._estimators.core.base import BaseSSVM, tokenized
+from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.core.threads import in_task
@@ -303,6 +303,15 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 f"scoring={self.scoring!r} reads one label a sample, but y holds sequences; "
                 f"expected {SCORERS}"
             )
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
+            best = self.__dict__.get("best_estimator_")
+            state["estimator"] = stored_template(self.estimator, best and vars(best))
+            if self.scoring is None:  # the scorer then holds the estimator
+                state["scorer_"] = check_scoring(state["estimator"])
+        return state
 
     def _collect(self):
         """Set ``cv_results_`` and what is best."""

@@ -15,7 +15,7 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.utils.fixes import parse_version
 from sklearn.utils.validation import check_is_fitted
 
-from sstruct import ChainSSVM, GapMonitor
+from sstruct import ChainSSVM, GapMonitor, LatentSSVM, PathCV, ssvm_path
 from sstruct._solvers.core.history import COLUMNS
 from sstruct._solvers.core.status import Status
 from sstruct.metrics import flat_accuracy_score, make_flat_scorer
@@ -374,12 +374,53 @@ def test_cross_validation_calls_a_function(tiny_chains):
     assert ends.count("CONVERGED") == 3
 
 
-def test_pickle(tiny_chains):
-    model = tight(certificate_every=1).set_callbacks(GapMonitor(stop_at=0.05)).fit(*tiny_chains)
-    copy = pickle.loads(pickle.dumps(model))
-    np.testing.assert_array_equal(copy.w_, model.w_)
-    assert copy.fit(*tiny_chains).status_ == "STOPPED_BY_CALLBACK"
-    assert "callback" not in repr(model.set_callbacks().__getstate__())
+def remember(info):
+    return False
+
+
+def recorded():
+    seen = []
+    return lambda info: seen.append(info)
+
+
+@pytest.mark.parametrize(
+    "callback", [lambda info: False, recorded(), remember, GapMonitor(), Recorder()], ids=str
+)
+def test_callbacks_are_not_part_of_a_fitted_model(tiny_chains, callback, tmp_path):
+    model = tight().set_callbacks(callback).fit(*tiny_chains)
+    joblib.dump(model, tmp_path / "model")
+    for again in (pickle.loads(pickle.dumps(model)), joblib.load(tmp_path / "model")):
+        np.testing.assert_array_equal(again.w_, model.w_)
+        assert "callback" not in repr(vars(again))
+        again.fit(*tiny_chains)
+    # The model itself and its clones keep them.
+    assert model._skl_callbacks == clone(model)._skl_callbacks
+    assert "callback" in repr(vars(model))
+
+
+@pytest.mark.parametrize("kind", ["latent", "cv", "path"])
+def test_callbacks_are_not_part_of_models_of_models(tiny_chains, kind):
+    inner = tight(classes=[0, 1, 2]).set_callbacks(lambda info: False)
+    model = {
+        "latent": lambda: LatentSSVM(inner).fit(*tiny_chains),
+        "cv": lambda: PathCV(inner, cv=2, lams=[0.1]).fit(*tiny_chains),
+        "path": lambda: ssvm_path(inner, *tiny_chains, eps=0.5),
+    }[kind]()
+    data = pickle.dumps(model)
+    assert b"callback" not in data
+    X = tiny_chains[0]
+    again = pickle.loads(data)
+    found, expected = (
+        (each if kind != "path" else each.estimator(0.1)).predict(X) for each in (again, model)
+    )
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_an_unfitted_estimator_keeps_its_callbacks(tiny_chains):
+    model = tight(certificate_every=1).set_callbacks(GapMonitor(stop_at=0.05))
+    again = pickle.loads(pickle.dumps(model))
+    assert again.fit(*tiny_chains).status_ == "STOPPED_BY_CALLBACK"
 
 
 @needs_protocol

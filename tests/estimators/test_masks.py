@@ -1,11 +1,14 @@
 """Masks of tagging schemes allow the encodings of chunks and nothing else."""
 
+import pickle
+from functools import partial
 from itertools import pairwise, product
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from sstruct import ChainSSVM
+from sstruct import ChainSSVM, LatentSSVM, PathCV, ssvm_path
 from sstruct.masks import bio_transitions, bioes_transitions
 
 SCHEMES = {"BIO": bio_transitions, "BIOES": bioes_transitions}
@@ -107,3 +110,99 @@ def test_errors_of_a_callable_go_out_with_a_note():
     with pytest.raises(TypeError, match="exactly one argument") as caught:
         ChainSSVM(transition_mask=len).fit([np.eye(2)], [["a", "b"]])
     assert caught.value.__notes__ == ["raised by transition_mask('a', 'a')"]
+
+
+# No "b" after "a", and no sequence ends with "a".
+FORBIDDEN = {("a", "b"), ("a", None)}
+
+
+def fitted(mask, **more):
+    X = [np.array([[1.0, 0], [0, 1], [1, 1]]), np.array([[0.0, 1]])]
+    model = ChainSSVM(lam=0.1, transition_mask=mask, random_state=0, **more)
+    return X, [["c", "b", "c"], ["b"]], model.set_params(classes=["a", "b", "c"])
+
+
+class Rule:
+    def __init__(self, function=None):
+        self.function = function
+
+    def __call__(self, before, after):
+        return (before, after) not in FORBIDDEN
+
+
+def in_main(before, after):
+    return (before, after) not in FORBIDDEN
+
+
+in_main.__module__ = "__main__"  # as of a notebook: another program does not have it
+
+
+def other_masks():
+    return {
+        "lambda": lambda before, after: (before, after) not in FORBIDDEN,
+        "partial": partial(lambda rule, *pair: pair not in rule, FORBIDDEN),
+        "object": Rule(lambda: None),
+        "main": in_main,
+    }
+
+
+@pytest.mark.parametrize("kind", [*other_masks()])
+def test_functions_that_files_cannot_keep_are_resolved(kind):
+    X, y, model = fitted(other_masks()[kind])
+    model.fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    mask = again.transition_mask
+    assert model.transition_mask is not mask
+    for pair in product(["a", "b", "c", None], repeat=2):
+        if pair != (None, None):
+            assert mask(*pair) == (pair not in FORBIDDEN)
+    with pytest.raises(ValueError, match="'d' is not one of the labels of the fit"):
+        mask("a", "d")
+    for use in (again, clone(again).fit(X, y)):
+        np.testing.assert_array_equal(use.w_, model.w_)
+        np.testing.assert_array_equal(use.predict(X)[0], model.predict(X)[0])
+    assert pickle.loads(pickle.dumps(again)).transition_mask("b", "a")
+    io = pytest.importorskip("skops.io")
+    data = io.dumps(model)
+    types = io.get_untrusted_types(data=data)
+    assert all(name.startswith("sstruct.") for name in types)
+    assert not io.loads(data, trusted=types).transition_mask("a", None)
+
+
+def test_functions_that_can_be_imported_are_kept():
+    X, _, model = fitted(bio_transitions)
+    model.set_params(classes=["B", "I", "O"]).fit(X, [["B", "I", "O"], ["B"]])
+    assert pickle.loads(pickle.dumps(model)).transition_mask is bio_transitions
+    X, y, model = fitted(Rule())
+    assert isinstance(pickle.loads(pickle.dumps(model.fit(X, y))).transition_mask, Rule)
+
+
+def test_models_of_models_with_a_lambda_can_be_pickled():
+    mask = other_masks()["lambda"]
+    X, y, model = fitted(mask, ignore_label="?")
+    hidden = [["c", "?", "c"], ["b"]]
+    for fit in (
+        lambda: LatentSSVM(model).fit(X, y),
+        lambda: LatentSSVM(model, states_per_label=2, random_state=0).fit(X, hidden),
+        lambda: PathCV(model, lams=[0.1], cv=2).fit(X, y),
+    ):
+        again = pickle.loads(pickle.dumps(fit()))
+        allowed = again.estimator.transition_mask
+        assert [allowed("a", label) for label in ("a", "b", "c", None)] == [
+            True,
+            False,
+            True,
+            False,
+        ]
+    path = ssvm_path(model, X, y, eps=0.5)
+    again = pickle.loads(pickle.dumps(path)).estimator(0.1)
+    assert not again.transition_mask("a", "b")
+    np.testing.assert_array_equal(again.predict(X)[0], path.estimator(0.1).predict(X)[0])
+
+
+def test_a_damaged_mask_is_refused():
+    X, y, model = fitted(other_masks()["lambda"])
+    mask = pickle.loads(pickle.dumps(model.fit(X, y))).transition_mask
+    mask.edges = mask.edges[:2]
+    with pytest.raises(ValueError, match="ResolvedMask .* edges is of shape"):
+        pickle.loads(pickle.dumps(mask))

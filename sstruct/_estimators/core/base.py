@@ -754,10 +754,16 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         # Of a dataclass Dask would see the fields alone, and not what was learned.
         return tokenized(self)
 
+    def _stored_parameters(self, attributes):
+        """Return the parameters that a file keeps in another form, given the fitted attributes."""
+        return {}
+
     def __getstate__(self):
         state = super().__getstate__()
         if not self.warm_start:
             state.pop("_warm_state", None)
+        if self._is_fitted():
+            state = _stored(self, state, vars(self))
         state["_sstruct_format"] = PICKLE_FORMAT
         return state
 
@@ -791,6 +797,22 @@ def share_right(right, weights):
     if not weights.any():
         raise ValueError("y has no labeled node in a sample of positive weight")
     return float(np.average(right, weights=weights))
+
+
+def stored_template(estimator, attributes):
+    """Return a copy of an unfitted estimator for the file of a model that was fitted with it.
+
+    attributes : those of a fit, or None if there are none
+    """
+    out = object.__new__(type(estimator))
+    out.__dict__ = _stored(estimator, vars(estimator), attributes)
+    return out
+
+
+def _stored(estimator, state, attributes):
+    """Return a state as files of fitted models have it: without functions that belong to a fit."""
+    state = {name: value for name, value in state.items() if name != "_skl_callbacks"}
+    return state if attributes is None else state | estimator._stored_parameters(attributes)
 
 
 def tokenized(estimator):

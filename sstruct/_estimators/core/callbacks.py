@@ -78,8 +78,6 @@ class Callback:
 class FunctionCallback(Callback):
     """A function ``callback(info) -> bool`` as an object of scikit-learn's protocol."""
 
-    __module__ = "sstruct"  # where pickles look for it
-
     def __init__(self, function):
         self.function = function
 
@@ -274,7 +272,11 @@ class CallbackSupport(CallbackSupportMixin):
 
         Notes
         -----
-        Clones share the callbacks, and so do the fits of a search; they are part of a pickle.
+        Clones share the callbacks, and so do the fits of a search. They belong to the fit and not
+        to the model: a pickle or file of a fitted model does not contain them, so that they may be
+        lambdas. Set them again after loading. An unfitted estimator keeps them, since searches
+        send it to worker processes.
+
         Callbacks set on a meta-estimator reach its sub-estimators with scikit-learn 1.9 or later.
         """
         return super().set_callbacks(*map(_with_hooks, callbacks))

@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.base import BaseSSVM, stored_template
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.remarks import scale_remark
 from sstruct._estimators.core.training import Quality
@@ -240,8 +240,9 @@ class AlongLambda(CheckedState):
 
     def __getstate__(self):
         state = super().__getstate__()
-        attributes = pack_names(self._attributes)
-        return {**state, "_attributes": attributes, "_sstruct_format": FORMAT}
+        state["_template"] = stored_template(self._template, self._attributes)
+        state["_attributes"] = pack_names(self._attributes)
+        return state | {"_sstruct_format": FORMAT}
 
     def __setstate__(self, state):
         super().__setstate__(of_format(self, state, FORMAT))
