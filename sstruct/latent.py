@@ -353,12 +353,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     def __getstate__(self):
         state = super().__getstate__()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
-            attributes = vars(self.estimator_)
-            if self._n_states > 1 and "_masks" in attributes:
-                masks = [
-                    m if m is None else m[..., :: self._n_states] for m in attributes["_masks"]
-                ]
-                masks[0] = masks[0] if masks[0] is None else masks[0][:: self._n_states]
+            attributes, n = vars(self.estimator_), self._n_states
+            edges, boundaries = attributes.get("_masks", (None, None))
+            if n > 1 and boundaries is not None:  # the transitions of a function, between states
+                masks = edges[::n, ::n], boundaries[:, ::n]
                 attributes = {"classes_": self.classes_, "_masks": masks}
             state["estimator"] = stored_template(self.estimator, attributes)
         return state

@@ -1,4 +1,4 @@
-"""The transitions that a `transition_mask` allows, in place of a function that files cannot keep."""
+"""The transitions that a function allows, for files that cannot keep the function."""
 
 import pickle
 
