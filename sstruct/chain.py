@@ -20,7 +20,7 @@ from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.partial import known_codes
-from sstruct._input.ragged import check_choice, check_number, known_labels
+from sstruct._input.ragged import check_choice, check_number, known_labels, refuse_lengths
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
@@ -277,7 +277,8 @@ class ChainSSVM(LabelingSSVM):
             none. Or one array for each sample: the weights of its nodes in the loss, which multiply
             the nodes' costs; a loss that is a share of nodes is then a share of weights. Wrong
             labels at nodes of weight 0 cost nothing, but such nodes stay in the sequence; to leave
-            nodes out, use `ignore_label`.
+            nodes out, use `ignore_label`. Integers that are the lengths of the sequences raise an
+            error, since other packages take lengths here; pass such weights as floats.
         <X_val>
         <sample_weight_val>
 
@@ -381,6 +382,7 @@ class ChainSSVM(LabelingSSVM):
 
     def _known_labels(self, X, y, sample_weight):
         nodes = pack_chains(self, X, fitted=False)
+        refuse_lengths(sample_weight, nodes)
         return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
 
     def _complete(self, X, known, n_states=1):

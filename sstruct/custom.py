@@ -368,7 +368,12 @@ class StructuredSVM(BaseSSVM):
         return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
-        """Compute one minus the mean loss of predictions.
+        """Compute an accuracy from the oracle's loss, between 0 and 1.
+
+        The score is 1 - l / max(1, m), for the mean loss l of the predictions and the mean m of the
+        largest loss of any labeling. For losses of at most 1, such as the share of wrong labels, it
+        is one minus the mean loss; for the number of wrong labels it is the share of labels that
+        are right.
 
         Parameters
         ----------
@@ -377,17 +382,20 @@ class StructuredSVM(BaseSSVM):
         y : list of n objects
             The true labelings.
         sample_weight : array-like of shape (n,), optional
-            Weight of each sample's loss.
+            Weight of each sample's losses.
 
         Returns
         -------
         float
-            By the oracle's loss: an accuracy where that is a share of wrong labels, and negative
-            where it is above 1 on average.
+            The score. It takes two calls of the oracle a sample: the labeling of largest loss is
+            ``argmax`` with `y_true` at weights of zero.
         """
         (samples, found), truths = self._find(X), some_samples(y, "y")
         if len(found) != len(truths):
             raise ValueError(f"X has {len(found)} samples and y has {len(truths)}")
-        weights = check_weights(sample_weight, len(truths))
-        losses = adapter_of(self.oracle).losses(samples, truths, found)
-        return float(1 - np.average(losses, weights=weights))
+        weights, oracle = check_weights(sample_weight, len(truths)), adapter_of(self.oracle)
+        losses = np.asarray(oracle.losses(samples, truths, found))
+        largest = oracle.largest_losses(samples, truths, len(self._w), self.n_jobs)
+        # An approximate oracle may miss the largest loss, but not a loss that was found.
+        largest = np.average(np.maximum(largest, losses), weights=weights)
+        return float(1 - np.average(losses, weights=weights) / max(1.0, largest))

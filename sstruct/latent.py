@@ -17,6 +17,7 @@ from sklearn.utils.metaestimators import available_if
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
@@ -441,6 +442,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             return scores.reshape(*scores.shape[:-1], -1, self._n_states).max(axis=-1)
 
         return PerSample.of(map(best, scores)) if scores.dtype == object else best(scores)
+
+    predict_proba = Missing(no_probabilities)
+    predict_log_proba = Missing(no_probabilities)
+    partial_fit = Missing(only_all_samples)
 
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the estimator's score, of labels.

@@ -28,6 +28,7 @@ from sstruct._checks.shown import brief, shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.core.threads import in_task
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
@@ -415,6 +416,10 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             Labelings and their scores.
         """
         return self._best().predict_top_k(X, k)
+
+    predict_proba = Missing(no_probabilities)
+    predict_log_proba = Missing(no_probabilities)
+    partial_fit = Missing(only_all_samples)
 
     def score(self, X: Any, y: Any, **keywords: Any) -> float:
         """Score the best estimator, by `scoring`.

@@ -44,6 +44,11 @@ from sstruct.sequences import Sequences, check_sequences
 # divided by.
 TINY = 1e-300
 
+FROM_LENGTHS = (
+    "For rows of all sequences in one array write fit(Sequences.from_lengths(X, lengths), "
+    "Sequences.from_lengths(y, lengths))"
+)
+
 
 @dataclass
 class Nodes:
@@ -469,14 +474,32 @@ def check_weights(sample_weight, n_samples):
 
 
 def _refuse_lengths(weights, n_rows):
-    """Say how to give lengths: in other packages they are the third argument of ``fit``."""
+    """Raise if weights are the third argument of other packages' ``fit``: lengths of sequences."""
     if weights.ndim != 1 or weights.dtype.kind not in "iu" or len(weights) == n_rows:
         return
     if (weights > 0).all() and weights.sum() == n_rows:
         raise ValueError(
             f"sample_weight has {len(weights)} integers that sum to the {n_rows} rows of X, like "
-            "lengths of sequences; expected one weight a row. Write fit(Sequences.from_lengths(X, "
-            "lengths), Sequences.from_lengths(y, lengths))"
+            f"lengths of sequences; expected one weight a row. {FROM_LENGTHS}"
+        )
+
+
+def refuse_lengths(sample_weight, nodes):
+    """Raise if weights of sequences are their lengths, as integers."""
+    sample_weight = items_of(sample_weight)
+    if sample_weight is None or nodes.form == "rows" or is_of_nodes(sample_weight):
+        return
+    weights, lengths = np.asarray(sample_weight), nodes.lengths
+    if weights.ndim == 1 and len(weights) != len(nodes):
+        _refuse_lengths(weights, int(lengths.sum()))
+    elif (
+        weights.dtype.kind in "iu"
+        and lengths.max(initial=0) > 1
+        and np.array_equal(weights, lengths)
+    ):
+        raise ValueError(
+            "sample_weight holds the lengths of the sequences in X, which are not needed: write "
+            f"fit(X, y). If they are meant as weights, pass them as floats. {FROM_LENGTHS}"
         )
 
 
@@ -502,7 +525,8 @@ def sliceable_weights(sample_weight, n_samples):
     """
     sample_weight = items_of(sample_weight)
     if not is_of_nodes(sample_weight):
-        return check_weights(sample_weight, n_samples)
+        weights, given = check_weights(sample_weight, n_samples), np.asarray(sample_weight)
+        return given if given.ndim else weights  # integers may turn out to be lengths
     if len(sample_weight) != n_samples:
         raise ValueError(f"sample_weight has {len(sample_weight)} arrays for {n_samples} samples")
     return object_array(sample_weight)

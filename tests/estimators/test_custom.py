@@ -284,6 +284,55 @@ def test_habits_of_scikit_learn(rng):
     assert repr(model).startswith("StructuredSVM(")
 
 
+class Pair(Choice):
+    """Two independent choices of 0 or 1, and the number of wrong ones times `cost`."""
+
+    def __init__(self, cost=1.0):
+        self.cost = cost
+
+    def joint_feature(self, x, y):
+        return (2 * np.asarray(y) - 1) @ x
+
+    def loss(self, y_true, y):
+        return self.cost * float(np.sum(np.asarray(y_true) != y))
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        score = 2 * (x @ w)
+        if y_true is not None:
+            score += loss_weight * self.cost * (1 - 2 * np.asarray(y_true))
+        return (score > 0).astype(int)
+
+
+@pytest.mark.parametrize("cost", [0.5, 1.0, 7.0])
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_the_score_is_an_accuracy_for_counted_losses(rng, cost, n_jobs):
+    X = [rng.standard_normal((2, 3)) for _ in range(40)]
+    y = [(x[:, 0] + rng.standard_normal(2) > 0).astype(int) for x in X]
+    model = fit(X, y, Pair(cost), tol=0.1, n_jobs=n_jobs)
+    weights = rng.random(40)
+    right = [np.mean(found == true) for found, true in zip(model.predict(X), y, strict=True)]
+    for weight in (None, weights):
+        expected = np.average(right, weights=weight)
+        assert model.score(X, y, weight) == pytest.approx(expected, rel=1e-12)
+    wrong = [1 - labels for labels in model.predict(X)]
+    assert model.score(X, wrong) == pytest.approx(0, abs=1e-12)
+    assert model.score(X, model.predict(X)) == 1
+
+
+class Forgetful(Pair):
+    """Approximate: where it is to add the loss it returns the truth."""
+
+    def argmax(self, x, w, y_true=None, loss_weight=1.0):
+        return super().argmax(x, w) if y_true is None else y_true
+
+
+def test_the_score_of_an_approximate_oracle_is_not_negative(rng):
+    X = [rng.standard_normal((2, 3)) for _ in range(4)]
+    model = fit(X, [(x[:, 0] > 0).astype(int) for x in X], Pair(3.0))
+    model.oracle = Forgetful(3.0)
+    assert model.score(X, [1 - labels for labels in model.predict(X)]) == 0
+
+
 def test_a_pickle_holds_no_training_data(rng):
     X, y = make_choices(rng, n=200)
     model = fit(X, y, tol=0.1)

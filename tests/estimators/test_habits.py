@@ -1,9 +1,9 @@
 """What users of other packages write: refused, and the message says what to write here."""
 
 import copy
+import dataclasses
 import inspect
 import pickle
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -14,7 +14,16 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import sstruct
-from sstruct import ChainSSVM, GraphCRFSSVM, Sequences, StructuredSVM, TreeSSVM
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    LatentSSVM,
+    PathCV,
+    Sequences,
+    StructuredSVM,
+    TreeSSVM,
+)
+from sstruct._estimators.core.arguments import OTHER_NAMES
 from sstruct._input.per_sample import PerSample
 from sstruct.datasets import make_grids, make_sequences, make_stick_figures
 from sstruct.metrics import flat_accuracy_score, flat_accuracy_scorer
@@ -67,6 +76,56 @@ def test_c_is_called_lam(estimator):
     assert model.get_params() == before
 
 
+@pytest.mark.parametrize("estimator", ESTIMATORS)
+@pytest.mark.parametrize(
+    "name, here", [("alpha", "lam"), ("max_epochs", "max_iter"), ("c2", "lam"), ("epsilon", "tol")]
+)
+def test_names_of_other_packages_are_translated(estimator, name, here):
+    message = rf"^{estimator.__name__} has no parameter {name}, it has {here}: "
+    with pytest.raises(TypeError, match=message):
+        make(estimator, **{name: 1})
+    with pytest.raises(ValueError, match=message):
+        make(estimator).set_params(**{name: 1})
+
+
+def test_translations_name_parameters():
+    fields = {field.name for estimator in ESTIMATORS for field in dataclasses.fields(estimator)}
+    assert {here for here, _ in OTHER_NAMES.values()} <= fields
+    assert not OTHER_NAMES.keys() & fields
+    # Only where the parameter is there.
+    with pytest.raises(TypeError, match="has no parameter inference_method; it has"):
+        ChainSSVM(inference_method="qpbo")
+
+
+META = {"latent": LatentSSVM(ChainSSVM()), "cv": PathCV(ChainSSVM())}
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, *META], ids=str)
+@pytest.mark.parametrize("name", ["predict_proba", "predict_log_proba"])
+def test_there_are_no_probabilities(kind, name):
+    model = META[kind] if kind in META else make(kind)
+    for owner in (model, type(model), make_pipeline(model)):
+        assert not hasattr(owner, name)
+        with pytest.raises(AttributeError):
+            getattr(owner, name)
+    with pytest.raises(AttributeError, match=f"has no {name}: .* does not estimate") as caught:
+        getattr(model, name)
+    named = "decision_function" in str(caught.value) and "how_to/confidence" in str(caught.value)
+    assert named == hasattr(type(model), "decision_function")
+
+
+@pytest.mark.parametrize("kind", [*ESTIMATORS, *META], ids=str)
+def test_partial_fit_names_its_solvers(kind):
+    model = META[kind] if kind in META else make(kind)
+    assert not hasattr(model, "partial_fit")
+    with pytest.raises(AttributeError, match='solver="perceptron"'):
+        _ = model.partial_fit
+    if kind not in META:
+        with pytest.raises(AttributeError, match='solver="perceptron"'):
+            type(model).partial_fit(model, [[1.0]], [0])
+        assert hasattr(model.set_params(solver="perceptron"), "partial_fit")
+
+
 def test_a_search_over_c_says_so_too():
     X, y = make_sequences(n_samples=6, random_state=0)
     with pytest.raises(ValueError, match=r"C=10 is lam=1 / \(10 \* n\)"):
@@ -105,7 +164,7 @@ def test_subclasses_may_have_such_parameters():
             super().__init__(lam=1 / C)
             self.C = C
 
-    @dataclass(kw_only=True, eq=False, repr=False)
+    @dataclasses.dataclass(kw_only=True, eq=False, repr=False)
     class Field(ChainSSVM):
         C: float = 1.0
 

@@ -11,7 +11,15 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences, ssvm_path
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    LatentSSVM,
+    PathCV,
+    Sequences,
+    ssvm_path,
+)
 from sstruct._solvers.core.status import Limit
 from sstruct.datasets import make_sequences
 
@@ -239,6 +247,53 @@ def test_the_bar_never_goes_back_and_is_full_when_converged(monkeypatch, solver,
         assert shown[0] == 0
         assert (shown[-1] == 100) == (status == "CONVERGED")
         assert shown.count(100) <= 2  # when the fit has ended, and when the bar is closed
+
+
+def whole(X):
+    return np.concatenate(X)
+
+
+LENGTHS = {
+    "list": lambda X, y: (X, y),
+    "object arrays": lambda X, y: (list(X), [labels.tolist() for labels in y]),
+    "sequences": lambda X, y: (Sequences.from_list(X), Sequences.from_list(y)),
+    "rows": lambda X, y: (whole(X), whole(y)),
+    "lists of rows": lambda X, y: (whole(X).tolist(), whole(y).tolist()),
+    "one sequence": lambda X, y: ([whole(X)], [whole(y)]),
+}
+
+
+@pytest.mark.parametrize("form", LENGTHS)
+@pytest.mark.parametrize("pack", [list, np.array, tuple], ids=["list", "array", "tuple"])
+def test_lengths_are_no_weights(chains, form, pack):
+    X, y = LENGTHS[form](*chains)
+    lengths = pack([len(x) for x in chains[0]])
+    for model in (
+        ChainSSVM(),
+        ChainSSVM(early_stopping=True),
+        LatentSSVM(ChainSSVM()),
+        PathCV(ChainSSVM(), cv=2, lams=[0.1]),
+    ):
+        if isinstance(model, PathCV) and form == "one sequence":
+            continue  # no folds
+        before = dict(vars(model))
+        with pytest.raises(ValueError, match=r"Sequences\.from_lengths\(X, lengths\)"):
+            model.fit(X, y, lengths)
+        assert vars(model) == before
+
+
+def test_whole_numbers_are_weights(chains):
+    X, y = chains  # of lengths 4, 2, 3, 3
+
+    def fit(X, y, weights):
+        return ChainSSVM(lam=0.1, random_state=0).fit(X, y, weights).w_
+
+    np.testing.assert_array_equal(fit(X, y, [4.0, 2.0, 3.0, 3.0]), fit(X, y, [8, 4, 6, 6]))
+    for weights in ([1, 1, 1, 1], [3, 3, 3, 3], [2, 4, 3, 3], [4, 2, 3, 0]):
+        expected = fit(X, y, np.array(weights, dtype=float))
+        np.testing.assert_array_equal(fit(X, y, weights), expected)
+    ones = [x[:1] for x in X], [labels[:1] for labels in y]
+    np.testing.assert_array_equal(fit(*ones, [1, 1, 1, 1]), fit(*ones, None))
 
 
 class BrokenPipe(io.StringIO):

@@ -6,7 +6,7 @@ from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.padding import refuse_padding
-from sstruct._input.ragged import flat_labels, labeled_nodes
+from sstruct._input.ragged import flat_labels, labeled_nodes, refuse_lengths
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
 from sstruct.losses import class_weighted_costs, node_costs
@@ -43,6 +43,7 @@ class LabeledChains:
 
     def __init__(self, estimator, X, y, sample_weight, completion=None):
         self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
+        refuse_lengths(sample_weight, nodes)
         labels = flat_labels(y, nodes, type(estimator).__name__)
         refuse_padding(estimator, y, labels, nodes)
         labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)

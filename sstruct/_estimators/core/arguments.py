@@ -34,12 +34,6 @@ def explains_arguments(cls: type[T]) -> type[T]:
     return cls
 
 
-def lam_of(C):
-    """Say what the C of other packages is here."""
-    value = f"{float(C):g}" if is_real(C) else "C"
-    return f"C={value} is lam=1 / ({value} * n), n the number of samples or their total weight"
-
-
 def _by_name(owner, needed, value):
     """Say how to write a parameter that was given by its place."""
     number = is_real(value)
@@ -51,10 +45,62 @@ def _by_name(owner, needed, value):
     )
 
 
+_STRENGTH = "larger values regularize more"
+_NORM = "the penalty is always the squared L2 norm"
+_PASSES = "the number of passes over the data"
+_GAP = "the relative duality gap at which a fit stops"
+# By the name in another package: the name here, and what is different.
+OTHER_NAMES = {
+    "C": ("lam", "C={0} is lam=1 / ({0} * n), n the number of samples or their total weight"),
+    "alpha": ("lam", "alpha of SGDClassifier is on the same scale"),
+    "c1": ("lam", _NORM),
+    "c2": ("lam", "c2 of CRFsuite is lam=2 * c2 / n, n the number of sequences"),
+    "l2": ("lam", _STRENGTH),
+    "penalty": ("lam", _NORM),
+    "reg": ("lam", _STRENGTH),
+    "reg_lambda": ("lam", _STRENGTH),
+    "epochs": ("max_iter", _PASSES),
+    "max_epochs": ("max_iter", _PASSES),
+    "max_iterations": ("max_iter", _PASSES),
+    "n_epochs": ("max_iter", _PASSES),
+    "n_iter": ("max_iter", _PASSES),
+    "eps": ("tol", _GAP),
+    "epsilon": ("tol", _GAP),
+    "algorithm": ("solver", "all but perceptrons minimize the same objective"),
+    "averaging": ("average", "True, False or 'auto'"),
+    "seed": ("random_state", "an integer makes fits reproducible"),
+    "all_possible_transitions": ("transitions", "every pair of labels has a weight"),
+    "inference_method": ("inference", "the decoder of graphs"),
+    "negativity_constraint": ("bounds", "an upper bound of 0 for some of the weights"),
+}
+
+
+def other_name(owner, names, name, value):
+    """Return what to write for a parameter of another package, or None.
+
+    Parameters
+    ----------
+    owner : str
+        Name of the estimator.
+    names : list of str
+        Its parameters.
+    name : str
+        The parameter that it does not have.
+    value : object
+        Its value.
+    """
+    here, difference = OTHER_NAMES.get(name, (None, None))
+    if name in names or here not in names:
+        return None
+    value = f"{float(value):g}" if is_real(value) else name
+    return f"{owner} has no parameter {name}, it has {here}: {difference.format(value)}"
+
+
 def _unknown(owner, names, name, value):
     """Say which parameters there are in the place of one that there is not."""
-    if name == "C":
-        return f"{owner} has no parameter C, it has lam: {lam_of(value)}"
+    known = other_name(owner, names, name, value)
+    if known is not None:
+        return known
     near = get_close_matches(name, names, n=1)
     instead = f"did you mean {near[0]}?" if near else f"it has {', '.join(sorted(names))}"
     return f"{owner} has no parameter {name}; {instead}"

@@ -12,14 +12,13 @@ import sklearn
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.arrays import check_depth
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._compat import with_callbacks
-from sstruct._estimators.core.arguments import lam_of
+from sstruct._estimators.core.arguments import other_name
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
 from sstruct._estimators.core.common_state import BASE_STATE, LABELING_STATE
 from sstruct._estimators.core.fitted_state import (
@@ -37,6 +36,7 @@ from sstruct._estimators.core.held_out import (
     on_disk,
 )
 from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
+from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_probabilities
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
 from sstruct._estimators.core.parted_fit import located, parted_training
 from sstruct._estimators.core.partitions import parted_right
@@ -392,9 +392,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self
             The estimator itself.
         """
-        if "C" in params and "C" not in self.get_params(deep=False):
-            name = type(self).__name__
-            raise ValueError(f"{name} has no parameter C, it has lam: {lam_of(params['C'])}")
+        names = self.get_params(deep=False) if params else {}
+        for name, value in params.items():
+            known = other_name(type(self).__name__, names, name, value)
+            if known is not None:
+                raise ValueError(known)
         return super().set_params(**params)
 
     def _lam(self, total_weight, scale=None):
@@ -533,7 +535,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             self._take({**as_fitted(solution), "_warm_state": warm, "_steps": steps})
         return self._finish(task, solution, training)
 
-    @available_if(takes_parts)
+    @partial(AvailableIf, takes_parts)
     def partial_fit(
         self, X: Any, y: Any, classes: ArrayLike | None = None, sample_weight: Any = None
     ) -> Self:
@@ -581,6 +583,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         True
         """
         return self._fit_part(X, y, classes, sample_weight)
+
+    predict_proba = Missing(no_probabilities)
+    predict_log_proba = Missing(no_probabilities)
 
     def _take(self, attributes):
         """Set the fitted attributes, in the place of those of an earlier fit."""

@@ -15,14 +15,14 @@ OF_MODEL = ("pairwise", "strength", "connectivity", "full", "K")
 
 def takes_parts(estimator):
     """Raise AttributeError unless the solver of an estimator takes samples as they come."""
-    name, solvers = estimator.solver, estimator._solvers
+    solver, solvers = estimator.solver, estimator._solvers
     fine = [each for each in solvers if solvers[each].takes_samples_as_they_come]
-    if not isinstance(name, str) or name not in fine:
+    if not isinstance(solver, str) or solver not in fine:
+        others = " or ".join(f'solver="{each}"' for each in fine)
         raise AttributeError(
-            f"partial_fit needs a solver that takes samples as they come, one of {fine}; found "
-            f"solver={shortened(name)}"
+            f"{type(estimator).__name__} has no partial_fit with solver={shortened(solver)}: set "
+            f"{others} (how_to/learn_as_data_come in the manual)"
         )
-    return True
 
 
 def learner_of_part(estimator, y, classes):

@@ -16,6 +16,7 @@ from sstruct._problems.custom.oracle_calls import (
     best_labelings,
     digest,
     encoded,
+    frozen,
     public,
     real_loss,
 )
@@ -55,6 +56,8 @@ class OracleAdapter:
         The labelings of largest score at w, a list, not decoded.
     ``losses(samples, truths, found)``
         Of labelings that ``predict`` has found; truths are as users give them.
+    ``largest_losses(samples, truths, n_weights, n_jobs)``
+        The largest loss of any labeling of each sample, as the oracle finds it.
 
     Parameters
     ----------
@@ -112,16 +115,32 @@ class PythonOracleAdapter(OracleAdapter):
         problem.calls.check_all_unchanged()
 
     def predict(self, samples, w, n_jobs):
+        return self._best_labelings(samples, w, n_jobs)
+
+    def _best_labelings(self, samples, w, n_jobs, truths=None):
         n_tasks = min(n_workers(n_jobs), len(samples))
         if n_tasks == 1:
-            return best_labelings(self.oracle, samples, w)
+            return best_labelings(self.oracle, samples, w, truths)
         found = Parallel(n_jobs=n_jobs)(
-            delayed(best_labelings)(self.oracle, samples[k::n_tasks], w) for k in range(n_tasks)
+            delayed(best_labelings)(
+                self.oracle, samples[k::n_tasks], w, None if truths is None else truths[k::n_tasks]
+            )
+            for k in range(n_tasks)
         )
         return [found[i % n_tasks][i // n_tasks] for i in range(len(samples))]
 
     def losses(self, samples, truths, found):
-        truths = [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
+        return self._losses(self._encoded(samples, truths), found)
+
+    def largest_losses(self, samples, truths, n_weights, n_jobs):
+        truths = self._encoded(samples, truths)
+        zero = frozen(np.zeros(n_weights))
+        return self._losses(truths, self._best_labelings(samples, zero, n_jobs, truths))
+
+    def _encoded(self, samples, truths):
+        return [encoded(self.oracle, x, truth) for x, truth in zip(samples, truths)]
+
+    def _losses(self, truths, found):
         pairs = enumerate(zip(truths, found))
         return [real_loss(self.oracle.loss(a, b), f"X[{i}]: loss") for i, (a, b) in pairs]
 
@@ -202,3 +221,7 @@ class CompiledOracleAdapter(OracleAdapter):
 
     def losses(self, samples, truths, found):
         return self.oracle.losses(samples, truths, found)
+
+    def largest_losses(self, samples, truths, n_weights, n_jobs):
+        rows = list(range(len(samples)))
+        return self.oracle.problem(list(samples), list(truths), rows).largest_losses()

@@ -83,11 +83,14 @@ def real_loss(found, what):
     return float(found)
 
 
-def best_labelings(oracle, samples, w):
-    """Return the oracle's labelings of largest score, as it returns them."""
-    if not hasattr(oracle, "potentials"):
-        return [oracle.argmax(x, w) for x in samples]
-    return [oracle.argmax(x, oracle.potentials(x, w)) for x in samples]
+def best_labelings(oracle, samples, w, truths=None):
+    """Return the labelings of largest score; with true labelings, of largest score plus loss."""
+    found = []
+    for i, x in enumerate(samples):
+        at = oracle.potentials(x, w) if hasattr(oracle, "potentials") else w
+        more = {} if truths is None else {"y_true": truths[i]}
+        found.append(oracle.argmax(x, at, **more))
+    return found
 
 
 class OracleCalls:
