@@ -2,14 +2,12 @@
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, Self
 
 import numpy as np
-from joblib import parallel_config
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone, is_classifier
@@ -30,7 +28,6 @@ from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
-from sstruct._estimators.core.threads import in_task
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.frames import items_of
@@ -209,8 +206,9 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Parameters
         ----------
         X, y : as in the estimator's ``fit``
-            Samples and their labels. Of partitions on a Dask cluster each is in one fold, whole,
-            and every fold's path is one task, on a worker that has room for the samples.
+            Samples and their labels, or partitions on a Dask cluster. All samples of a partition
+            are in the same fold, and each fold is one task: a worker needs enough memory for all
+            samples of a fold. `n_jobs` is ignored for partitions.
         sample_weight : as in the estimator's ``fit``, optional
             For the fits; scores are not weighted.
         groups : array-like of shape (n,), optional
@@ -223,16 +221,12 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """
         self._check()
         self._check_scoring(y)
-        workers, n_jobs, partitions = nullcontext(), self.n_jobs, None
+        partitions = None
         if is_partitioned(X):
             if sample_weight is not None:
                 raise ValueError("sample_weight does not go with partitions in PathCV: leave None")
             partitions = Partitions.of(X, y, getattr(self.estimator, "_samples_are_rows", False))
-            if in_task():
-                (X, y), partitions = partitions.here(), None
-            else:
-                X, y, n_jobs = partitions.X, partitions.y, None
-                workers = parallel_config(backend="dask", client=partitions.client)
+            X, y = partitions.X, partitions.y
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
         n_samples = X.shape[0] if sparse.issparse(X) else len(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
@@ -240,11 +234,12 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         reads_labels = is_classifier(self.estimator) and partitions is None
         splits = _splits(self.cv, reads_labels, X, y, groups)
         _check_splits(splits, n_samples, self.cv)
-        given = (X, y) if partitions is None else (partitions, None)
-        with workers:
-            folds = Parallel(n_jobs=n_jobs)(
-                delayed(_fold)(self, *given, weights, train, test, scorer) for train, test in splits
+        if partitions is None:
+            folds = Parallel(n_jobs=self.n_jobs)(
+                delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
             )
+        else:
+            folds = partitions.map_splits(_path_and_scores, splits, self, scorer)
         before = self.__dict__.copy()
         self.scorer_, self.n_splits_ = scorer, len(folds)
         self._folds = folds
@@ -523,32 +518,34 @@ def _segment(fold, lam):
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 
 
-def _samples(X, y, rows):
-    """Return those of a fold, of partitions whose rows are the partitions."""
-    if isinstance(X, Partitions):
-        return X.here(rows)
-    return safe_indexing(X, rows), safe_indexing(y, rows)
-
-
 def _fold(search, X, y, weights, train, test, scorer):
-    """Compute the path or grid of a fold, and score each segment of it."""
-    (X_train, y_train), (X_test, y_test) = (_samples(X, y, rows) for rows in (train, test))
+    """Select the samples of a fold, and return the result of `_path_and_scores`."""
+    samples = [(safe_indexing(X, rows), safe_indexing(y, rows)) for rows in (train, test)]
     weights = None if weights is None else weights[train]
+    return _path_and_scores(*samples, search, scorer, weights)
+
+
+def _path_and_scores(train, test, search, scorer, weights=None):
+    """Compute the path or grid of a fold, and score each segment of it.
+
+    train, test : tuple
+        X and y.
+    """
     if search.lams is None:
         path = ssvm_path(
-            search.estimator, X_train, y_train, eps=search.eps, kappa=search.kappa,
+            search.estimator, *train, eps=search.eps, kappa=search.kappa,
             lam_min=search.lam_min, heuristic=search.heuristic, sample_weight=weights,
         )  # fmt: skip
         end, certified = path.lam_end_, path.certified_
     else:
-        sweep = Sweep(search.estimator, X_train, y_train, weights)
+        sweep = Sweep(search.estimator, *train, weights)
         path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):
         # Breakpoints of a path may share their weights; those of a grid differ in lam at least.
         if last is None or not np.array_equal(w, last):
-            scores.append(scorer(path.estimator(lam), X_test, y_test))
+            scores.append(scorer(path.estimator(lam), *test))
         else:
             scores.append(scores[-1])
         last = w

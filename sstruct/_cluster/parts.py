@@ -104,14 +104,25 @@ def parts_there(client, X, y, take=lists_of, rows=False):
     sources = [
         client.submit(take, X[k], None if y is None else y[k], k, pure=False) for k in range(len(X))
     ]
+    lengths = gathered(client, client.map(_length, sources, pure=False), sources)
+    return [Part(k, source) for k, source in enumerate(sources)], lengths
+
+
+def gathered(client, tasks, sources):
+    """Return the results of tasks that depend on partitions.
+
+    Raises
+    ------
+    RuntimeError
+        If a partition was lost with its worker and Dask cannot compute it again.
+    """
     try:
-        lengths = client.gather(client.map(_length, sources, pure=False))
+        return client.gather(tasks)
     except CancelledError:
         lost = [k for k, source in enumerate(sources) if source.cancelled()]
         if not lost:
             raise
         raise lost_for_good(lost[0]) from None
-    return [Part(k, source) for k, source in enumerate(sources)], lengths
 
 
 def lost_for_good(number):

@@ -19,6 +19,7 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
+from sstruct._estimators.core.partitions import Partitions
 from sstruct.datasets import make_sequences
 from tests.estimators.test_tree import candidates
 
@@ -79,6 +80,50 @@ def test_a_path(client, data, lams):
         assert there.score(*given) == pytest.approx(alone.score(X, y), abs=0.02)
     with pytest.raises(ValueError, match="sample_weight does not go with partitions"):
         clone(search).fit(partitions(X), partitions(y), np.ones(100))
+
+
+def fit_in_task(search, partitions):
+    return clone(search).fit(partitions.X, partitions.y)
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1)])
+def test_searches_work_on_every_cluster_size(data, size):
+    distributed = pytest.importorskip("distributed")
+    X, y = data
+    model = ChainSSVM(tol=0.1, random_state=0)
+    path = PathCV(model, lams=[1.0, 0.1], cv=FOLDS)
+    grid = GridSearchCV(model, {"lam": [1.0, 0.1]}, cv=FOLDS)
+    alone = clone(path).set_params(cv=folds_of_samples()).fit(X, y)
+    with (
+        distributed.LocalCluster(
+            n_workers=size[0], threads_per_worker=size[1], processes=False,
+            protocol="tcp://", host="127.0.0.1", dashboard_address=":0",
+        ) as cluster,
+        distributed.Client(cluster) as client,
+    ):  # fmt: skip
+        given = partitions(X), partitions(y)
+        held = Partitions.of(*given, rows=False)
+        for search in (path, grid):
+            with joblib.parallel_config(backend="dask"):
+                on_dask = clone(search).fit(*given)
+            # The whole search in one task, which must not wait for a place that it takes itself.
+            in_task = client.submit(fit_in_task, search, held, pure=False).result(timeout=60)
+            for there in (clone(search).fit(*given), on_dask, in_task):
+                if search is path:
+                    for key in ("split0_test_score", "split1_test_score"):
+                        np.testing.assert_array_equal(
+                            there.cv_results_[key], alone.cv_results_[key]
+                        )
+                assert there.score(*given) > 0.5
+
+
+def test_folds_without_partitions_are_named(client, data):
+    X, y = data
+    for split, name in ((([], [0, 1]), "training"), (([0, 1], []), "test")):
+        split = tuple(np.array(rows, dtype=int) for rows in split)
+        search = PathCV(ChainSSVM(random_state=0), lams=[1.0], cv=[split])
+        with pytest.raises(ValueError, match=f"split 0 of cv has no {name} partition"):
+            search.fit(partitions(X), partitions(y))
 
 
 def test_rows(client, rows):

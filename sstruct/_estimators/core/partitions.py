@@ -1,14 +1,16 @@
 """Samples in partitions on a cluster: as they are, scored where they are, or all in one place."""
 
 import os
+from contextlib import nullcontext
 from itertools import chain
 
 import numpy as np
 from scipy import sparse
+from sklearn import config_context, get_config
 
 from sstruct._checks.arrays import concatenated
 from sstruct._checks.compressed import stacked
-from sstruct._cluster.parts import choose, futures, lists_of, parts_there, rows_of
+from sstruct._cluster.parts import choose, futures, gathered, lists_of, parts_there, rows_of
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.threads import active_client, in_task
@@ -47,7 +49,7 @@ class Partitions:
 
     @property
     def client(self):
-        """The client of joblib's active backend, or Dask's current one."""
+        """The client of joblib's active backend, of the task's worker, or Dask's current one."""
         return _client()
 
     def of_weight(self, sample_weight):
@@ -64,8 +66,8 @@ class Partitions:
         weights = check_weights(sample_weight, sum(lengths))
         return choose(parts, lengths, weights), weights
 
-    def here(self, chosen=None):
-        """Return samples and labelings in one piece, in a task: of some partitions, or of all.
+    def here(self):
+        """Return samples and labelings in one piece, in a task.
 
         Raises
         ------
@@ -74,16 +76,48 @@ class Partitions:
         """
         from distributed import worker_client
 
-        some = self if chosen is None else self._some(np.arange(len(self))[chosen].tolist())
-        if not len(some):
+        if not len(self):
             raise ValueError("X has 0 partitions, expected at least 1")
         with worker_client() as client:  # which lets other tasks run until they are there
-            pairs = client.gather([part.source for part in some._parts(client)[0]])
-        return tuple(_in_one_piece(list(parts)) for parts in zip(*pairs, strict=True))
+            pairs = client.gather([part.source for part in self._parts(client)[0]])
+        return _in_one_piece(pairs)
 
-    def _some(self, chosen):
-        y = None if self.y is None else [self.y[k] for k in chosen]
-        return Partitions([self.X[k] for k in chosen], y, self.rows)
+    def map_splits(self, function, splits, *args):
+        """Call a function for each split of the partitions, each call in a task of its own.
+
+        Partitions are dependencies of the tasks: no task waits for another one, so one thread of
+        one worker is enough.
+
+        Parameters
+        ----------
+        function : callable
+            ``function(train, test, *args)`` with two pairs of samples and labelings.
+        splits : list of (array-like of int or bool, array-like of int or bool)
+            Partitions for training and for tests.
+        *args : objects
+            The other arguments of all calls.
+
+        Returns
+        -------
+        list
+            The results, in the order of the splits.
+        """
+        from distributed import worker_client
+
+        numbers = [[np.arange(len(self))[rows] for rows in map(np.asarray, s)] for s in splits]
+        for k, (train, test) in enumerate(numbers):
+            if not len(train) or not len(test):
+                name = "test" if len(train) else "training"
+                raise ValueError(f"split {k} of cv has no {name} partition, expected at least 1")
+        # A task that waits leaves its thread to other tasks.
+        with worker_client() if in_task() else nullcontext(self.client) as client:
+            sources = [part.source for part in self._parts(client)[0]]
+            pairs = [[[sources[i] for i in rows] for rows in split] for split in numbers]
+            tasks = [
+                client.submit(_of_split, get_config(), function, *split, *args, pure=False)
+                for split in pairs
+            ]
+            return gathered(client, tasks, sources)
 
     def _parts(self, client):
         take = _rows_taken if self.rows else _taken
@@ -93,9 +127,9 @@ class Partitions:
 def _client():
     client = active_client()
     if client is None:
-        from distributed import default_client
+        from distributed import default_client, get_client
 
-        client = default_client()
+        client = get_client() if in_task() else default_client()
     return client
 
 
@@ -121,7 +155,18 @@ def _is_path(values):
     return isinstance(values, str | os.PathLike)
 
 
-def _in_one_piece(parts):
+def _of_split(config, function, train, test, *args):
+    """Task: call a function with the partitions for training and those for tests."""
+    with config_context(**config):
+        return function(_in_one_piece(train), _in_one_piece(test), *args)
+
+
+def _in_one_piece(pairs):
+    """Return the samples and the labelings of partitions, each in one piece."""
+    return tuple(_concatenated(list(parts)) for parts in zip(*pairs, strict=True))
+
+
+def _concatenated(parts):
     """Return partitions one after another, of the kind of the first one."""
     if sparse.issparse(parts[0]):
         return stacked(parts, "the partitions")
