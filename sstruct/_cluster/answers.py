@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from sstruct._cluster.parts import check_length
 from sstruct._cluster.processes import cloudpickle
 from sstruct._cluster.weight_changes import ReceivedWeights
 from sstruct._problems.custom._plane_table import plane_hash
@@ -26,24 +27,25 @@ class Answerer:
         Pickled.
     samples : list of (list, list)
         Samples and true labelings of each part.
-    places : list of (int, list, list)
-        Of each part the number of the first block, the places of the samples wanted in the part,
-        and in what the user gave.
+    places : list of (int, int, int, list, list)
+        For each part: the number of its first block, its own number, how many samples it has, and
+        the places of the selected samples in the part and in the user's data.
     """
 
     def __init__(self, oracle, samples, places):
         self.oracle = cloudpickle.loads(oracle)
         self.samples, self.places = samples, places
         self.calls, self.weights = {}, ReceivedWeights()
-        self.starts = np.array([start for start, _, _ in places])
+        self.starts = np.array([start for start, *_ in places])
         self.pool = None
 
     def begin(self, k, form, n_threads):
         """Look at part k; return True, the form of its features, and digests."""
         if n_threads > 1 and self.pool is None:
             self.pool = ThreadPoolExecutor(n_threads)
-        (X, y), (_, chosen, rows) = self.samples[k], self.places[k]
+        (X, y), (_, number, n_samples, chosen, rows) = self.samples[k], self.places[k]
         try:
+            check_length(X, n_samples, number)
             calls = OracleCalls(
                 self.oracle, [X[i] for i in chosen], [y[i] for i in chosen], rows, form
             )

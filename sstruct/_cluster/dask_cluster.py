@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sstruct._cluster.answers import Answerer, unpacked
-from sstruct._cluster.parts import lost_for_good
+from sstruct._cluster.parts import changed, lost_for_good
 from sstruct._cluster.processes import AT_ONCE, cloudpickle
 from sstruct._cluster.weight_changes import WeightChanges
 from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
@@ -18,9 +18,9 @@ from sstruct._problems.custom.oracle_calls import Constraint, OracleCalls
 # Seconds: for a worker to come at all; for another one in the place of one that is gone, before
 # those that are left take its parts; and between two looks whether a worker is still there.
 FIRST, REPLACEMENT, LOOK = 60, 5, 1
-# Times that workers may be lost before one round of calls is through.
+# Times that the worker of one part may be lost in one round of calls.
 MOST_LOSSES = 5
-SUSPECT = "is it the oracle that ends them?"
+SUSPECT = "does the oracle end its process?"
 
 
 def threads_there(client, suspect=None):
@@ -40,6 +40,71 @@ class Lost(Exception):
     """A worker is gone, and with it what it had."""
 
 
+class Losses:
+    """Lost workers of each part in one round of calls.
+
+    One dead worker is counted once, although several calls notice it and the scheduler may list it
+    for a while: it is chosen again only if no other worker comes within `REPLACEMENT` seconds.
+
+    Parameters
+    ----------
+    suspect : str
+        What an error asks: a possible reason for repeated losses.
+    """
+
+    def __init__(self, suspect):
+        self.suspect = suspect
+        self.clear()
+
+    def clear(self):
+        """Begin a new round."""
+        self.last, self.counts = {}, {}
+
+    def add(self, parts, address, made=None):
+        """Count the loss of a worker for its parts, unless it is known.
+
+        Parameters
+        ----------
+        parts : list of Part
+        address : str
+        made : float, optional
+            Time when the worker made its actor, if it did.
+
+        Raises
+        ------
+        RuntimeError
+            If a part has lost its worker more than `MOST_LOSSES` times.
+        """
+        now = time.monotonic()
+        for part in parts:
+            where, when = self.last.get(part.number, (None, 0.0))
+            # A worker at the same address is another one if it has worked since.
+            if where == address and (made or 0.0) <= when and now - when <= FIRST:
+                continue
+            self.last[part.number] = address, now
+            count = self.counts[part.number] = self.counts.get(part.number, 0) + 1
+            if count > MOST_LOSSES:
+                raise RuntimeError(
+                    f"workers were lost {count} times with part {part.number} of the data in one "
+                    f"round of calls: {self.suspect}"
+                )
+
+    def threads(self, client):
+        """Return the threads of each worker by address, without lost workers if there are others.
+
+        Waits for workers, longer each time.
+        """
+        lost = {address for address, _ in self.last.values()}
+        pause, end = LOOK / 10, time.monotonic() + REPLACEMENT
+        while True:
+            there = threads_there(client, self.suspect if lost else None)
+            others = {address: n for address, n in there.items() if address not in lost}
+            if others or time.monotonic() > end:
+                return others or there
+            time.sleep(pause)
+            pause = min(2 * pause, LOOK)
+
+
 class Round(NamedTuple):
     """What is asked about some blocks: the version of w, and what goes with it.
 
@@ -57,7 +122,7 @@ class Group:
 
     def __init__(self, parts, future, address):
         self.parts, self.future, self.address = parts, future, address
-        self.actor, self.version, self.lost = None, 0, False
+        self.actor, self.version, self.lost, self.made = None, 0, False, None
 
     def wait(self, client):
         """Wait for the actor; it takes its time where Dask must first make the parts again."""
@@ -71,6 +136,7 @@ class Group:
                 if self.future.status == "error" and self.address in client.nthreads():
                     raise
                 raise Lost from None
+        self.made = time.monotonic()
 
     def call(self, name, *args):
         """Begin to call a method of the actor; return what `result` takes."""
@@ -123,7 +189,7 @@ class Cluster:
         self.client, self.parts, self.form = client, parts, None
         self.oracle = client.submit(_same, cloudpickle.dumps(oracle), pure=False)
         self.groups, self.lock = [], threading.RLock()
-        self.sent = self.received = self.losses = 0
+        self.sent, self.received, self.losses = 0, 0, Losses(SUSPECT)
         self.starts = np.array([part.start for part in parts])
         self.n_workers = sum(threads_there(client).values())
         self._place(parts)
@@ -132,7 +198,7 @@ class Cluster:
 
     def _addresses(self, parts):
         """Choose workers for parts: where they are, or else with the fewest samples a thread."""
-        threads = threads_there(self.client, SUSPECT if self.losses else None)
+        threads = self.losses.threads(self.client)
         load = dict.fromkeys(sorted(threads), 0.0)
         for group in self.groups:
             if group.address in load:
@@ -167,21 +233,21 @@ class Cluster:
                     self._check_sources(some)
                     if address in self.client.nthreads():
                         raise
-                    self._count_loss()
+                    self.losses.add(some, address)
                     parts += some
             for group in new:
                 try:
                     group.wait(self.client)
                     self.groups.append(group)
                 except Lost:
-                    self._count_loss()
+                    self.losses.add(group.parts, group.address)
                     self._check_sources(group.parts)
                     parts += group.parts
             parts += self._begin([g for g in new if g in self.groups], threads)
 
     def _group(self, parts, address):
         samples = [part.sent(self.client, address) for part in parts]
-        places = [(part.start, part.chosen, part.rows) for part in parts]
+        places = [(p.start, p.number, p.n_samples, p.chosen, p.rows) for p in parts]
         future = self.client.submit(
             Answerer, self.oracle, samples, places, actor=True, workers=[address], pure=False
         )
@@ -202,18 +268,14 @@ class Cluster:
                 try:
                     fine, form, found = group.result(call)
                 except Lost:
-                    if group not in lost:
-                        self._count_loss()
+                    self.losses.add(group.parts, group.address, group.made)
                     lost.add(group)
                     continue
                 if not fine:
                     raise found
                 self.form = form
-                if part.digests not in (None, found):
-                    raise ValueError(
-                        f"partition {part.number}: its samples are others than before its worker "
-                        "was lost"
-                    )
+                if part.digests is not None:
+                    _check_same_digests(part, found)
                 part.digests = found
             if self.form is None:  # all over again
                 lost, asked = set(groups), []
@@ -225,13 +287,6 @@ class Cluster:
         for part in parts:
             if part.source is not None and part.source.status in ("cancelled", "error"):
                 raise lost_for_good(part.number)
-
-    def _count_loss(self):
-        self.losses += 1
-        if self.losses > MOST_LOSSES:
-            raise RuntimeError(
-                f"workers were lost {self.losses} times in one round of oracle calls: {SUSPECT}"
-            )
 
     def _replace(self):
         """Give the parts of lost workers to others."""
@@ -293,9 +348,8 @@ class Cluster:
                     fine, place, found = group.result(call)
                 except Lost:
                     with self.lock:
-                        if not group.lost:
-                            group.lost = True
-                            self._count_loss()
+                        group.lost = True
+                        self.losses.add(group.parts, group.address, group.made)
                     again += some
                     continue
                 if not fine:
@@ -313,7 +367,7 @@ class Cluster:
             self._replace()
             with self.lock:
                 asked = self._send(asking, again) if again else []
-        self.losses = 0
+        self.losses.clear()
         return [answers[i] for i in blocks]
 
     def check_unchanged(self):
@@ -361,6 +415,15 @@ class ClusterCalls(OracleCalls):
 
     def check_all_unchanged(self):
         self.cluster.check_unchanged()
+
+
+def _check_same_digests(part, found):
+    """Raise if samples of a part differ from those that it had before it was computed again."""
+    pairs = zip(found, part.digests, strict=True)
+    differ = [np.frombuffer(new, np.int64) != np.frombuffer(old, np.int64) for new, old in pairs]
+    if np.any(differ):
+        i = int(np.argmax(differ[0] | differ[1]))
+        raise changed(part.number, f"sample {part.chosen[i]} or its labeling is another one")
 
 
 def _nothing(i):

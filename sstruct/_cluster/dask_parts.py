@@ -4,7 +4,7 @@ from concurrent.futures import CancelledError
 
 import sstruct
 from sstruct._cluster.answers import sendable
-from sstruct._cluster.dask_cluster import MOST_LOSSES, Group, Lost, threads_there
+from sstruct._cluster.dask_cluster import Group, Losses, Lost
 from sstruct._cluster.parts import lost_for_good
 
 SUSPECT = "do the parts fit in memory?"
@@ -88,7 +88,7 @@ class PartsOnDask:
         self.client, self.make, self.size_of = client, make, size_of
         self.parts = [RemotePart(part, given) for part, given in parts]
         self.sent = self.received = self.copied = 0
-        self.losses, self.failure = 0, None
+        self.losses, self.failure = Losses(SUSPECT), None
         self._place(self.parts)
 
     def __len__(self):
@@ -162,11 +162,10 @@ class PartsOnDask:
             try:
                 found[part.number] = part.group.result(call)
             except Lost:
+                self._count_loss(part)
                 lost.append(part)
-        if lost:
-            self._count_loss()
-            found.update(self._place(lost))
-        self.losses = 0
+        found.update(self._place(lost))
+        self.losses.clear()
         return [found[part.number] for part in self.parts]
 
     def _place(self, parts):
@@ -185,21 +184,21 @@ class PartsOnDask:
                 try:
                     part.group.wait(self.client)
                     for name, arguments in part.calls:
-                        answers[part.number] = part.group.result(
+                        fine, result = answers[part.number] = part.group.result(
                             part.group.call("ask", name, arguments)
                         )
+                        if not fine:
+                            result.add_note(f"while partition {part.number} was rebuilt")
+                            break
                 except Lost:
+                    self._count_loss(part)
                     lost.append(part)
-            if lost:
-                self._count_loss()
             parts = lost
         return answers
 
     def _addresses(self, parts):
         """Choose workers: where the partitions are, or else those with the fewest parts."""
-        load = dict.fromkeys(
-            sorted(threads_there(self.client, SUSPECT if self.losses else None)), 0
-        )
+        load = dict.fromkeys(sorted(self.losses.threads(self.client)), 0)
         for part in self.parts:
             if part not in parts and part.group is not None and part.group.address in load:
                 load[part.group.address] += 1
@@ -221,7 +220,5 @@ class PartsOnDask:
             if part.source.status in ("cancelled", "error"):
                 raise lost_for_good(part.number)
 
-    def _count_loss(self):
-        self.losses += 1
-        if self.losses > MOST_LOSSES:
-            raise RuntimeError(f"workers were lost {self.losses} times in one round: {SUSPECT}")
+    def _count_loss(self, part):
+        self.losses.add([part], part.group.address, part.group.made)

@@ -28,6 +28,8 @@ class Part:
     ----------
     start : int
         Number of its first block.
+    n_samples : int
+        Number of its samples, known after `choose`.
     chosen, rows : list of int
         Places of its samples of positive weight, in it and in what the user gave.
     digests : tuple or None
@@ -36,7 +38,7 @@ class Part:
 
     def __init__(self, number, source, samples=None):
         self.number, self.source, self.samples = number, source, samples
-        self.start, self.chosen, self.rows = 0, [], []
+        self.start, self.n_samples, self.chosen, self.rows = 0, 0, [], []
         self.digests = None
 
     def sent(self, client, address):
@@ -133,13 +135,28 @@ def lost_for_good(number):
     )
 
 
+def changed(number, difference):
+    """Return the error of a partition that was computed again and has other data than before."""
+    return ValueError(
+        f"partition {number} was computed again after its worker was lost, and its data have "
+        f"changed: {difference}. A partition must be the same each time it is computed: use fixed "
+        "seeds, and read files that do not change during the fit."
+    )
+
+
+def check_length(samples, n_samples, number):
+    """Raise if a partition does not have the number of samples that it had first."""
+    if num_samples(samples) != n_samples:
+        raise changed(number, f"found {num_samples(samples)} samples, expected {n_samples}")
+
+
 def choose(parts, lengths, weights):
     """Number the blocks: samples of positive weight, in order; return the parts that have some."""
     first, start = 0, 0
     for part, length in zip(parts, lengths, strict=True):
         part.chosen = np.flatnonzero(weights[first : first + length] > 0).tolist()
         part.rows = [first + i for i in part.chosen]
-        part.start = start
+        part.start, part.n_samples = start, length
         start += len(part.chosen)
         first += length
     return [part for part in parts if part.chosen]

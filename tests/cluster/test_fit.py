@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from copy import copy
 from itertools import pairwise
 
@@ -11,7 +12,7 @@ import pytest
 
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
-from sstruct._cluster.dask_cluster import Cluster
+from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses
 from sstruct._cluster.parts import Part
 from sstruct._cluster.processes import cloudpickle
 from tests.estimators import choices
@@ -122,6 +123,46 @@ def test_a_worker_that_dies_takes_nothing_with_it(client, rng, tmp_path, kind):
     assert not any(map(os.path.exists, flags))
 
 
+def later_others(k, folder, samples):
+    """A partition that has another labeling each time after the first."""
+    path = folder / f"{k} was computed"
+    if path.exists():
+        x, y = samples[-1]
+        samples = [*samples[:-1], (x, (y + 1) % len(x))]
+    path.touch()
+    return samples
+
+
+def fewer_later(k, folder, samples):
+    path = folder / f"{k} was computed"
+    samples = samples[:-1] if path.exists() else samples
+    path.touch()
+    return samples
+
+
+@pytest.mark.parametrize(
+    "load, difference",
+    [
+        (later_others, "sample 19 or its labeling is"),
+        (fewer_later, "found 19 samples, expected 20"),
+    ],
+)
+def test_partitions_that_change_when_a_worker_dies_are_named(
+    client, rng, tmp_path, load, difference
+):
+    import dask
+
+    X, y = make_choices(rng, n=40)
+    flag = str(tmp_path / "flag")
+    open(flag, "w").close()
+    pairs = list(zip(X, y))
+    parts = [dask.delayed(load)(k, tmp_path, pairs[20 * k : 20 * k + 20]) for k in range(2)]
+    model = StructuredSVM(Ends(flag), lam=0.02, max_iter=3, random_state=0)
+    with pytest.raises(ValueError, match=f"partition . was computed again.*{difference}"):
+        model.fit(parts)
+    assert model.status_ == "INTERRUPTED"
+
+
 class EndsAlways(Choice):
     def argmax(self, x, w, y_true=None, loss_weight=1.0):
         if w.any():
@@ -151,7 +192,7 @@ def test_what_is_lost_before_the_fit_is_named(client):
 def test_what_is_gone_before_it_has_a_place_is_named(client):
     future = client.scatter([[1, 2]])[0]
     cluster = Cluster.__new__(Cluster)
-    cluster.client, cluster.groups, cluster.losses = client, [], 0
+    cluster.client, cluster.groups, cluster.losses = client, [], Losses("why?")
     future.cancel()
     with pytest.raises(RuntimeError, match="partition 3 was lost with its worker"):
         cluster._addresses([Part(3, future)])
@@ -160,8 +201,69 @@ def test_what_is_gone_before_it_has_a_place_is_named(client):
 @pytest.mark.slow
 def test_an_oracle_that_ends_every_worker_ends_the_fit(client, rng):
     X, y = make_choices(rng, n=40)
-    with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
+    with pytest.raises(RuntimeError, match="does the oracle end its process"):
         remote(X, y, EndsAlways())
+
+
+class Listing:
+    """Stands in for a client: the workers that the scheduler lists, one set after the other."""
+
+    def __init__(self, *listed):
+        self.listed = list(listed)
+
+    def wait_for_workers(self, n, timeout):
+        pass
+
+    def nthreads(self):
+        names = self.listed.pop(0) if len(self.listed) > 1 else self.listed[0]
+        return dict.fromkeys(names, 1)
+
+
+def numbered(*numbers):
+    return [Part(k, None) for k in numbers]
+
+
+def test_a_lost_worker_counts_once_however_often_it_is_noticed():
+    losses = Losses("why?")
+    for _ in range(10 * MOST_LOSSES):  # the scheduler still lists it, and parts are placed on it
+        losses.add(numbered(3, 4), "a")
+    for k in range(50):  # many workers at once, each with a part of its own
+        losses.add(numbered(10 + k), f"worker {k}")
+    losses.clear()
+    for k in range(MOST_LOSSES):
+        losses.add(numbered(3), f"worker {k}")
+    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with part 3.*why"):
+        losses.add(numbered(3), "another")
+
+
+def test_a_worker_that_came_back_at_its_address_counts_again():
+    losses = Losses("why?")
+    for _ in range(MOST_LOSSES):
+        losses.add(numbered(3), "a", made=time.monotonic())
+    with pytest.raises(RuntimeError, match=f"lost {MOST_LOSSES + 1} times with part 3"):
+        losses.add(numbered(3), "a", made=time.monotonic())
+
+
+def test_a_worker_that_never_makes_its_actor_counts_at_last(monkeypatch):
+    monkeypatch.setattr(dask_cluster, "FIRST", -1)
+    losses = Losses("why?")
+    for _ in range(MOST_LOSSES):
+        losses.add(numbered(3), "a")
+    with pytest.raises(RuntimeError, match="with part 3"):
+        losses.add(numbered(3), "a")
+
+
+def test_parts_of_a_lost_worker_go_to_others_while_it_is_listed(monkeypatch):
+    losses = Losses("why?")
+    assert losses.threads(Listing("ab")) == {"a": 1, "b": 1}
+    losses.add(numbered(3), "a")
+    assert losses.threads(Listing("ab")) == {"b": 1}
+    # Without another one they wait for one, or else until they take what is listed.
+    assert losses.threads(Listing("a", "a", "ac")) == {"c": 1}
+    monkeypatch.setattr(dask_cluster, "REPLACEMENT", 0.01)
+    assert losses.threads(Listing("a")) == {"a": 1}
+    losses.clear()
+    assert losses.threads(Listing("ab")) == {"a": 1, "b": 1}
 
 
 def test_a_cluster_without_workers_is_named(monkeypatch):
@@ -180,7 +282,7 @@ def test_a_cluster_without_workers_is_named(monkeypatch):
         with pytest.raises(RuntimeError, match=r"no worker came within 0\.2 seconds$"):
             dask_cluster.threads_there(client)
         # A nanny that has restarted its worker too often restarts it no more.
-        with pytest.raises(RuntimeError, match="is it the oracle that ends them"):
+        with pytest.raises(RuntimeError, match="does the oracle end its process"):
             dask_cluster.threads_there(client, dask_cluster.SUSPECT)
 
 

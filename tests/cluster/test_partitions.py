@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+from copy import deepcopy
 from itertools import pairwise
 
 import joblib
@@ -15,8 +16,18 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 import sstruct
-from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, Sequences, TreeSSVM, TypedGraphCRFSSVM
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    Sequences,
+    TreeSSVM,
+    TypedGraphCRFSSVM,
+)
 from sstruct._cluster.dask_parts import PartsOnDask
+from sstruct._estimators.core.parted_fit import PartOfFit
 from sstruct.datasets import make_grids, make_sequences
 from tests.estimators.test_tree import candidates, maps
 from tests.estimators.test_typed_graph import make as typed_samples
@@ -260,6 +271,103 @@ def test_a_worker_that_dies_changes_no_bit(client, data, rng, moment):
     model = ChainSSVM(**parameters).set_callbacks(begin)
     assert_same_model(model.fit(partitions(X), partitions(y)), undisturbed)
     assert ended.is_set()
+
+
+def changes(k, folder, values, other):
+    """A partition that has other values each time after the first."""
+    path = folder / f"{k} was computed"
+    values = other if path.exists() else values
+    path.touch()
+    return values
+
+
+def n_actors(dask_worker):
+    return len(dask_worker.state.actors)
+
+
+def nudged(x):
+    x = x.copy()
+    x[0, 0] = np.nextafter(x[0, 0], np.inf)
+    return x
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["a feature", *(pytest.param(c, marks=pytest.mark.slow) for c in ("a label", "a sample"))],
+)
+def test_a_partition_that_changes_when_its_worker_dies_is_named(client, data, tmp_path, change):
+    X, y = data
+    sets = {"a feature": X, "a label": y}
+    difference = "found digest .*, expected .*fixed seeds, and read files that do not change"
+
+    def parts(values, name):
+        found = []
+        for k, (a, b) in enumerate(pairwise(CUTS)):
+            some, other = values[a:b], values[a:b]
+            if a < b and change == "a sample":
+                other = some[:-1]
+            elif a < b and values is sets[change]:
+                last = nudged(some[-1]) if name == "X" else np.where(some[-1] == "a", "b", "a")
+                other = [*some[:-1], last]
+            found.append(dask.delayed(changes)(f"{name}{k}", tmp_path, some, other))
+        return found
+
+    if change == "a sample":
+        difference = "found .* samples, expected .*"
+    ended = []
+
+    def end(info):
+        if info["passes"] == 3:
+            count = client.run(n_actors)
+            os.kill(client.run(os.getpid)[max(count, key=count.get)], signal.SIGKILL)
+            ended.append(info["dual"])
+
+    model = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).set_callbacks(end)
+    with pytest.raises(ValueError, match=rf"partition \d was computed again.*{difference}"):
+        model.fit(parts(X, "X"), parts(y, "y"))
+    assert ended
+    # What is left is the model so far: no certificate of data that have changed.
+    assert model.status_ == "INTERRUPTED"
+    assert model.objective_ == np.inf
+    undisturbed = ChainSSVM(**PARAMETERS | {"tol": 1e-6}).fit(partitions(X), partitions(y))
+    assert model.dual_objective_ <= undisturbed.objective_
+
+
+PACKED = {
+    "chains": (ChainSSVM(), make_sequences(6, n_labels=3, n_features=2, random_state=0)),
+    "images": (GridCRFSSVM(), make_grids(6, shape=(2, 3), n_features=2, random_state=0)),
+    "classes": (MulticlassSSVM(), (np.arange(12.0).reshape(6, 2), np.arange(6) % 3)),
+    "sets": (MultilabelSSVM(), (np.arange(12.0).reshape(6, 2), np.eye(6, 3, dtype=int))),
+}
+
+
+@pytest.mark.parametrize("kind", PACKED)
+def test_the_digest_of_a_part_tells_any_change(kind):
+    model, (X, y) = PACKED[kind]
+
+    def digest(X, y):
+        part = PartOfFit(X, y, clone(model), list(range(6)), np.ones(6), 6, 4)
+        part.pack(None, False)
+        return part, part.digest
+
+    part, expected = digest(X, y)
+    part.share(6.0, expected)
+    assert digest(deepcopy(X), deepcopy(y))[1] == expected
+    for i in range(6):
+        for which in (0, 1):
+            changed = deepcopy([X, y])
+            values = np.asarray(changed[which][i])
+            if which == 0:
+                values.flat[-1] = np.nextafter(values.flat[-1], np.inf)
+            else:
+                values = np.roll(values, 1) if kind == "sets" else (values + 1) % 3
+            changed[which][i] = values
+            part, found = digest(*changed)
+            assert found != expected
+            with pytest.raises(
+                ValueError, match=f"partition 4 .* digest {found}, expected {expected}"
+            ):
+                part.share(6.0, expected)
 
 
 CLUSTER = """

@@ -8,7 +8,7 @@ from sstruct._checks.arrays import is_sized
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import shortened
 from sstruct._cluster.dask_parts import PartsOnDask
-from sstruct._cluster.parts import cuts
+from sstruct._cluster.parts import changed, cuts
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
@@ -34,15 +34,17 @@ class PartOfFit:
     chosen : list of int
         The samples of positive weight.
     weights : ndarray of shape (len(chosen),)
+    n_samples : int
+        Number of all samples of the partition when it was computed first.
     number : int
-        Of the partition.
+        Number of the partition.
     """
 
-    def __init__(self, X, y, estimator, chosen, weights, number):
-        self.X, self.y = chosen_samples(X, y, chosen)
+    def __init__(self, X, y, estimator, chosen, weights, n_samples, number):
+        self.X, self.y = chosen_samples(X, y, chosen, n_samples, number)
         self.estimator, self.weights, self.number = estimator, weights, number
         estimator._is_part = True
-        self.sample_weight = self.block_weight = self.problem = self.rounds = None
+        self.sample_weight = self.block_weight = self.problem = self.rounds = self.digest = None
 
     def labels(self):
         """Return the distinct labels that train; None: no class is to be found."""
@@ -59,11 +61,11 @@ class PartOfFit:
         except (ValueError, TypeError) as error:
             raise type(error)(f"partition {self.number}: {error}") from error
 
-    def pack(self, classes, goes_on, for_file):
+    def pack(self, classes, for_file):
         """Check and pack the samples; return what the caller has to know of them.
 
-        goes_on, for_file : bool
-            Whether there is to be a warm start, a checkpoint: those of other samples are refused.
+        for_file : bool
+            Whether the fit writes a checkpoint, which identifies its samples.
         """
         if classes is not None:
             self.estimator.set_params(classes=classes)
@@ -71,6 +73,7 @@ class PartOfFit:
         nodes, automatic = training.nodes, isinstance(self.estimator.lam, str)
         self.X = self.y = training.nodes = None
         self.problem, self.sample_weight = training.problem, training.sample_weight
+        self.digest = training.data.fingerprint()
         return {
             **facts_of(self.problem),
             "sample_weight": self.sample_weight,
@@ -79,13 +82,21 @@ class PartOfFit:
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
-            "data_digest": training.data.fingerprint() if goes_on else "",
+            "data_digest": self.digest,
             "fit_digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
         }
 
-    def share(self, total_weight):
-        """Hear the sum of all partitions' weights."""
+    def share(self, total_weight, digest):
+        """Set the sum of sample weights over all partitions.
+
+        Raises
+        ------
+        ValueError
+            If the digest of the packed data is not `digest`, the one of the first time.
+        """
+        if self.digest != digest:
+            raise changed(self.number, f"found digest {self.digest}, expected {digest}")
         self.block_weight = self.sample_weight / total_weight
 
     def start(self, *setup):
@@ -133,7 +144,10 @@ def parted_training(estimator, X, y, sample_weight, validation):
     parts = PartsOnDask(
         partitions.client,
         PartOfFit,
-        [(part, (local, part.chosen, weights[part.rows], part.number)) for part in sources],
+        [
+            (part, (local, part.chosen, weights[part.rows], part.n_samples, part.number))
+            for part in sources
+        ],
         size_of,
     )
     classes = estimator._parameters().get("classes")
@@ -141,11 +155,10 @@ def parted_training(estimator, X, y, sample_weight, validation):
         found = parts.begin("labels", [()] * len(parts))
         _check_one_kind(found, [part.number for part in sources])
         classes = None if found[0] is None else estimator._joined_labels(found)
-    told_apart = bool(estimator.warm_start), estimator.checkpoint is not None
-    facts = parts.begin("pack", [(classes, *told_apart)] * len(parts))
+    facts = parts.begin("pack", [(classes, estimator.checkpoint is not None)] * len(parts))
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
-    parts.begin("share", [(total,)] * len(parts))
+    parts.begin("share", [(total, fact["data_digest"]) for fact in facts])
     problem = PartedBlocks(parts, facts)
     problem.bounds = facts[0]["bounds"]
     training = Training(

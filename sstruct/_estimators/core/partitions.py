@@ -10,7 +10,15 @@ from sklearn import config_context, get_config
 
 from sstruct._checks.arrays import concatenated
 from sstruct._checks.compressed import stacked
-from sstruct._cluster.parts import choose, futures, gathered, lists_of, parts_there, rows_of
+from sstruct._cluster.parts import (
+    check_length,
+    choose,
+    futures,
+    gathered,
+    lists_of,
+    parts_there,
+    rows_of,
+)
 from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.threads import active_client, in_task
@@ -176,8 +184,15 @@ def _concatenated(parts):
     return concatenated(parts, "the partitions") if table is None else table
 
 
-def chosen_samples(X, y, places):
-    """Return samples of a partition, those of all places as they are."""
+def chosen_samples(X, y, places, n_samples, number):
+    """Return samples of a partition, those of all places as they are.
+
+    Raises
+    ------
+    ValueError
+        If the partition does not have `n_samples` samples.
+    """
+    check_length(X, n_samples, number)
     if len(places) == num_samples(X):
         return X, y
     samples = Samples(X, y).of(places)
@@ -193,16 +208,25 @@ def parted_right(estimator, X, y, sample_weight):
     client = partitions.client
     [model] = client.scatter([estimator], hash=False)
     found = [
-        client.submit(_right_in, model, part.source, part.chosen, weights[part.rows], part.number)
+        client.submit(
+            _right_in,
+            model,
+            part.source,
+            weights[part.rows],
+            part.chosen,
+            part.n_samples,
+            part.number,
+        )
         for part in parts
     ]
     return tuple(map(np.array, zip(*client.gather(found), strict=True)))
 
 
-def _right_in(estimator, pair, chosen, weights, number):
+def _right_in(estimator, pair, weights, *selection):
     """Task: the share of labels in a partition that an estimator predicts, and their weight."""
+    X, y = chosen_samples(*pair, *selection)
     try:
-        right, weights = estimator._right(*chosen_samples(*pair, chosen), weights)
+        right, weights = estimator._right(X, y, weights)
     except (ValueError, TypeError) as error:
-        raise type(error)(f"partition {number}: {error}") from error
+        raise type(error)(f"partition {selection[-1]}: {error}") from error
     return np.average(right, weights=weights) if weights.any() else 0.0, weights.sum()
