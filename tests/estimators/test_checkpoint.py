@@ -95,10 +95,10 @@ def test_the_file_of_another_fit_is_refused(chains, tmp_path):
         model(path).fit(X, y, weights)
     assert path.read_bytes() == content
     path.write_bytes(content[:1000])
-    with pytest.raises(ValueError, match=r"fit\.npz is no checkpoint"):
+    with pytest.raises(ValueError, match=r"fit\.npz is damaged, or is not a ch.*Remove it"):
         model(path).fit(X, y)
     path.write_text("notes")
-    with pytest.raises(ValueError, match=r"fit\.npz is no checkpoint"):
+    with pytest.raises(ValueError, match=r"fit\.npz is damaged, or is not a ch.*Remove it"):
         model(path).fit(X, y)
     with pytest.raises(TypeError, match="checkpoint must be a path"):
         model(3).fit(X, y)

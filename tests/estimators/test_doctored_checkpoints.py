@@ -57,7 +57,7 @@ def test_counts_that_wrap_around_are_refused(kept, data):
             arrays["size"][at] += more
     assert arrays["size"].sum() == len(arrays["alpha"])
     write(path, arrays, notes)
-    with pytest.raises(ValueError, match=r"checkpoint .*fit\.npz: size: entry"):
+    with pytest.raises(ValueError, match=r"fit\.npz is damaged.*: size: entry"):
         model.fit(*data)
 
 
@@ -111,7 +111,7 @@ def test_every_field_is_checked_and_named(kept, data, name):
 def test_notes_are_checked_and_set_nothing_else(kept, data, name, value):
     model, path, arrays, notes = kept
     write(path, arrays, {**notes, name: value})
-    with pytest.raises(ValueError, match=rf"fit\.npz: {name} is"):
+    with pytest.raises(ValueError, match=rf"fit\.npz is damaged.*: {name} is"):
         clone(model).fit(*data)
     write(path, arrays, {**notes, "lam": 7.0, "state": None})
     assert clone(model).set_params(max_iter=5).fit(*data).n_iter_ == 5
@@ -213,7 +213,9 @@ def test_explicit_planes_go_on_and_false_ones_are_refused(graphs, tmp_path, monk
     planes[at] += 0.5  # the last plane's loss, or an entry
     model = clone(model).set_params(checkpoint=path, max_iter=9)
     write(path, {**arrays, "code": planes.view(np.int32)}, notes)
-    with pytest.raises(ValueError, match=r"fit\.npz: block .: a plane is not that of any labeling"):
+    with pytest.raises(
+        ValueError, match=r"fit\.npz is damaged.*: block .: a plane is not that of any"
+    ):
         clone(model).fit(*graphs)
     labels = arrays["plane_labels"]
     for name, array, message in (
@@ -234,7 +236,7 @@ def test_weights_out_of_their_bounds_are_refused(data, tmp_path):
     clone(model).fit(*data)
     arrays, notes = read(path.read_bytes())
     write(path, {**arrays, "weights": changed(arrays["weights"], 0, 1.5)}, notes)
-    with pytest.raises(ValueError, match=r"fit\.npz: weights: some are out of their bounds"):
+    with pytest.raises(ValueError, match=r"damaged.*: weights: some are out of their bounds"):
         clone(model).fit(*data)
 
 

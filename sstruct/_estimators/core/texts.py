@@ -136,8 +136,9 @@ class Common:
     checkpoint : path or None, default=None
         File in which the state of the fit is saved as it goes. A fit that finds the file continues
         from it, and gives the same bits as a fit that was never interrupted; the file of another
-        fit raises an error. It is removed when a fit converges. Fits that run at the same time need
-        different files.
+        fit raises an error. It is removed when a fit converges. If the file cannot be written while
+        the fit runs, the fit warns and continues. Fits that run at the same time need different
+        files.
     n_jobs : int or None, default=None
         Number of threads for training and prediction; -1: all processors. Results do not depend on
         it.

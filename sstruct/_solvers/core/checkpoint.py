@@ -4,7 +4,10 @@ import json
 import math
 import os
 import re
+import secrets
+import warnings
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +15,13 @@ import numpy as np
 from sstruct._checks.shown import brief, shortened
 from sstruct._kernels._clock import seconds
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
 FORMAT = 2
+REMOVE = "Remove it, or choose another path"
 # No fit has lasted a thousand years.
 MOST_SECONDS = 3e10
 # Writing may take this share of the time of a fit.
@@ -27,7 +36,7 @@ HEADER = re.compile(
 
 
 def check_place(path):
-    """Raise where a fit could not write its checkpoint.
+    """Raise if a fit could not write its checkpoint.
 
     Parameters
     ----------
@@ -36,9 +45,9 @@ def check_place(path):
     Raises
     ------
     OSError
-        If its folder is not there or cannot be written to, or if what is there is no file.
+        If the directory does not exist or is not writable, or if the path is not a regular file.
     TypeError, ValueError
-        If it is no path.
+        If it is not a path.
     """
     name = os.fspath(path)
     if not isinstance(name, str):
@@ -58,12 +67,11 @@ def check_place(path):
         )
     if path.exists() and not path.is_file():
         raise OSError(f"checkpoint {shortened(name)} is a device or a pipe: take a file")
-    written = beside(path)
+    written = temporary_path(path)
     try:
-        written.unlink(missing_ok=True)
         with open(written, "xb"):
             pass
-        written.unlink()
+        written.unlink(missing_ok=True)  # another fit may have taken it for remains
     except OSError as error:
         raise OSError(
             error.errno,
@@ -72,35 +80,81 @@ def check_place(path):
         ) from error
 
 
-def beside(path):
-    """Return where the next checkpoint is written before it takes the place of the last."""
-    return path.with_name(f"{path.name}.tmp")
+def temporary_path(path):
+    """Return a new name beside a checkpoint, under which its next version is written."""
+    return path.with_name(f"{path.name}.{secrets.token_hex(8)}.tmp")
 
 
 class Checkpoint:
-    """A file with the whole state of a fit, replaced atomically as the fit goes.
+    """A file with the whole state of a fit, replaced atomically while the fit runs.
+
+    As a context manager, reserves the path for one fit at a time. The lock is an advisory one on
+    ``<path>.lock``, which the operating system releases when the process ends; where the platform
+    or the file system has no such locks, several fits may write the same path, and the last
+    complete file remains.
 
     Parameters
     ----------
     path : str or path-like
-        That `check_place` has seen.
+        That `check_place` has accepted.
     fingerprint : str
         Of data and parameters: a file with another one belongs to another fit.
+
+    Attributes
+    ----------
+    failure : Warning or None
+        What a warning filter has raised in place of a warning about this file.
     """
 
     def __init__(self, path, fingerprint):
-        self.path, self.fingerprint = Path(path), fingerprint
+        self.path, self.fingerprint = Path(path).absolute(), fingerprint
         self.next_save = 0.0
+        self.failure = None
+        self._can_write = True
+        self._lock = None
+
+    def __enter__(self):
+        """Reserve the path.
+
+        Raises
+        ------
+        BlockingIOError
+            If another fit is using it, in this process or another one.
+        """
+        try:
+            self._lock = locked_file(self.path.with_name(f"{self.path.name}.lock"))
+        except BlockingIOError as error:
+            raise BlockingIOError(
+                error.errno,
+                f"checkpoint {self.path} is in use by another fit that is still running: wait "
+                "until that fit ends, or choose another path",
+            ) from None
+        if self._lock is not None:
+            self._remove_remains()
+        return self
+
+    def __exit__(self, *_):
+        lock, self._lock = self._lock, None
+        if lock is not None:
+            unlock(lock)
+
+    def _remove_remains(self):
+        """Remove the unfinished files of fits that were killed; no other fit is running."""
+        pattern = re.compile(re.escape(self.path.name) + r"\.[0-9a-f]{16}\.tmp")
+        with suppress(OSError):
+            for found in os.scandir(self.path.parent):
+                if pattern.fullmatch(found.name):
+                    os.unlink(found.path)
 
     def load(self):
-        """Return (arrays, notes) as saved, or None where there is no file.
+        """Return (arrays, notes) as saved, or None if there is no file.
 
-        The arrays are any that the format can hold: who takes one checks it (``kept_array``).
+        The arrays are any that the format can hold: callers validate them (``kept_array``).
 
         Raises
         ------
         ValueError
-            If the file is none of ours, or belongs to another fit.
+            If the file is damaged, or belongs to another fit.
         """
         try:
             opened = open(self.path, "rb")
@@ -110,48 +164,137 @@ class Checkpoint:
             try:
                 arrays = read_arrays(opened)
                 notes = json.loads(arrays.pop("notes").tobytes())
+                if not isinstance(notes, dict):
+                    raise ValueError("'notes' is not a dict")
             except MemoryError:
                 raise
-            except Exception as error:  # whatever those two raise for bytes that are none of ours
-                raise ValueError(
-                    f"{self.path} is no checkpoint of sstruct: {brief(error)}"
-                ) from error
-        if not isinstance(notes, dict):
-            raise ValueError(f"{self.path} is no checkpoint of sstruct: notes is no dict")
+            except Exception as error:  # whatever those two raise for other bytes than ours
+                raise self.damaged(error) from error
         if notes.pop("format", None) != FORMAT:
-            raise ValueError(f"{self.path} was written by another version of sstruct")
+            raise ValueError(
+                f"checkpoint {self.path} was written by another version of sstruct. {REMOVE}"
+            )
         if notes.pop("fingerprint", None) != self.fingerprint:
             raise ValueError(
-                f"{self.path} is the checkpoint of a fit with other data or parameters. Remove it, "
-                "or choose another file"
+                f"{self.path} is the checkpoint of a fit with other data or parameters. {REMOVE}"
             )
         return arrays, notes
+
+    def damaged(self, error):
+        """Return the ValueError that says why a fit cannot resume from the file."""
+        return ValueError(
+            f"{self.path} is damaged, or is not a checkpoint of sstruct: {brief(error)}. {REMOVE}"
+        )
 
     def due(self):
         """Whether it is time to save, so that saving stays a small share of the whole."""
         return seconds() >= self.next_save
 
     def save(self, arrays, notes):
-        """Replace the file; at any moment the old or the new one is there, whole."""
+        """Replace the file: at any moment the path has the old or the new one, complete.
+
+        If it cannot be written, warn, keep the old one and let the fit continue. There is one
+        warning until the file has been written again.
+        """
         begin = seconds()
         notes = json.dumps({"format": FORMAT, "fingerprint": self.fingerprint, **notes})
-        written = beside(self.path)
-        # Made anew: it may be what a killed process left, or somebody's link to a file of ours.
-        written.unlink(missing_ok=True)
+        notes = np.frombuffer(notes.encode(), dtype=np.uint8)
         try:
-            with open(written, "xb") as file:
-                np.savez(file, notes=np.frombuffer(notes.encode(), dtype=np.uint8), **arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(written, self.path)
-        finally:
-            written.unlink(missing_ok=True)
+            self._write({"notes": notes, **arrays})
+        except OSError as error:
+            could_write, self._can_write = self._can_write, False
+            if could_write:
+                self._warn(
+                    f"checkpoint {self.path} could not be written ({error.strerror or error}). "
+                    "The fit continues, and tries again after later passes"
+                )
+        else:
+            self._can_write = True
         now = seconds()
         self.next_save = now + (now - begin) / SHARE
 
+    def _write(self, arrays):
+        written = temporary_path(self.path)
+        try:
+            # Not an existing file, which may be somebody's link to another one.
+            with open(written, "xb") as file:
+                np.savez(file, **arrays)
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(written, self.path)
+        except BaseException:
+            with suppress(OSError):
+                written.unlink(missing_ok=True)
+            raise
+
     def remove(self):
-        """Remove the file, if it is there."""
-        self.path.unlink(missing_ok=True)
+        """Remove the file of a fit that has ended, if there is one; warn if that fails."""
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            self._warn(
+                f"checkpoint {self.path} could not be removed ({error.strerror or error}). "
+                "Remove it before the next fit"
+            )
+
+    def _warn(self, message):
+        try:
+            warnings.warn(message, RuntimeWarning, stacklevel=2)
+        except RuntimeWarning as error:
+            self.failure = error
+            raise
+
+
+def locked_file(path):
+    """Open and lock a file, which nobody else may hold; None if it cannot be locked at all.
+
+    Raises
+    ------
+    BlockingIOError
+        If it is locked already.
+    """
+    if fcntl is None:
+        return None
+    while True:
+        try:
+            file = open(path, "ab", opener=without_links)
+        except OSError:  # the lock file of another user, say
+            return None
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.close()
+            raise
+        except OSError:  # a file system without locks
+            file.close()
+            return None
+        if is_at(file, path):
+            return file
+        # Who held the lock has removed the file since it was opened.
+        file.close()
+
+
+def unlock(file):
+    """Remove and release a file of `locked_file`."""
+    with suppress(OSError):
+        # Not a new one in a directory that was removed, nor one that somebody has written to.
+        if is_at(file, file.name) and os.fstat(file.fileno()).st_size == 0:
+            os.unlink(file.name)
+    with suppress(OSError), file:
+        fcntl.flock(file, fcntl.LOCK_UN)  # processes forked meanwhile share the lock
+
+
+def is_at(file, path):
+    """Whether an open file is the one at a path."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(path))
+    except OSError:
+        return False
+
+
+def without_links(path, flags):
+    """Open a file, for `open`, but neither through a symbolic link nor a pipe without a reader."""
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
 
 
 def read_arrays(opened):

@@ -248,21 +248,27 @@ class Solver:
         """Raise ImportError where a package that the solver needs is missing."""
 
     def solve(self):
-        """Run to the end and return a Solution; what interrupts it is in there too.
+        """Run to the end and return a Solution, which includes an exception that interrupted it.
 
-        From a checkpoint on where there is one.
+        If there is a checkpoint, resume from it.
 
         Raises
         ------
         ValueError
             If the checkpoint is of another fit, or damaged.
+        BlockingIOError
+            If another fit is using the checkpoint's path.
         """
+        with nullcontext() if self.checkpoint is None else self.checkpoint:
+            return self._run()
+
+    def _run(self):
         kept = None if self.checkpoint is None else self.checkpoint.load()
         if kept is not None:
             try:
                 self._resume(*kept)
             except ValueError as error:
-                raise ValueError(f"checkpoint {self.checkpoint.path}: {error}") from error
+                raise self.checkpoint.damaged(error) from error
         status, interruption, solution = None, None, None
         bar = self.progress if self.progress is not None else nullcontext()
         # What leaves the range of float64 is an error of this package (`_checked`), and one only.
@@ -283,8 +289,10 @@ class Solver:
                 self.delay.begin()
                 interruption = error
             except Exception as error:
-                # Those of a user's oracle leave the state between two steps, as signals do.
-                if error is not self.problem.failure:
+                # Those of a user's oracle leave the state between two steps, as signals do, and so
+                # do warnings about the checkpoint that a filter has turned into errors.
+                warned = None if self.checkpoint is None else self.checkpoint.failure
+                if error is not self.problem.failure and error is not warned:
                     raise
                 self.delay.begin()
                 interruption = error
