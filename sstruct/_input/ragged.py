@@ -489,7 +489,10 @@ def refuse_lengths(sample_weight, nodes):
     sample_weight = items_of(sample_weight)
     if sample_weight is None or nodes.form == "rows" or is_of_nodes(sample_weight):
         return
-    weights, lengths = np.asarray(sample_weight), nodes.lengths
+    try:
+        weights, lengths = np.asarray(sample_weight), nodes.lengths
+    except ValueError:  # sequences, which the check of weights names
+        return
     if weights.ndim == 1 and len(weights) != len(nodes):
         _refuse_lengths(weights, int(lengths.sum()))
     elif (

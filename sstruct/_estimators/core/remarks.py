@@ -5,7 +5,9 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._checks.shown import shortened
+from sstruct._estimators.core.constant_predictions import constant_prediction
 from sstruct._estimators.core.scales import Scales
+from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._problems.core._rows import is_mapped
 from sstruct._solvers.core.solver import relative
@@ -55,6 +57,10 @@ def remarks(estimator, solution, training):
         found.append((text, ConvergenceWarning))
     elif unscaled is not None:
         found.append((f"{name}: {unscaled}", UserWarning))
+    elif solution.status in (Status.CONVERGED, Status.EARLY_STOPPED):
+        constant = constant_prediction(estimator, training, solution.w, n_threads(estimator.n_jobs))
+        if constant is not None:
+            found.append((constant, UserWarning))
     if solution.status is Status.STALLED and inference.quality is Quality.BOUNDED:
         text = (
             f"{stopped}, before tol={float(estimator.tol):g}: the search finds nothing that would "

@@ -1,0 +1,62 @@
+"""Whether a fit predicts the same label everywhere in its own training data."""
+
+import numpy as np
+
+from sstruct._checks.shown import shortened
+from sstruct._problems.core._block_problem import WrappedProblem
+from sstruct._problems.core._decode import decode
+from sstruct._problems.label_set._multilabel import MultilabelProblem
+from sstruct._solvers.rounds.parts import PartedBlocks
+
+# Most fits predict two labels in one of the first blocks of these, and the others are not decoded.
+FIRST_BLOCKS = 64
+# A warning needs so many nodes (or sets of labels), and so many of them with other labels: constant
+# predictions are common in tiny examples, and right if other labels hardly occur.
+LEAST_NODES = 50
+LEAST_MISSED = 10
+
+
+def constant_prediction(estimator, training, w, n_threads):
+    """Return a warning if every node, or every set of labels, is predicted alike; None if not.
+
+    Parameters
+    ----------
+    estimator : BaseSSVM
+    training : Training
+    w : ndarray of shape (n_weights,)
+        The weights of the fit.
+    n_threads : int
+    """
+    problem, classes = training.problem, training.attributes.get("classes_")
+    if isinstance(problem, PartedBlocks) or not isinstance(classes, np.ndarray):
+        return None
+    while isinstance(problem, WrappedProblem):
+        problem = problem.problem
+    sets = isinstance(problem, MultilabelProblem)
+    n = problem.n_blocks
+    first = problem.best_code(0, w, 0.0)[0]
+    constant = first if sets else first[0]
+    for i in np.linspace(0, n - 1, min(n, FIRST_BLOCKS)).astype(int).tolist():
+        if (problem.best_code(i, w, 0.0)[0] != constant).any():
+            return None
+    truths = [problem.true_code(i) for i in range(n)]
+    missed = [truth != constant for truth in truths]
+    n_missed = sum(np.any(each) if sets else np.sum(each) for each in missed)
+    n_nodes = n if sets else sum(map(len, truths))
+    if n_nodes < LEAST_NODES or n_missed < LEAST_MISSED:
+        return None
+    codes = decode(problem, w, n_threads)
+    if ((codes.reshape(n, -1) if sets else codes) != constant).any():
+        return None
+    name = type(estimator).__name__
+    if sets:
+        of_all = f"same set of labels for all {n} training samples, {n - n_missed} of which have it"
+    else:
+        of_all = (
+            f"label {shortened(classes.tolist()[constant])} for all {n_nodes} nodes of the "
+            f"training data, {n_nodes - n_missed} of which have it"
+        )
+    cure = f"a smaller lam, such as lam={training.lam / 30:.1g} (here {training.lam:.2g})"
+    if estimator._parameters().get("class_weight", "balanced") is None:
+        cure += ', or class_weight="balanced"'
+    return f"{name} predicts the {of_all}. Try {cure}, and features that distinguish the labels."

@@ -1,0 +1,129 @@
+"""A fit that predicts one label for all of its training data says so."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from sstruct import (
+    ChainSSVM,
+    GraphCRFSSVM,
+    GridCRFSSVM,
+    MulticlassSSVM,
+    MultilabelSSVM,
+    Sequences,
+)
+
+N = 60
+
+
+def chains(rng, share=0.1):
+    y = [np.where(rng.random(6) < share, "rare", "often") for _ in range(N)]
+    return [rng.standard_normal((6, 2)) for _ in range(N)], y
+
+
+def graphs(rng):
+    X, y = chains(rng)
+    path = np.column_stack([np.arange(5), np.arange(1, 6)])
+    return [(x, path) for x in X], y
+
+
+def grids(rng):
+    X, y = chains(rng)
+    return [x.reshape(2, 3, 2) for x in X], [labels.reshape(2, 3) for labels in y]
+
+
+def rows(rng):
+    X, y = chains(rng)
+    return np.vstack(X), np.concatenate(y)
+
+
+def sets(rng):
+    return rng.standard_normal((N, 2)), rng.random((N, 3)) < 0.15
+
+
+MODELS = {
+    "chains": (ChainSSVM, chains),
+    "packed": (ChainSSVM, lambda rng: tuple(map(Sequences.from_list, chains(rng)))),
+    "slack": (lambda **more: ChainSSVM(rescaling="slack", **more), chains),
+    "rows as chains": (ChainSSVM, rows),
+    "graphs": (GraphCRFSSVM, graphs),
+    "planes": (lambda **more: GraphCRFSSVM(pairwise="potts", **more), graphs),
+    "images": (GridCRFSSVM, grids),
+    "rows": (MulticlassSSVM, rows),
+    "sets": (MultilabelSSVM, sets),
+    "relaxed sets": (lambda **more: MultilabelSSVM(edges="full", **more), sets),
+}
+
+
+def fit_warnings(model, X, y):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        model.fit(X, y)
+    return [str(each.message) for each in caught if each.category is UserWarning]
+
+
+def is_constant(model, X, y):
+    found = model.predict(X)
+    if isinstance(model, MultilabelSSVM):
+        return (np.asarray(found) == np.asarray(found)[0]).all()
+    return len(np.unique(np.concatenate([np.ravel(each) for each in found]))) == 1
+
+
+@pytest.mark.parametrize("kind", MODELS)
+@pytest.mark.parametrize("lam", [1e-3, 0.1, 10.0])
+def test_constant_predictions_are_named(rng, kind, lam):
+    make, data = MODELS[kind]
+    X, y = data(rng)
+    model = make(lam=lam, random_state=0)
+    found = fit_warnings(model, X, y)
+    assert model.status_ == "CONVERGED"
+    assert len(found) == is_constant(model, X, y)
+    if lam == 10.0 and kind != "relaxed sets":
+        assert len(found) == 1
+        assert "label" in found[0]
+        assert "smaller lam, such as lam=0.3 (here 10)" in found[0]
+        name = 'class_weight="balanced"'
+        assert (name in found[0]) == ("class_weight" in model.get_params())
+
+
+def test_the_message_counts_nodes(rng):
+    X, y = chains(rng)
+    often = sum(np.sum(labels == "often") for labels in y)
+    (found,) = fit_warnings(ChainSSVM(lam=10.0), X, y)
+    assert f"the label 'often' for all 360 nodes of the training data, {often} of which" in found
+    (found,) = fit_warnings(ChainSSVM(lam=10.0, class_weight={"often": 5, "rare": 1}), X, y)
+    assert "class_weight" not in found
+
+
+@pytest.mark.parametrize("warm_start", [False, True])
+def test_fits_keep_their_bits(rng, monkeypatch, warm_start):
+    X, y = chains(rng)
+    models = []
+    for found in (lambda *_: None, None):
+        with monkeypatch.context() as patch, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if found is not None:
+                patch.setattr("sstruct._estimators.core.remarks.constant_prediction", found)
+            model = ChainSSVM(lam=1.0, random_state=0, warm_start=warm_start).fit(X, y)
+            models.append(model.set_params(lam=0.01).fit(X, y))
+    np.testing.assert_array_equal(models[0].w_, models[1].w_)
+    assert models[0].n_oracle_calls_ == models[1].n_oracle_calls_
+
+
+def test_nothing_is_said_of_one_label_or_of_few_errors(rng):
+    X, y = chains(rng)
+    same = [np.full(6, "often") for _ in range(N)]
+    assert fit_warnings(ChainSSVM(lam=10.0, classes=["often", "rare"]), X, same) == []
+    same[0][0] = "rare"
+    assert fit_warnings(ChainSSVM(lam=10.0), X, same) == []
+
+
+def test_a_label_far_behind_is_found(rng):
+    # Only one sample, which is not among the first ones looked at, has other labels.
+    X, y = [np.ones((1, 1)) for _ in range(999)], [["a"] for _ in range(999)]
+    X.insert(501, -np.ones((30, 1)))
+    y.insert(501, ["b"] * 30)
+    model = ChainSSVM(lam=1e-3, random_state=0)
+    assert fit_warnings(model, X, y) == []
+    assert set(model.predict(X)[501]) == {"b"}
