@@ -14,6 +14,7 @@ from sstruct._estimators.chain.training import LabeledChains
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.texts import Common, Held
@@ -412,13 +413,13 @@ class ChainSSVM(LabelingSSVM):
         return decode_sparse(problem, w, transitions, threads)
 
     def _predict_codes(self, X, y_partial=None):
-        self._require_fitted()
         nodes, known = pack_chains(self, X, fitted=True), None
         if y_partial is not None:
             known = known_codes(y_partial, nodes, self.classes_, self.ignore_label)
             check_known(known, nodes.offsets, *self._masks, self.classes_)
         return nodes, self._decoded(nodes, known)
 
+    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each sequence; known labels may be given.
 
@@ -461,6 +462,7 @@ class ChainSSVM(LabelingSSVM):
         nodes, codes = self._predict_codes(X, y_partial)
         return nodes.like_input(self.classes_[codes])
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
@@ -476,11 +478,11 @@ class ChainSSVM(LabelingSSVM):
             `transition_mask` forbids it. The labels of ``predict`` have the highest score of
             their node, up to ties.
         """
-        self._require_fitted()
         nodes = pack_chains(self, X, fitted=True)
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
 
+    @reads_one_fit
     def predict_top_k(self, X: Any, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Find the k best labelings of each sequence.
 
@@ -516,7 +518,6 @@ class ChainSSVM(LabelingSSVM):
         >>> labels[0].tolist()
         [['a', 'b'], ['a', 'a']]
         """
-        self._require_fitted()
         check_number("k", k, least=1, whole=True)
         nodes = pack_chains(self, X, fitted=True)
         ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))

@@ -11,6 +11,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.training import Inference, Quality, Training
 from sstruct._estimators.custom.hidden import KnownLabelings
@@ -338,11 +339,12 @@ class StructuredSVM(BaseSSVM):
         return np.arange(len(self._w))
 
     @property
+    @reads_one_fit
     def w_(self) -> np.ndarray:
         """The weights."""
-        self._require_fitted()
         return self._w
 
+    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the labeling of largest score of each sample.
 
@@ -361,12 +363,12 @@ class StructuredSVM(BaseSSVM):
 
     def _find(self, X):
         """Return samples, and the oracle's labelings of them."""
-        self._require_fitted()
         if is_partitioned(X):
             raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
         samples = some_samples(X, "X")
         return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
+    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute an accuracy from the oracle's loss, between 0 and 1.
 

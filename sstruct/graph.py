@@ -12,6 +12,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.core.threads import n_threads
@@ -147,8 +148,8 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
     of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While
-    it fits, ``"fwmap"`` keeps 8 K bytes for each node and each of the trees that have it. They are
-    not in a checkpoint: a fit that goes on from one does not end with the same bits.
+    it fits, ``"fwmap"`` keeps 8 K bytes for each node and each of the trees that have it, also in a
+    checkpoint.
 
     <References>
 
@@ -392,7 +393,6 @@ class GraphCRFSSVM(LabelingSSVM):
         return self._model.get("edge_names") or default
 
     def _predict_codes(self, X, y_partial=None):
-        self._require_fitted()
         graphs = self._pack(X, self._model, fitted=True)
         nodes = graphs.nodes
         if y_partial is None:
@@ -444,6 +444,7 @@ class GraphCRFSSVM(LabelingSSVM):
         problem = self._problem(graphs, samples, node_scores)
         return decode(problem, self._w, n_threads(self.n_jobs))
 
+    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best labeling of each graph; known labels may be given.
 
@@ -487,6 +488,7 @@ class GraphCRFSSVM(LabelingSSVM):
         nodes, codes = self._predict_codes(X, y_partial)
         return nodes.like_input(self.classes_[codes])
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 
@@ -532,7 +534,6 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> scores[0].argmax(axis=1)
         array([1, 1, 1])
         """
-        self._require_fitted()
         graphs = self._pack(X, self._model, fitted=True)
         is_forest = np.ones(len(graphs.nodes), dtype=bool)
         is_forest[graphs.with_cycles()] = False

@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
-from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
@@ -296,10 +296,17 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             best.model.set_params(warm_start=self.estimator.warm_start)
             vars(best.model).pop("_warm_state", None)
         best.model.set_params(random_state=self.estimator.random_state)
-        self._forget_state()
-        self.estimator_, self.objective_ = best.model, float(best.objective)
-        self.history_, self.n_rounds_ = best.history(), len(best.rows)
-        self.n_hidden_, self.converged_, self._n_states = known.n_hidden, best.converged, n_states
+        self._publish(
+            {
+                "estimator_": best.model,
+                "objective_": float(best.objective),
+                "history_": best.history(),
+                "n_rounds_": len(best.rows),
+                "n_hidden_": known.n_hidden,
+                "converged_": best.converged,
+                "_n_states": n_states,
+            }
+        )
         if not best.converged:
             warnings.warn(
                 f"LatentSSVM made max_rounds={self.max_rounds} rounds, and the objective still "
@@ -351,8 +358,8 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         codes = self.fit(X, y, sample_weight).estimator_._complete(X, known, self._n_states)
         return codes // self._n_states
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def _stored_state(self):
+        state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             attributes, n = vars(self.estimator_), self._n_states
             edges, boundaries = attributes.get("_masks", (None, None))
@@ -365,10 +372,11 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     @property
     def classes_(self) -> np.ndarray:
         """All labels."""
-        classes = self._of_fitted("classes_")
-        if self._n_states == 1:
+        fitted = self._snapshot()
+        classes = fitted._of_fitted("classes_")
+        if fitted._n_states == 1:
             return classes
-        return as_labels([label for label, _ in classes[:: self._n_states].tolist()])
+        return as_labels([label for label, _ in classes[:: fitted._n_states].tolist()])
 
     @property
     def n_features_in_(self) -> int:
@@ -398,6 +406,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             codes = model._complete(X, known, self._n_states)
         return nodes, codes // self._n_states
 
+    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:
         """Predict the best labels, of labelings with the best hidden states.
 
@@ -413,13 +422,13 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         As the estimator's ``predict``.
             The predictions.
         """
-        self._require_fitted()
         if self._n_states == 1:
             return self.estimator_.predict(X, *([] if y_partial is None else [y_partial]))
         nodes, codes = self._labels_of(X, y_partial)
         return nodes.like_input(self.classes_[codes])
 
     @available_if(_has("decision_function"))
+    @reads_one_fit
     def decision_function(self, X: Any) -> Any:
         """Compute the estimator's decision function; of each label that of its best state.
 
@@ -433,7 +442,6 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         As the estimator's ``decision_function``.
             The scores.
         """
-        self._require_fitted()
         scores = self.estimator_.decision_function(X)
         if self._n_states == 1:
             return scores
@@ -447,6 +455,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
     predict_log_proba = Missing(no_probabilities)
     partial_fit = Missing(only_all_samples)
 
+    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the estimator's score, of labels.
 
@@ -462,7 +471,6 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         float
             The score.
         """
-        self._require_fitted()
         if self._n_states == 1:
             return self.estimator_.score(X, y, sample_weight)
         nodes, codes = self._labels_of(X)

@@ -11,6 +11,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.texts import Common, Held
@@ -201,6 +202,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
+    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the class with the highest score.
 
@@ -217,6 +219,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         _, codes = self._predict_codes(X)
         return self.classes_[codes]
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute the score of each class.
 

@@ -12,6 +12,7 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM, LabelingSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.held_out import class_numbers
 from sstruct._estimators.core.named_weights import named_weights, no_label_weights
 from sstruct._estimators.core.solvers_by_name import LABEL_SET_SOLVERS
@@ -472,6 +473,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         rows, scores = class_scores(self, X)
         return rows, scores.argmax(axis=1)
 
+    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> Any:
         """Find the set of labels with the highest score; known labels may be given.
 
@@ -514,7 +516,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         array([[1, 0],
                [0, 1]])
         """
-        self._require_fitted()
         if self._model["method"] == "one label":
             if y_partial is None:
                 return self.classes_[self._predict_codes(X)[1]]
@@ -523,6 +524,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         sets = self._label_sets(X, y_partial)
         return as_output(sets, self._model["output"], self.classes_, X)
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute how much each label adds to the best score.
 
@@ -537,7 +539,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
             The best score of a set with the label minus the best of one without it; for one label
             a row as in :class:`MulticlassSSVM`. As exact as the sets that the decoder finds.
         """
-        self._require_fitted()
         if self._model["method"] == "one label":
             return one_label_decisions(self, X)
         return label_marginals(self._problem(X), self._w)
@@ -562,7 +563,6 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return BaseSSVM.score(self, X, y, sample_weight)
 
     def _right(self, X, y, sample_weight):
-        self._require_fitted()
         if self._model["method"] == "one label":
             return super()._right(X, y, sample_weight)
         check_label_names(y, self.classes_)

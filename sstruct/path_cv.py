@@ -25,7 +25,11 @@ from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
-from sstruct._estimators.core.fitted_state import CheckedState, check_parameters
+from sstruct._estimators.core.fitted_state import (
+    CheckedState,
+    check_parameters,
+    reads_one_fit,
+)
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
@@ -240,23 +244,23 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         else:
             folds = partitions.map_splits(_path_and_scores, splits, self, scorer)
-        before = self.__dict__.copy()
-        self.scorer_, self.n_splits_ = scorer, len(folds)
-        self._folds = folds
-        self.certified_ = all(fold["certified"] for fold in folds)
-        self.lam_end_ = max(fold["end"] for fold in folds)
+        fitted = {
+            "scorer_": scorer,
+            "n_splits_": len(folds),
+            "_folds": folds,
+            "certified_": all(fold["certified"] for fold in folds),
+            "lam_end_": max(fold["end"] for fold in folds),
+        }
+        fitted |= self._best_of(folds, fitted["lam_end_"])
         try:
-            self._collect()
-        except ValueError:  # there is no best lambda: as before the fit
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
-        if self.refit:
-            begin = time.perf_counter()
-            model = clone(self.estimator).set_params(lam=self.best_lam_)
-            weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
-            self.best_estimator_ = model.fit(X, y, **weighted)
-            self.refit_time_ = time.perf_counter() - begin
+            if self.refit:
+                begin = time.perf_counter()
+                model = clone(self.estimator).set_params(lam=fitted["best_lam_"])
+                weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
+                fitted["best_estimator_"] = model.fit(X, y, **weighted)
+                fitted["refit_time_"] = time.perf_counter() - begin
+        finally:  # if the last fit fails, what the folds took their time for remains
+            self._publish(dict.fromkeys(self._fitted_state.fields) | fitted)
         return self
 
     def _check(self):
@@ -300,8 +304,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 f"expected {SCORERS}"
             )
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def _stored_state(self):
+        state = super()._stored_state()
         if self._is_fitted() and isinstance(self.estimator, BaseSSVM):
             best = self.__dict__.get("best_estimator_")
             state["estimator"] = stored_template(self.estimator, best and vars(best))
@@ -309,36 +313,40 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 state["scorer_"] = check_scoring(state["estimator"])
         return state
 
-    def _collect(self):
-        """Set ``cv_results_`` and what is best."""
-        ends = np.unique(np.concatenate([fold["lams"] for fold in self._folds]))[::-1]
-        lams = ends[ends >= self.lam_end_]
+    def _best_of(self, folds, end):
+        """Return ``cv_results_`` and the attributes of the best lambda; end: the smallest one."""
+        ends = np.unique(np.concatenate([fold["lams"] for fold in folds]))[::-1]
+        lams = ends[ends >= end]
         if len(lams) == 0:
             raise ValueError(
                 "no lambda has been reached in every fold: increase max_iter or max_time of the "
                 "estimator, or eps"
             )
-        scores = real_array([_scores_at(self._folds, lam) for lam in lams], "what scoring returns")
+        scores = real_array([_scores_at(folds, lam) for lam in lams], "what scoring returns")
         mean, std = scores.mean(axis=1), scores.std(axis=1)
         if np.isnan(mean).all():
             raise ValueError("scoring gave NaN for every lambda")
         known = np.where(np.isnan(mean), -np.inf, mean)
-        self.best_index_ = int(known.argmax())
-        if self.rule == "one-se" and len(self._folds) > 1:
-            error = scores[self.best_index_].std(ddof=1) / np.sqrt(len(self._folds))
-            self.best_index_ = int(np.argmax(known >= known[self.best_index_] - error))
-        self.best_lam_ = float(lams[self.best_index_])
-        self.best_score_ = float(mean[self.best_index_])
-        self.best_params_ = {"lam": self.best_lam_}
-        seconds = [[fold["seconds"][_segment(fold, lam)] for fold in self._folds] for lam in lams]
-        self.cv_results_ = {
+        best = int(known.argmax())
+        if self.rule == "one-se" and len(folds) > 1:
+            error = scores[best].std(ddof=1) / np.sqrt(len(folds))
+            best = int(np.argmax(known >= known[best] - error))
+        seconds = [[fold["seconds"][_segment(fold, lam)] for fold in folds] for lam in lams]
+        results = {
             "mean_fit_time": np.mean(seconds, axis=1),
             "param_lam": np.ma.array(lams, mask=False),
             "params": [{"lam": lam} for lam in lams.tolist()],
-            **{f"split{k}_test_score": scores[:, k] for k in range(len(self._folds))},
+            **{f"split{k}_test_score": scores[:, k] for k in range(len(folds))},
             "mean_test_score": mean,
             "std_test_score": std,
             "rank_test_score": np.array([1 + (known > value).sum() for value in known], np.int32),
+        }
+        return {
+            "best_index_": best,
+            "best_lam_": float(lams[best]),
+            "best_score_": float(mean[best]),
+            "best_params_": {"lam": float(lams[best])},
+            "cv_results_": results,
         }
 
     def split_scores(self, lam: float) -> np.ndarray:
@@ -354,13 +362,14 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         ndarray of shape (n_splits,)
             One score a fold.
         """
-        check_parameters(self)
-        check_is_fitted(self, "lam_end_")
-        self._check_state()
+        fitted = self._snapshot()
+        check_parameters(fitted)
+        check_is_fitted(fitted, "lam_end_")
+        self._check_state(fitted.__dict__)
         check_number("lam", lam, above=0)
-        if lam < self.lam_end_:
-            raise ValueError(f"lam={lam:g} is below the end of the paths, {self.lam_end_:g}")
-        return _scores_at(self._folds, lam)
+        if lam < fitted.lam_end_:
+            raise ValueError(f"lam={lam:g} is below the end of the paths, {fitted.lam_end_:g}")
+        return _scores_at(fitted._folds, lam)
 
     @available_if(_has("predict"))
     def predict(self, X: Any) -> Any:
@@ -416,6 +425,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     predict_log_proba = Missing(no_probabilities)
     partial_fit = Missing(only_all_samples)
 
+    @reads_one_fit
     def score(self, X: Any, y: Any, **keywords: Any) -> float:
         """Score the best estimator, by `scoring`.
 
@@ -435,10 +445,10 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return self.scorer_(best, X, y, **keywords)
 
     def _best(self):
-        self._require_fitted()
-        if not hasattr(self, "best_estimator_"):
+        fitted = self._require_fitted()
+        if not hasattr(fitted, "best_estimator_"):
             raise NotFittedError("this PathCV was fitted with refit=False and cannot predict")
-        return self.best_estimator_
+        return fitted.best_estimator_
 
     @property
     def classes_(self) -> np.ndarray:
@@ -456,9 +466,10 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         return self._of_best("feature_names_in_")
 
     def _of_best(self, name):
-        if "best_estimator_" not in self.__dict__:
+        best = self.__dict__.get("best_estimator_")
+        if best is None:
             raise NotFittedError(f"this PathCV has no {name} before it is fitted")
-        return getattr(self.best_estimator_, name)
+        return getattr(best, name)
 
 
 def _as_rows(values, name):

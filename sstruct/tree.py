@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.named_weights import named_weights
 from sstruct._estimators.core.texts import Common, Held
@@ -302,7 +303,6 @@ class TreeSSVM(BaseSSVM):
         return padded_bounds(problem, bounds)
 
     def _model(self):
-        self._require_fitted()
         return TreeModel(len(self.parents_), self.n_features_in_, self.n_types_, *self._terms)
 
     def _views(self):
@@ -340,7 +340,6 @@ class TreeSSVM(BaseSSVM):
 
     def _packed(self, X):
         """Return the packed samples."""
-        self._model()
         return pack_trees(
             X,
             self.parents_,
@@ -361,6 +360,7 @@ class TreeSSVM(BaseSSVM):
         codes = decode(problem, self._w, n_threads(self.n_jobs))
         return trees, codes.reshape(len(trees), -1)
 
+    @reads_one_fit
     def predict(self, X: Any, y_partial: Any = None) -> np.ndarray:
         """Find the best states of each sample; known states may be given.
 
@@ -400,6 +400,7 @@ class TreeSSVM(BaseSSVM):
         """
         return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each state the best score of a pose that includes it (max-marginals).
 

@@ -11,6 +11,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
+from sstruct._estimators.core.fitted_state import reads_one_fit
 from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Training
@@ -300,22 +301,24 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     def _parts(self, name):
         """Return the parts of the weights whose names begin so, with what follows in the names."""
-        self._require_fitted()
         parts = ((key.split("_"), view) for key, view in self._views().items())
         return {tuple(map(int, key)): view for (kind, *key), view in parts if kind == name}
 
     @property
+    @reads_one_fit
     def coef_(self) -> list[np.ndarray]:
         """Node weights of each type."""
         return list(self._parts("coef").values())
 
     @property
+    @reads_one_fit
     def intercept_(self) -> list[np.ndarray]:
         """Bias of each label, by type."""
         found = list(self._parts("intercept").values())
         return found or [np.zeros(len(own)) for own in self.classes_]
 
     @property
+    @reads_one_fit
     def edge_coef_(self) -> dict[tuple[int, int], np.ndarray]:
         """Weights of edges by pair of types."""
         return self._parts("edge")
@@ -339,7 +342,6 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     def _packed(self, X):
         """Return the packed samples, their problem, and which of them have no cycle."""
-        self._require_fitted()
         check_depth(X, "X")
         layout, model = self._layout, self._model
         typed = pack_typed(X, layout.n_features, layout.pairs)
@@ -352,6 +354,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         typed, problem = self._packed(X)
         return typed, decode(problem, self._w, n_threads(self.n_jobs))
 
+    @reads_one_fit
     def predict(self, X: Any) -> np.ndarray:
         """Find the best labeling of each graph.
 
@@ -370,6 +373,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
             [own[k] for own, k in zip(self.classes_, parts)] for parts in typed.by_type(codes)
         )
 
+    @reads_one_fit
     def decision_function(self, X: Any) -> np.ndarray:
         """Compute for each node and label the best score of a labeling with it (max-marginals).
 

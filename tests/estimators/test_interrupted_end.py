@@ -15,7 +15,7 @@ from sstruct import ChainSSVM
 
 FOLDER = str(Path(sstruct.__file__).parent)
 # Every instruction of these; every line of the package's other functions.
-CLOSE = ("_fit", "_finish", "_take", "solve", "_run", "begin", "__exit__", "_end_early")
+CLOSE = ("_fit", "_finish", "_publish", "solve", "_run_to_end", "begin", "__exit__", "_end_early")
 PARAMETERS = {
     "plain": {},
     "averages and a warm start": {"average": True, "warm_start": True},

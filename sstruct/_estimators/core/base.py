@@ -27,6 +27,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
     of_format,
     parameter_names,
+    reads_one_fit,
 )
 from sstruct._estimators.core.held_out import (
     Samples,
@@ -532,7 +533,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             solution, training.inference = self._after_solve(problem, solution, training.inference)
             if setup.online:  # what is said of all samples is not said of a part
                 solution = replace(solution, remarks=())
-            self._take({**as_fitted(solution), "_warm_state": warm, "_steps": steps})
+            self._publish({**as_fitted(solution), "_warm_state": warm, "_steps": steps})
         return self._finish(task, solution, training)
 
     @partial(AvailableIf, takes_parts)
@@ -586,14 +587,6 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     predict_proba = Missing(no_probabilities)
     predict_log_proba = Missing(no_probabilities)
-
-    def _take(self, attributes):
-        """Set the fitted attributes, in the place of those of an earlier fit."""
-        self._forget_state()
-        self.__dict__.update(attributes)
-        for name, value in attributes.items():
-            if value is None:
-                del self.__dict__[name]
 
     def _finish(self, task, solution, training):
         """Raise or warn of what ended the fit."""
@@ -661,11 +654,12 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         return [*arrays, np.array(repr((terms, *searches)))]
 
     @property
+    @reads_one_fit
     def w_(self) -> np.ndarray:
         """All weights in one vector."""
-        self._require_fitted()
         return join_views(self._views())
 
+    @reads_one_fit
     def to_frame(self, feature_names: ArrayLike | None = None) -> Any:
         """List all weights, and what each belongs to, in a pandas data frame.
 
@@ -714,13 +708,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         >>> wet.label[wet.weight.idxmax()]
         'b'
         """
-        self._require_fitted()
         names = self._default_feature_names()
         if feature_names is not None:
             names = names_of_features(feature_names, len(names))
         axes = self._weight_axes(np.asarray(names).tolist())
         return weight_frame(self._views(), axes, self._frame_columns)
 
+    @reads_one_fit
     def score(self, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> float:
         """Compute the accuracy over all nodes.
 
@@ -763,8 +757,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the parameters that a file keeps in another form, given the fitted attributes."""
         return {}
 
-    def __getstate__(self):
-        state = super().__getstate__()
+    def _stored_state(self):
+        state = super()._stored_state()
         if not self.warm_start:
             state.pop("_warm_state", None)
         if self._is_fitted():

@@ -6,8 +6,9 @@ import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import wraps
 from inspect import signature
-from typing import ClassVar
+from typing import ClassVar, ParamSpec, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -20,6 +21,9 @@ from sstruct._input.packed_names import pack_names, unpack_names
 # X is. A class declares them (a FittedState of fields and rules), and one function looks at them:
 # when an object is unpickled or loaded, and at use where an attribute is another object than at the
 # last look. What was looked at is kept beside the objects and not in them: a file cannot claim it.
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Unexpected(Exception):
@@ -355,16 +359,38 @@ class FittedState:
 _looked_at = {}
 
 
+def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
+    """Decorate a public method that uses what was fitted: it reads a checked copy of the object.
+
+    So all that the method, and the methods that it calls, read is of one fit, even if another
+    thread fits the object again meanwhile.
+    """
+
+    @wraps(method)
+    def read(self, *args, **kwargs):
+        return method(self._require_fitted(), *args, **kwargs)
+
+    return read
+
+
 class CheckedState:
     """An object that checks its attributes when it is loaded, and when they are used.
 
-    A subclass declares ``_fitted_state`` and calls ``_require_fitted`` where it begins to use what
-    was fitted.
+    A subclass declares ``_fitted_state``, decorates public methods that use what was fitted with
+    ``reads_one_fit``, and ends its fit by ``_publish``.
     """
 
     _fitted_state: ClassVar[FittedState] = FittedState()
+    # Whether this is the copy that a method reads: nothing changes it, and it has been checked.
+    _is_snapshot: ClassVar[bool] = False
 
     def __getstate__(self):
+        state = self._snapshot()._stored_state()
+        state.pop("_is_snapshot", None)
+        return state
+
+    def _stored_state(self):
+        """Return the state for pickles and files; called on a copy that no fit changes."""
         return pack_names(super().__getstate__())
 
     def __setstate__(self, state):
@@ -393,16 +419,45 @@ class CheckedState:
             if not each.optional
         )
 
-    def _require_fitted(self):
-        """Raise NotFittedError before a fit, and ValueError where fitted attributes are damaged."""
-        if isinstance(self, BaseEstimator):
-            check_parameters(self)  # a file may have no state at all
-            check_is_fitted(self)
-        self._check_state()
+    def _snapshot(self):
+        """Return a copy that no fit changes."""
+        state = self.__dict__.copy()  # in one step for other threads
+        state["_is_snapshot"] = True
+        snapshot = object.__new__(type(self))
+        snapshot.__dict__ = state
+        return snapshot
 
-    def _check_state(self):
-        """Look at the fitted attributes, unless they are those of the last look."""
-        state = self.__dict__
+    def _require_fitted(self):
+        """Return a copy that no fit changes, its attributes checked.
+
+        Raises
+        ------
+        NotFittedError
+            Before a fit.
+        ValueError
+            If fitted attributes are damaged.
+        """
+        if self._is_snapshot:
+            return self
+        snapshot = self._snapshot()
+        if isinstance(self, BaseEstimator):
+            check_parameters(snapshot)  # a file may have no state at all
+            check_is_fitted(snapshot)
+        self._check_state(snapshot.__dict__)
+        return snapshot
+
+    def _publish(self, attributes):
+        """Replace the fitted attributes, in one step for other threads; None: there is none."""
+        state = {**self.__dict__, **attributes}
+        for name, value in attributes.items():
+            if value is None:
+                del state[name]
+        self.__dict__ = state
+        self._forget_state()
+
+    def _check_state(self, state=None):
+        """Check the fitted attributes, unless they are those of the last check."""
+        state = self.__dict__ if state is None else state
         # Not objects that look after themselves, which might keep this one from being freed.
         fields = self._fitted_state.fields.items()
         now = [state.get(name) for name, each in fields if not isinstance(each, Of)]

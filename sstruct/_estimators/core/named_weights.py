@@ -18,7 +18,7 @@ def named_weights(name, doc, missing=None) -> Any:
     """
 
     def get(estimator: Any) -> np.ndarray:
-        estimator._require_fitted()
+        estimator = estimator._require_fitted()
         views = estimator._views()
         return views[name] if missing is None or name in views else missing(estimator)
 

@@ -81,7 +81,6 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
 
 def class_scores(estimator, X):
     """Return the packed rows and the score of each class, (n, K)."""
-    estimator._require_fitted()
     rows = pack_rows(estimator, X, fitted=True)
     # Some at a time: the product makes float64 copies of float32.
     step = max(1, AT_ONCE // rows.n_features)

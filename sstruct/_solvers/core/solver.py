@@ -260,9 +260,9 @@ class Solver:
             If another fit is using the checkpoint's path.
         """
         with nullcontext() if self.checkpoint is None else self.checkpoint:
-            return self._run()
+            return self._run_to_end()
 
-    def _run(self):
+    def _run_to_end(self):
         kept = None if self.checkpoint is None else self.checkpoint.load()
         if kept is not None:
             try:
