@@ -28,15 +28,18 @@ def keep_files(patch, path):
     return kept
 
 
-def check_resuming(model, X, y, path, monkeypatch, least):
-    """Go on from the files of some passes, of which there are at least so many; return them."""
+def check_resuming(model, X, y, path, monkeypatch, least, *, at_end=True):
+    """Resume from the files of some passes, of which there are at least `least`; return them.
+
+    at_end : whether also from the last one, after which there is no pass
+    """
     whole = clone(model).fit(X, y)
     model = clone(model).set_params(checkpoint=path)
     with monkeypatch.context() as patch:
         kept = keep_files(patch, path)
         assert_same_bits(clone(model).fit(X, y), whole)
     assert len(kept) >= least
-    for content in kept[:: max(1, least // 6)] + kept[-1:]:
+    for content in kept[: -1 : max(1, least // 6)] + kept[-1:] * at_end:
         path.write_bytes(content)
         assert_same_bits(clone(model).fit(X, y), whole)
     return kept

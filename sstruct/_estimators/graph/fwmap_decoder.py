@@ -2,9 +2,11 @@
 
 import numpy as np
 
+from sstruct._problems.core.kept_arrays import kept_array, kept_sizes
 from sstruct._problems.map._problem import MapProblem
 from sstruct._problems.map._rounding import SequentialRounding
 from sstruct._problems.map._start import multipliers_of_messages
+from sstruct._problems.map.arguments import place_multipliers
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent, ascend
 from sstruct.inference._methods.fwmap import Search
@@ -15,6 +17,11 @@ from sstruct.inference._model.tree_cover import tree_cover
 
 # Gap, of 1 + abs(cost), at which a decoding is good enough.
 TOLERANCE = 1e-6
+# Multipliers of a file are accepted if those of a label's copies sum to zero, up to this share of
+# the largest, and used while none is larger than this multiple of all costs: otherwise rounding
+# could make a bound that is not one.
+SUMS_TO_ZERO = 1e-12
+LARGEST = 100.0
 
 
 class TreeSearch:
@@ -64,6 +71,52 @@ class TreeSearch:
         work = len(record.rows) * 4.0 * problem.oracle_work * problem.n_blocks
         return record.labels, record.lower_bound, work
 
+    def memory(self, n_graphs):
+        """Return the multipliers of all graphs, for a checkpoint."""
+        none = np.empty(0)
+        kept = [self.multipliers.get(block, none) for block in range(n_graphs)]
+        return {
+            "multiplier_size": np.array([len(own) for own in kept], dtype=np.int64),
+            "multipliers": np.concatenate(kept),
+        }
+
+    def restore_memory(self, kept, graphs):
+        """Take back what `memory` gave.
+
+        Parameters
+        ----------
+        kept : dict
+            Arrays, which may come from a file.
+        graphs : list of (n_nodes, edges, n_labels)
+
+        Raises
+        ------
+        ValueError
+            If they are not multipliers of these graphs; names the field.
+        """
+        values = kept_array(kept, "multipliers", np.float64)
+        size, start = kept_sizes(kept, "multiplier_size", len(graphs), len(values), "multipliers")
+        covers, multipliers = {}, {}
+        for block in np.flatnonzero(size).tolist():
+            n_nodes, edges, n_labels = graphs[block]
+            own = values[start[block] : start[block] + size[block]]
+            if len(edges) == 0:
+                raise ValueError(f"multiplier_size: graph {block} has no edges, expected 0")
+            cover = tree_cover(n_nodes, edges)
+            nodes = MRF(np.zeros((n_nodes, n_labels)), edges, np.zeros((n_labels, n_labels)))
+            places = place_multipliers(nodes, cover)
+            expected = max(places["n_multipliers"], 1)
+            if len(own) != expected:
+                raise ValueError(
+                    f"multiplier_size: graph {block} has {len(own)} entries, expected {expected}"
+                )
+            copies = places["copy_start"][:-1]
+            sums = np.add.reduceat(own, copies) if len(copies) else 0.0
+            if np.abs(sums).max(initial=0.0) > SUMS_TO_ZERO * np.abs(own).max():
+                raise ValueError(f"multipliers: those of graph {block} do not sum to zero")
+            covers[block], multipliers[block] = cover, own
+        self.covers, self.multipliers = covers, multipliers
+
     def _first(self, block, problem, record):
         """Multipliers to begin with, and CONVERGED where no more is needed.
 
@@ -71,12 +124,20 @@ class TreeSearch:
         of messages.
         """
         last = self.multipliers.get(block)
+        if last is not None and np.abs(last).max() > LARGEST * _magnitude(problem.model):
+            last = None
         if last is not None and problem.bound(last) > problem.bound(np.zeros_like(last)):
             return last, None
         status, sweeps = message_passing(
             problem.model, record, self.max_iter, averaged=True, is_first=True
         )
         return multipliers_of_messages(problem, *sweeps.last_messages()), status
+
+
+def _magnitude(model):
+    """Return a bound of the sum of the magnitudes of all costs."""
+    edges = np.abs(model.weights).sum() * np.abs(model.tables).max(initial=0.0)
+    return np.abs(model.node_costs).sum() + edges
 
 
 def _model(node_costs, edges, weights, tables):

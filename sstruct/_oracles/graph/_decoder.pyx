@@ -7,7 +7,8 @@
 #     (_forest_moves) follow them. A node that is joined to most others is moved with these (_hub).
 # (c) Decoders that need what oracles do not know, a solver say, are subclasses in a layer above.
 # (d) The answer depends on costs, start and seed alone: the label order is drawn afresh in each
-#     call. So it does not matter which fork decodes what.
+#     call. So it does not matter which fork decodes what. Subclasses that remember more have a
+#     `memory`, which checkpoints keep.
 """Decoders of labeled graphs by name."""
 
 from libc.math cimport fabs
@@ -158,6 +159,16 @@ cdef class GraphDecoder:
         """A decoder of the same method and seed with a workspace of its own."""
         return GraphDecoder(
             self.method, self.random_state, partial_optimality=self.has_partial)
+
+    def memory(self, n_graphs):
+        """Return what calls have left behind for later ones, as a dict of arrays; here nothing."""
+        return {}
+
+    def restore_memory(self, kept, graphs):
+        """Take back what `memory` gave.
+
+        graphs : list of (n_nodes, edges, n_labels)
+        """
 
     def decode_arrays(self, node_costs, edges, edge_weights, tables, labels, grid=None):
         """Decode arrays (V, K), (E, 2), (E, G), (G, K, K) or None: (labels, cost, work, exact).

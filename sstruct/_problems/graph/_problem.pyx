@@ -138,6 +138,17 @@ cdef class GraphProblem(BlockProblem):
         other._set({**self.arguments, **own})
         return other
 
+    def memory(self):
+        """Return what the decoder remembers of graphs."""
+        return self.decoder.memory(self.n_blocks)
+
+    def restore_memory(self, kept):
+        """Take back what `memory` gave, checked."""
+        edges, start = np.asarray(self.edges), np.asarray(self.edge_start)
+        self.decoder.restore_memory(kept, [
+            (int(self.length[i]), edges[start[i]:start[i] + self.n_edges[i]], self.n_labels)
+            for i in range(self.n_blocks)])
+
     def feature_rows(self):
         """Return the rows of nodes."""
         return [(self.features, np.asarray(self.start))]

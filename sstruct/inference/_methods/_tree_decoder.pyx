@@ -23,7 +23,7 @@ cdef class TreeDecoder(GraphDecoder):
 
     Parameters
     ----------
-    search : callable
+    search : callable, with `memory` and `restore_memory`
         Called with a graph's number, node costs (V, K), edges (E, 2), edge weights (E, G), tables
         (G, K, K) or None (Potts), and labels to begin with, which it may write to; returns labels
         (V,) int32, a lower bound and the work. `fork` shares it.
@@ -75,3 +75,11 @@ cdef class TreeDecoder(GraphDecoder):
 
     cpdef GraphDecoder fork(self):
         return TreeDecoder(self.search, self.random_state)
+
+    def memory(self, n_graphs):
+        """Return what the search remembers of graphs."""
+        return self.search.memory(n_graphs)
+
+    def restore_memory(self, kept, graphs):
+        """Take back what `memory` gave, checked."""
+        self.search.restore_memory(kept, graphs)
