@@ -5,6 +5,7 @@ import http.server
 import importlib
 import os
 import re
+import signal
 import threading
 from pathlib import Path
 from zlib import crc32
@@ -72,6 +73,14 @@ def small_fits_at_once():
 def new_rng():
     """Make a generator from integers and SSTRUCT_SEED: for hypothesis and parametrized data."""
     return lambda *key: np.random.default_rng([SEED, *key])
+
+
+@pytest.fixture
+def sigint():
+    """Let SIGINT raise KeyboardInterrupt, even if the caller ignores it, as nohup does."""
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
 
 
 @pytest.fixture

@@ -226,6 +226,7 @@ def test_an_exception_surfaces_and_leaves_a_model(tiny_chains, error, hook):
     assert model.fit(X, y).status_ == "CONVERGED"
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_inside_a_callback(tiny_chains):
     X, y = tiny_chains
 

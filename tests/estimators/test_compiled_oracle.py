@@ -125,6 +125,7 @@ def test_habits_of_estimators(rng, library):
         warm.fit(X[:-1], y[:-1])
 
 
+@pytest.mark.usefixtures("sigint")
 def test_control_c_in_a_prediction_leaves_the_estimator_as_it_was(rng, tmp_path):
     X, y = make_choices(rng)
     path = compiled("interrupted_choice.c", tmp_path)

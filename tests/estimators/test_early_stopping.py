@@ -271,6 +271,7 @@ def test_samples_held_out_join_by_a_warm_start(chains):
 
 
 @limited
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_leaves_the_best_so_far(chains):
     data, held = parts(chains)
     estimator = model(lam=1e-3, tol=0, n_iter_no_change=500)

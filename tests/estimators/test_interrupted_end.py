@@ -63,6 +63,7 @@ def fit_with_ctrl_c(model, X, y, at):
     "name, step",
     [*((name, 13) for name in PARAMETERS), pytest.param("plain", 1, marks=pytest.mark.slow)],
 )
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
     X, y = tiny_chains
     parameters = dict(PARAMETERS[name])
@@ -88,6 +89,7 @@ def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
     assert ends == {"INTERRUPTED", "MAX_ITER"}
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_between_solution_and_attributes(tiny_chains):
     class Pressed(ChainSSVM):
         def _after_solve(self, problem, solution, inference):
@@ -103,6 +105,7 @@ def test_ctrl_c_between_solution_and_attributes(tiny_chains):
     np.testing.assert_array_equal(model.w_, same.w_)
 
 
+@pytest.mark.usefixtures("sigint")
 def test_in_another_thread_handlers_are_left_alone(tiny_chains):
     X, y = tiny_chains
     before, found = signal.getsignal(signal.SIGINT), []

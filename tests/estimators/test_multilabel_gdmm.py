@@ -187,6 +187,7 @@ def test_history_and_fixed_penalty(sets):
     assert len(certified) < calls <= 2 * len(certified)
 
 
+@pytest.mark.usefixtures("sigint")
 def test_time_limit_callback_and_interrupt(sets):
     X, Y = sets
     endless = dict(solver="gdmm", inference="relaxed", tol=0, max_iter=10**7, random_state=0)

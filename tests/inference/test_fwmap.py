@@ -263,6 +263,7 @@ def test_bad_parameters_are_named(arguments, message, rng):
         map_mrf(grid(2, 2, rng), "fwmap", **arguments)
 
 
+@pytest.mark.usefixtures("sigint")
 def test_the_clock_and_ctrl_c_leave_a_valid_result(rng):
     model = grid(40, 10, rng)
     late = map_mrf(model, "fwmap", tol=0, max_time=1e-9)

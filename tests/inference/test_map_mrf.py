@@ -339,6 +339,7 @@ def grid(size, n_labels, rng):
 
 
 @pytest.mark.parametrize("method", ["trws", "bp"])
+@pytest.mark.usefixtures("sigint")
 def test_the_clock_and_ctrl_c_leave_a_valid_result(method, rng):
     model = grid(60, 20, rng)
     late = map_mrf(model, method, tol=0, max_time=1e-9)
@@ -458,6 +459,7 @@ def complete_graph(n_nodes, n_labels, rng):
     )  # fmt: skip
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_ends_highs(rng):
     # Alone, HiGHS takes minutes for it.
     model = complete_graph(20, 5, rng)

@@ -46,6 +46,7 @@ def test_the_handler_is_back_after_an_exception(heard):
     assert signal.getsignal(signal.SIGINT) is before
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_is_raised_at_the_end():
     done = []
 

@@ -172,6 +172,7 @@ def test_threads_and_earlier_graphs_change_no_bit(rng):
     np.testing.assert_array_equal(one, max_marginals(problem, w, np.zeros(90), 1))
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_ends_a_long_one(rng):
     """Strong edges, so that each node's search goes through the whole image: minutes."""
     edges = grid_edges(300, 300, 4)

@@ -557,6 +557,7 @@ def test_max_time(rng, name):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.usefixtures("sigint")
 def test_control_c(rng, name):
     X, y = long_chains(rng, n=20, K=3)
     X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40

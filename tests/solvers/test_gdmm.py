@@ -250,6 +250,7 @@ def test_a_deadline_counts_positions_and_not_chains(search):
     assert factors.run(np.arange(5), search, 1, 1.0, 0.0) <= 3
 
 
+@pytest.mark.usefixtures("sigint")
 def test_ctrl_c_ends_a_pass():
     factors = long_chains(3)
     order = np.tile(np.arange(3), 10**6)  # a pass of an hour

@@ -364,6 +364,7 @@ def test_limits_of_time_and_callbacks(name):
 
 
 @pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.usefixtures("sigint")
 def test_control_c_leaves_a_model(name):
     X, y = chains()
     model = ChainSSVM(solver=name, max_iter=10**7, random_state=0)
