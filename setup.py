@@ -13,12 +13,10 @@ from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
-from setuptools.command.build_ext import build_ext
 
 HERE = Path(__file__).parent
 DEBUG = os.environ.get("SSTRUCT_DEBUG", "0") not in ("", "0")
 SANITIZE = os.environ.get("SSTRUCT_SANITIZE", "")
-FOR_TESTS = DEBUG or bool(SANITIZE)
 ONLY = os.environ.get("SSTRUCT_PYX")
 
 DIRECTIVES = {
@@ -110,17 +108,8 @@ def extensions():
     return [*modules, extension(SHARED.replace(".", "/") + ".c")]
 
 
-class BuildExt(build_ext):
-    """Leaves out what only tests and benchmarks need where a release is built."""
-
-    def finalize_options(self):
-        super().finalize_options()
-        if not (self.inplace or self.editable_mode or FOR_TESTS):
-            self.extensions = [e for e in self.extensions if "._testing." not in e.name]
-
-
 # What is newer than its sources is not built again. So builds of other kinds keep to trees of their
-# own: a release must not take a debug build's extensions, nor those of _testing.
+# own: a release must not take a debug build's extensions.
 KIND = "debug" if DEBUG else "inplace" if "--inplace" in sys.argv else "release"
 BASE = f"build/{SANITIZE.replace(',', '-') or KIND}"
 
@@ -134,6 +123,5 @@ if __name__ == "__main__":
             nthreads=os.cpu_count(),
             build_dir="build/debug/cython" if DEBUG else "build/cython",
         ),
-        cmdclass={"build_ext": BuildExt},
         options={"build_ext": {"parallel": os.cpu_count()}, "build": {"build_base": BASE}},
     )

@@ -2,12 +2,10 @@
 
 import functools
 import http.server
-import importlib
 import os
 import re
 import signal
 import threading
-from pathlib import Path
 from zlib import crc32
 
 import hypothesis
@@ -17,27 +15,6 @@ import pytest
 # Read by the type checker alone (`make lint`).
 collect_ignore = ["package/user_script.py"]
 
-
-def _needing_testing():
-    """Test files that import sstruct._testing, or others that do."""
-    tests = Path(__file__).parent
-    imports = {}
-    for path in tests.rglob("*.py"):
-        name = ".".join(("tests", *path.relative_to(tests).with_suffix("").parts))
-        found = re.findall(r"^ *from (tests\.\S+|sstruct\._testing)", path.read_text(), re.M)
-        imports[name] = set(found)
-    needing = {"sstruct._testing"}
-    while more := {name for name, used in imports.items() if used & needing} - needing:
-        needing |= more
-    names = (name.split(".")[1:] for name in needing - {"sstruct._testing"})
-    return ["/".join(name) + ".py" for name in names]
-
-
-# Wheels have no sstruct._testing, which some tests stand on.
-try:
-    importlib.import_module("sstruct._testing._problem_doors")
-except ModuleNotFoundError:
-    collect_ignore += _needing_testing()
 
 SEED = int(os.environ.get("SSTRUCT_SEED", "0"))
 
