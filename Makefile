@@ -7,10 +7,11 @@ SOURCES = $(shell find sstruct -name '*.pyx' -o -name '*.pxd' -o -name '*.h')
 # Two processes: the tests take 12 minutes of one core.
 PYTEST_ARGS ?= -n 2
 
-.PHONY: help build ext demo test test-slow test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
+.PHONY: help build ext demo test test-slow test-oldest test-debug test-asan test-tsan fuzz lint bench doc wheel annotate clean
 help:
 	@echo "make demo       train a model on dates of handwritten digits and draw what it reads"
 	@echo "make test       all tests but the slowest (PYTEST_ARGS=... in place of -n 2); test-slow runs those"
+	@echo "make test-oldest  the tests with the oldest dependencies that pyproject.toml allows"
 	@echo "make test-debug the tests on a build with bounds checks"
 	@echo "make test-asan  those of compiled code under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-tsan  passes in threads under ThreadSanitizer"
@@ -25,7 +26,7 @@ build:
 
 $(VENV)/.tools:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile "setuptools>=77" "Cython>=3.1"
+	$(PIP) --no-compile "setuptools>=77.0.1" "Cython>=3.1"
 	touch $@
 
 $(VENV)/.built: $(VENV)/.tools setup.py $(SOURCES)
@@ -56,6 +57,16 @@ test: build $(VENV)/.extra-test
 
 test-slow: build $(VENV)/.extra-test
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+
+# The build in place with other packages. NumPy 1.26 requires Python 3.11 or 3.12. Old packages warn
+# of what their newer dependencies deprecate.
+test-oldest: build/oldest.txt
+	PIP_CONSTRAINT=$(CURDIR)/$< $(MAKE) test VENV=.venv-oldest \
+	  PYTEST_ARGS="$(PYTEST_ARGS) -W ignore::DeprecationWarning"
+
+build/oldest.txt: pyproject.toml tests/oldest_versions.py
+	mkdir -p build
+	$(PYTHON) tests/oldest_versions.py > $@
 
 # Builds for tests are installed, not editable, each in an environment of its own, so that they
 # never mix with the build in place. INSTALLED says what setup.py is to make of it.

@@ -227,7 +227,8 @@ def _check_compressed_rows(matrix, name, n_rows, n_columns, ndim=1):
 
 def _check_coo(matrix, name):
     data = _array(matrix, "data", name, 1, "fiub")
-    coords = matrix.coords
+    # SciPy before 1.13 has no `coords`.
+    coords = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
     if len(coords) != len(matrix.shape):
         raise ValueError(f"{name}.coords has {len(coords)} arrays for a shape {matrix.shape}")
     for axis, (places, most) in enumerate(zip(coords, matrix.shape)):

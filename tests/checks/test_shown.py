@@ -35,7 +35,7 @@ def damaged():
     [
         (np.float64(0.5), "0.5"),
         ([np.float64(0.5), "a"], "[0.5, 'a']"),
-        (np.longdouble(2), "np.longdouble('2.0')"),
+        (np.longdouble(2), repr(np.longdouble(2))),
         (np.array([1, 2]), "array([1, 2])"),
         (np.ma.masked, "masked"),
         (damaged(), "coo_array of shape (3, 3)"),

@@ -303,7 +303,7 @@ def _damaged():
     """A sparse array whose arrays do not fit together, and lead beyond its shape."""
     matrix = sparse.eye_array(3).tocoo()
     matrix.data = matrix.data[:-1]
-    matrix.coords[0][0] = 1000
+    matrix.row[0] = 1000
     return matrix
 
 

@@ -319,7 +319,7 @@ def test_labels_that_differ_by_a_nul_are_two():
 
 def test_sparse_classes_are_refused_unread():
     classes = sparse.coo_array(np.eye(3))
-    classes.coords[0][0] = 1000
+    classes.row[0] = 1000
     model = MulticlassSSVM(solver="ssg", lam=0.1, random_state=0)
     model.partial_fit(np.eye(3), [0, 1, 2], classes=[0, 1, 2])
     with pytest.raises(TypeError, match="classes must be a list of labels or None, found coo_arr"):

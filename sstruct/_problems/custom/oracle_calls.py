@@ -359,7 +359,7 @@ def _entries(vector):
             vector.sum_duplicates()
         index, value = vector.indices, vector.data
     else:
-        index, place = np.unique(vector.coords[-1], return_inverse=True)
+        index, place = np.unique(vector.col, return_inverse=True)
         value = np.bincount(place, weights=vector.data, minlength=len(index))
     return np.array(index), np.array(value, dtype=np.float64)
 
