@@ -59,8 +59,8 @@ class GraphCRFSSVM(LabelingSSVM):
 
     Here :math:`\langle w, \phi(x, y) \rangle` is the score of the labeling y, :math:`L_i` is the
     `loss` and :math:`s_i` the weight of sample i: the true labeling is to score higher than every
-    other, by the other's loss. Training ends when the objective is known to be within `tol` of its
-    minimum.
+    other, by the other's loss (with slack rescaling by 1, and the hinge loss is multiplied by the
+    other's loss). Training ends when the objective is known to be within `tol` of its minimum.
 
     Parameters
     ----------
@@ -93,6 +93,8 @@ class GraphCRFSSVM(LabelingSSVM):
 
         Arrays are in the order of ``classes_``. Nodes without a known label do not count.
     <class_weight>
+    <rescaling>
+    <search>
     <solver>
     <step>
     <sampling>
@@ -173,6 +175,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     _fits_partitions = True
     _fitted_state = GRAPH_STATE
+    _searches = ("auto", "bisecting", "binary")
     _one_sample = "graphs: one graph is a list of one tuple, [(node features, edges)]"
 
     coef_ = named_weights("coef", "Node weights.")
@@ -183,6 +186,8 @@ class GraphCRFSSVM(LabelingSSVM):
 
     pairwise: str | float = "potts"
     inference: str = "auto"
+    rescaling: str = "margin"
+    search: str = "auto"
     class_weight: Any = None
     ignore_label: Any = -1
 
@@ -200,6 +205,12 @@ class GraphCRFSSVM(LabelingSSVM):
                 raise ValueError(
                     f"pairwise must be at most {LARGEST:g}, found {shortened(self.pairwise)}: "
                     "divide loss and pairwise by one number"
+                )
+            if self.pairwise > 0 and self.rescaling == "slack":
+                raise ValueError(
+                    f"pairwise={shortened(self.pairwise)} with rescaling='slack': a fixed pairwise "
+                    'cost is supported by margin rescaling only; take pairwise="potts", which '
+                    "learns the cost, or pairwise=0.0"
                 )
         else:
             check_choice("pairwise", self.pairwise, MODELS)

@@ -66,6 +66,8 @@ class GridCRFSSVM(GraphCRFSSVM):
 
         Arrays are in the order of ``classes_``. Pixels without a known label do not count.
     <class_weight>
+    <rescaling>
+    <search>
     <solver>
     <step>
     <sampling>

@@ -9,6 +9,7 @@ from sstruct import ChainSSVM, GraphCRFSSVM, GridCRFSSVM, MulticlassSSVM, Multil
 ESTIMATORS = [
     ChainSSVM(),
     GraphCRFSSVM(),
+    GraphCRFSSVM(rescaling="slack"),
     GridCRFSSVM(),
     MulticlassSSVM(),
     ChainSSVM(rescaling="slack"),

@@ -7,7 +7,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, TreeSSVM
+from sstruct import ChainSSVM, MulticlassSSVM, TreeSSVM
 from sstruct.datasets import make_sequences
 from tests.estimators.same_bits import assert_same_bits, check_resuming
 from tests.problems.trees import joint_feature
@@ -186,7 +186,6 @@ def test_parameters_are_checked():
         with pytest.raises(ValueError, match=message):
             model.fit(X, y)
         assert not hasattr(model, "status_")
-    assert "rescaling" not in GraphCRFSSVM().get_params()
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

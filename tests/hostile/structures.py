@@ -242,7 +242,7 @@ def _mask(before, after):
     return not (before == 1 and after == 0)
 
 
-_graph = COMMON | OF_LABELS | {
+_graph = COMMON | OF_LABELS | SLACK | {
     "pairwise": ("potts", "full", 0.5),
     "inference": ("auto", "auto", "cut", "expansion", "max-sum", "fwmap"),
     "bounds": (None, "submodular"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sstruct._oracles.graph._decoder import GraphDecoder
 from sstruct._problems.chain._problem import ChainProblem
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core.node_arguments import join_views
@@ -19,7 +20,12 @@ from sstruct._testing import _problem_doors as doors
 from sstruct._testing._enumerated import EnumeratedProblem
 from tests.estimators.choices import ConstrainedChoice
 from tests.problems.flat import chain_problem
-from tests.problems.test_contract import check_against_definition, make_chains, make_enumerated
+from tests.problems.test_contract import (
+    check_against_definition,
+    make_chains,
+    make_enumerated,
+    make_graphs,
+)
 from tests.problems.trees import FORESTS, make_trees
 
 KEYS = st.integers(0, 2**32 - 1)
@@ -117,7 +123,7 @@ def check_search(made, search, i, w, margin):
     """One search against enumeration; return number of queries, and whether it found the best."""
     problem = SlackProblem(made.problem, search)
     code, value, bound, exact, queries = doors.search(problem, i, w, margin)
-    h, g = points(made, i, w, margin)
+    h, g = points(made, i, getattr(made, "public", np.asarray)(w), margin)
     best = max(0.0, (h * g)[h > 0].max(initial=0.0))
     unit = 1e-12 * max(1.0, abs(h * g).max())
     at = made.allowed[i].index(tuple(code.tolist()))
@@ -163,6 +169,21 @@ def test_thousands_of_planes(new_rng, kind, search):
         assert np.mean(n_queries) <= 6
     else:
         assert 0 < n_missed < 200  # the hull hides some, and few
+
+
+@pytest.mark.parametrize("search", ["bisecting", "binary"])
+@pytest.mark.parametrize("pairwise", ["potts", "contrast"])
+def test_searches_by_cuts(new_rng, pairwise, search):
+    rng, n_missed = new_rng(7), 0
+    for _ in range(60):
+        made = make_graphs(rng, pairwise, 2, (6, 1, 4), decoder=GraphDecoder("cut", 0))
+        w = rng.choice([0.05, 0.3, 1.0]) * made.padded
+        edge = made.problem.weight_views(w)["edge"]
+        edge[...] = -abs(edge)  # attractive
+        for i in range(3):
+            _, found = check_search(made, search, i, w, rng.choice([0.3, 1.0, 20.0]))
+            n_missed += not found
+    assert 0 < n_missed < 60  # of 180
 
 
 @pytest.mark.parametrize("search", ["product", *SEARCHES])

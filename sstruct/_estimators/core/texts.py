@@ -234,6 +234,11 @@ class Graphs:
         ``"expansion"``, finds better labelings where neighbors repel each other, and bounds what it
         may have missed. ``"auto"`` takes an exact decoder if there is one for all the graphs given,
         else ``"expansion"``, in training and in prediction.
+    search : {"auto", "bisecting", "binary"}, default="auto"
+        How ``rescaling="slack"`` searches for the worst labeling, by calls of the decoder at
+        several weights of the loss. ``"auto"`` is ``"bisecting"``. Both searches may miss the worst
+        labeling. If the decoder is exact (or ``"fwmap"``), they bound it, so that ``objective_`` is
+        an upper bound of the objective at ``w_``; ``"binary"`` takes more calls.
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. For
         ``"potts"`` and ``"contrast"`` pairwise weights are at most 0 even with None, and an array
@@ -264,5 +269,6 @@ class Graphs:
         (approximate)"`` or ``"trees by Frank-Wolfe (bounded)"``. With an approximate one
         ``objective_`` may lie below the primal, so that the certificate is approximate too;
         ``dual_objective_`` is still a lower bound. With a bounded one ``objective_`` is an upper
-        bound, and ``dual_gap_`` holds whatever labelings were found.
+        bound, and ``dual_gap_`` holds whatever labelings were found. Slack rescaling adds the
+        search, as in ``"graph cut, bisecting search (bounded)"``.
     """

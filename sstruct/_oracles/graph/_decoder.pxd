@@ -18,7 +18,7 @@ cdef class GraphDecoder:
     cdef ForestMoves trees              # of "expansion"
     cdef Hub hub                        # of "expansion"
     cdef Forest forest                  # of "max-sum"
-    cdef readonly bint bounded          # whether answers come with a bound
+    cdef readonly bint bounded          # whether answers are exact or come with a bound
     cdef Py_ssize_t block               # which graph this is, set before `decode`
 
     cdef int decode(

@@ -21,6 +21,7 @@ from sstruct._kernels._constants cimport ROUNDING
 from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
+EXACT = ("cut", "max-sum")
 
 
 cdef class GraphDecoder:
@@ -43,7 +44,7 @@ cdef class GraphDecoder:
     Attributes
     ----------
     bounded : bool
-        Whether answers come with a lower bound of all labelings' costs.
+        Whether every answer is exact, or comes with a lower bound of all labelings' costs.
 
     Raises
     ------
@@ -63,6 +64,7 @@ cdef class GraphDecoder:
         self.method = method
         self.random_state = random_state
         self.kind = METHODS.index(method)
+        self.bounded = method in EXACT
         self.has_partial = partial_optimality
 
     cdef int decode(

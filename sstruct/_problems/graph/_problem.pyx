@@ -290,7 +290,7 @@ cdef class GraphProblem(BlockProblem):
         self.decoder.decode(&self.costs, y, &found)
         answer.exact = found.exact
         answer.work += found.work
-        if self.bounded:
+        if self.bounded and not found.exact:
             answer.bound = -found.bound
         if self.has_counts:
             self.replace_forbidden(i, y)

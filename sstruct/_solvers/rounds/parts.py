@@ -126,8 +126,8 @@ class PartedBlocks:
 
     def __init__(self, parts, facts):
         self.parts = parts
-        for name in ("n_weights", "bounded"):
-            setattr(self, name, facts[0][name])
+        self.n_weights = facts[0]["n_weights"]
+        self.bounded = all(fact["bounded"] for fact in facts)
         self.ends = np.cumsum([len(fact["norms"]) for fact in facts])
         self.n_blocks = int(self.ends[-1])
         self.code_sizes = np.concatenate([fact["code_sizes"] for fact in facts])
