@@ -4,7 +4,7 @@
     python benchmarks/regularization_path.py [--data ocr-small horses-superpixels] [--eps 0.1]
 
 Cumulative CPU seconds (of one thread) and passes (n oracle calls each, certificates included) until
-each lambda is reached, down to 2^-15: the certified path, the heuristic path, and the 31 values
+each lambda is reached, down to 2^-15: the certified path and the 31 values
 2^15 ... 2^-15, each to the same absolute gap, keeping w, keeping dual weights, and each anew. Then,
 with --search, PathCV against GridSearchCV over the 31 values: seconds, the lambda found, its score
 on samples held out, that of what the search returns on the test samples, and that of a fit with
@@ -30,7 +30,7 @@ from sstruct import ChainSSVM, GraphCRFSSVM, MulticlassSSVM, PathCV, ssvm_path
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep
 
 LAMS = 2.0 ** np.arange(15, -16, -1)
-METHODS = ("path", "heuristic", "grid, w kept", "grid, dual kept", "grid, anew")
+METHODS = ("path", "grid, w kept", "grid, dual kept", "grid, anew")
 
 
 def horses():
@@ -58,10 +58,8 @@ def load(name):
 def sweep(method, estimator, X, y, eps):
     """Run a method; return the path or grid and the CPU seconds of all of it."""
     begin = time.process_time()
-    if method in ("path", "heuristic"):
-        found = ssvm_path(
-            estimator, X, y, eps=eps, lam_min=LAMS[-1], heuristic=method == "heuristic"
-        )
+    if method == "path":
+        found = ssvm_path(estimator, X, y, eps=eps, lam_min=LAMS[-1])
     else:
         keep = {"w kept": "primal", "dual kept": "dual", "anew": False}[method.split(", ")[1]]
         found = LambdaGrid(Sweep(estimator, X, y, None), LAMS, eps, keep)

@@ -10,12 +10,12 @@ from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._estimators.path.fitted_state import PATH_STATE
-from sstruct._input.ragged import check_choice, check_number
+from sstruct._input.ragged import check_number
 from sstruct._solvers.path.segment import Segment
 
 __all__ = ["CompactRows", "RegularizationPath", "ssvm_path"]
 
-KAPPA, KAPPA_HEURISTIC = 0.9, 0.7
+KAPPA = 0.9
 
 
 class RegularizationPath(AlongLambda):
@@ -35,8 +35,6 @@ class RegularizationPath(AlongLambda):
         As in :func:`ssvm_path`.
     lam_min : float or None
         As in :func:`ssvm_path`.
-    heuristic : bool
-        As in :func:`ssvm_path`.
 
     Attributes
     ----------
@@ -49,9 +47,8 @@ class RegularizationPath(AlongLambda):
         Duality gap, absolute, of each ``ws_[j]`` at ``lams_[j]``; at most kappa times eps.
     lam_end_ : float
         Smallest lambda of the path; 0 where the last weights serve all smaller ones.
-    guarantee_ : {"certified", "approximate", "heuristic"}
-        ``"approximate"``: the decoder is not exact, so the gaps are not certain. ``"heuristic"``:
-        gaps are estimates of earlier passes.
+    guarantee_ : {"certified", "approximate"}
+        ``"approximate"``: the decoder is not exact, so the gaps are not certain.
     certified_ : bool
         Whether ``guarantee_`` is ``"certified"``.
     status_ : str
@@ -86,18 +83,14 @@ class RegularizationPath(AlongLambda):
     guarantee_: str
     kappa: float
 
-    def __init__(
-        self, sweep: Sweep, eps: float, kappa: float, lam_min: float | None, heuristic: bool
-    ) -> None:
+    def __init__(self, sweep: Sweep, eps: float, kappa: float, lam_min: float | None) -> None:
         super().__init__(sweep, eps)
         self.kappa = kappa
         solver = sweep.solver(1.0)
-        self._take(solver.path(eps, kappa, lam_min, heuristic), sweep)
+        self._take(solver.path(eps, kappa, lam_min), sweep)
         self._hinge_at_zero = solver.hinge_at_zero
         self.lam_end_ = solver.end
         self.guarantee_ = "certified" if self._exact else "approximate"
-        if heuristic:
-            self.guarantee_ = "heuristic"
         self._finish(solver.status, f"the path, at lam={solver.end:g},", sweep)
 
     @property
@@ -199,7 +192,6 @@ def ssvm_path(
     eps: float = 0.1,
     kappa: float | None = None,
     lam_min: float | None = None,
-    heuristic: bool = False,
     sample_weight: ArrayLike | None = None,
 ) -> RegularizationPath:
     r"""Compute weights for every lambda: an approximate regularization path.
@@ -222,13 +214,10 @@ def ssvm_path(
         How far the objective may be from its minimum, in units of the mean loss.
     kappa : float, default=None
         At breakpoints the gap is at most `kappa` times `eps`. Smaller values, below 1, take more
-        time at each of fewer breakpoints. None: 0.9, or 0.7 with `heuristic`.
+        time at each of fewer breakpoints. None: 0.9.
     lam_min : float, default=None
         Smallest lambda of interest; None: a ten thousandth of the first breakpoint. The path ends
         earlier if the mean hinge loss falls to `eps`: the weights then serve all smaller lambdas.
-    heuristic : bool, default=False
-        Whether to rely on the gaps of samples as they were last computed. Much faster if oracle
-        calls are costly, but without a guarantee.
     sample_weight : as in the estimator's ``fit``, default=None
         Weight of each sample, or weights of its nodes.
 
@@ -255,7 +244,10 @@ def ssvm_path(
     Notes
     -----
     Most breakpoints cost a few passes, O(n) oracle calls each, or less: several may share their
-    weights. Memory for a breakpoint is that of w, or of its changes where those are fewer.
+    weights. The paper's heuristic path, which replaces certificates with the gaps of earlier
+    visits, is not offered: a certificate here is a pass that also improves the weights, and paths
+    without certificates needed more oracle calls. Memory for a breakpoint is that of w, or of its
+    changes if there are fewer of them.
 
     References
     ----------
@@ -275,11 +267,10 @@ def ssvm_path(
     >>> bool(path.estimator(1.0).score(X[40:], y[40:]) > 0.7)
     True
     """
-    check_choice("heuristic", heuristic, (True, False))
-    kappa = (KAPPA_HEURISTIC if heuristic else KAPPA) if kappa is None else kappa
+    kappa = KAPPA if kappa is None else kappa
     check_sweep(eps, kappa, lam_min)
     eps, kappa = float(eps), float(kappa)
     lam_min = None if lam_min is None else float(lam_min)
     sweep = Sweep(estimator, X, y, sample_weight)
     sweep.check_zero()
-    return RegularizationPath(sweep, eps, kappa, lam_min, heuristic)
+    return RegularizationPath(sweep, eps, kappa, lam_min)

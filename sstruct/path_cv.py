@@ -74,8 +74,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         As in :func:`sstruct.ssvm_path`.
     lam_min : float or None, default=None
         Where paths may end, as in :func:`sstruct.ssvm_path`.
-    heuristic : bool, default=False
-        Whether paths rely on estimated gaps, as in :func:`sstruct.ssvm_path`: faster, not certain.
     lams : array-like of shape (m,) or None, default=None
         Values to choose from; None: all values from infinity down to `lam_min`.
     warm_start : {"primal", "dual", False}, default="primal"
@@ -155,7 +153,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     eps: float = 0.1
     kappa: float | None = None
     lam_min: float | None = None
-    heuristic: bool = False
     lams: ArrayLike | None = None
     warm_start: bool | str = "primal"
     cv: Any = 5
@@ -267,7 +264,6 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         """Refuse parameters out of range."""
         check_parameters(self)
         check_sweep(self.eps, KAPPA if self.kappa is None else self.kappa, self.lam_min)
-        check_choice("heuristic", self.heuristic, (True, False))
         check_choice("warm_start", self.warm_start, ("primal", "dual", False))
         check_choice("rule", self.rule, ("best", "one-se"))
         check_choice("refit", self.refit, (True, False))
@@ -545,7 +541,7 @@ def _path_and_scores(train, test, search, scorer, weights=None):
     if search.lams is None:
         path = ssvm_path(
             search.estimator, *train, eps=search.eps, kappa=search.kappa,
-            lam_min=search.lam_min, heuristic=search.heuristic, sample_weight=weights,
+            lam_min=search.lam_min, sample_weight=weights,
         )  # fmt: skip
         end, certified = path.lam_end_, path.certified_
     else:

@@ -3,7 +3,6 @@
 import functools
 import http.server
 import os
-import re
 import signal
 import threading
 from zlib import crc32

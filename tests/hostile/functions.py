@@ -327,7 +327,7 @@ def _sweep(rng):
         estimator = sstruct.MulticlassSSVM(max_iter=5, random_state=0)
     return {
         "estimator": estimator, "X": X, "y": y, "eps": 0.5, "kappa": None, "lam_min": 0.5,
-        "heuristic": False, "sample_weight": None,
+        "sample_weight": None,
     }  # fmt: skip
 
 

@@ -411,9 +411,7 @@ def test_estimators_that_do_not_do(rng, parameters, message):
         case.path()
 
 
-@pytest.mark.parametrize(
-    "keywords", [{"eps": 0}, {"kappa": 1.0}, {"kappa": 0}, {"lam_min": 0}, {"heuristic": "yes"}]
-)
+@pytest.mark.parametrize("keywords", [{"eps": 0}, {"kappa": 1.0}, {"kappa": 0}, {"lam_min": 0}])
 def test_parameters_are_checked(rng, keywords):
     with pytest.raises((ValueError, TypeError), match=next(iter(keywords))):
         chains(rng).path(**keywords)
@@ -446,18 +444,6 @@ def test_early_ends_keep_the_guarantee(rng):
         ConvergenceWarning, match=r"seconds were over; scale the features: feature 0 has"
     ):
         case.path(eps=0.001)
-
-
-@pytest.mark.parametrize("parameters", [{}, {"sampling": "gap", "cache": True}])
-def test_heuristic_paths_are_not_called_certified(rng, parameters):
-    case = chains(rng, **parameters)
-    path = case.path(heuristic=True, lam_min=1e-3)
-    assert (path.guarantee_, path.certified_, path.kappa) == ("heuristic", False, 0.7)
-    assert "heuristic" in repr(path)
-    # No promise: but the estimates lean to the safe side on such data.
-    lams = np.geomspace(max(path.lam_end_, 1e-3), path.lams_[0], 40)
-    found = np.array([case.suboptimality(path.w(lam), lam) for lam in lams])
-    assert (found <= 2 * EPS).all()
 
 
 def test_approximate_decoders_are_not_called_certified():

@@ -236,13 +236,6 @@ def test_pickles(chains, search):
         np.testing.assert_array_equal(one, other)
 
 
-def test_heuristic_searches_are_not_called_certified(chains):
-    X, y = chains
-    search = PathCV(ChainSSVM(random_state=0), heuristic=True, cv=2).fit(X, y)
-    assert not search.certified_
-    assert search.best_score_ > 0.6
-
-
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -255,7 +248,6 @@ def test_heuristic_searches_are_not_called_certified(chains):
         {"lams": [0.1, -1]},
         {"lams": []},
         {"lams": "all"},
-        {"heuristic": 2},
     ],
 )
 def test_parameters_are_checked(chains, parameters):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sstruct import ChainSSVM, ssvm_path
-from sstruct.datasets import make_sequences
+from sstruct import ChainSSVM, GridCRFSSVM, ssvm_path
+from sstruct.datasets import make_grids, make_sequences
 from sstruct.metrics import flat_f1_score, make_flat_scorer
 from sstruct.plotting import RegularizationPathDisplay
 
@@ -76,12 +76,13 @@ def test_working_sets_in_given_axes(path):
     assert line.get_color() == "red"
 
 
-def test_what_is_not_certified_says_so(data):
-    path = ssvm_path(ChainSSVM(random_state=0), *data, heuristic=True)
+def test_what_is_not_certified_says_so():
+    X, y = make_grids(n_samples=6, shape=(4, 4), n_labels=3, random_state=0)
+    path = ssvm_path(GridCRFSSVM(random_state=0), X, y, lam_min=0.1)
     display = RegularizationPathDisplay.from_path(path)
     assert [line.get_label() for line in display.lines_] == [
-        "primal (heuristic)",
-        "dual (heuristic)",
+        "primal (approximate)",
+        "dual (approximate)",
     ]
 
 

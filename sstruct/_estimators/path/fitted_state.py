@@ -77,7 +77,7 @@ PATH_STATE = ALONG_LAMBDA.extended(
     {
         "kappa": Number(positive=True, most=1),
         "lam_end_": Number(least=0),
-        "guarantee_": Text(choices=("certified", "approximate", "heuristic")),
+        "guarantee_": Text(choices=("certified", "approximate")),
         "_hinge_at_zero": Number(any_float=True),
     }
 )

@@ -81,7 +81,7 @@ FAR = 2.0
 class Point(Segment):
     """A segment, its weights, and what it took to find them.
 
-    Of the heuristic path, and with approximate oracles, ``hinge`` and ``gap`` are estimates.
+    With approximate oracles ``hinge`` and ``gap`` are estimates.
     """
 
     w: np.ndarray
@@ -126,7 +126,7 @@ class PathSolver(FrankWolfe):
         """Those of certificates too, of which each is a pass."""
         return self.state.n_oracle_calls + self.n_looks * self.problem.n_blocks
 
-    def path(self, eps, kappa, lam_min, heuristic):
+    def path(self, eps, kappa, lam_min):
         """Generate the points of an eps-approximate path, from the largest lambda on.
 
         Parameters
@@ -137,8 +137,6 @@ class PathSolver(FrankWolfe):
             Share of eps that the gap has at most at breakpoints; below 1.
         lam_min : float or None
             Where the path may end; None: at a ten thousandth of the first lambda.
-        heuristic : bool
-            Whether to go by stale estimates of the gap, without certificates.
 
         Yields
         ------
@@ -161,8 +159,7 @@ class PathSolver(FrankWolfe):
                 return
             self._lower(point, lam)
             with self.pool:
-                find = self._estimated if heuristic else self._certified
-                point = find(kappa * eps)
+                point = self._certified(kappa * eps)
             if point is None:
                 return
 
@@ -390,17 +387,3 @@ class PathSolver(FrankWolfe):
         in_time = self._approximate_passes(self._spending() - self.spent, dual - self.gained)
         self._settle_dual(dual)
         return in_time
-
-    def _estimated(self, target):
-        """Make passes until the stale gaps sum to at most `target`; None: it ended early."""
-        state = self.state
-        for _ in range(self.options.max_iter):
-            if not (self._approximate() and self._exact()):
-                self.status = Status.TIME_LIMIT
-                return None
-            gap = self._checked(state.estimated_gap)
-            if gap <= target:
-                hinge = gap + state.dual - 0.5 * self.lam * squared_norm(state.live_w)
-                return self._point(state.w, max(hinge, 0.0), False)
-        self.status = Status.MAX_ITER
-        return None
