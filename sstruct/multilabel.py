@@ -105,7 +105,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         ``"relaxed"`` is for any interactions: training compares with labels that may also be half
         on, the solutions of a linear program [8]_, found by one cut; predictions are completed to
         sets. ``"auto"`` takes the first of these that fits, a cut before more than 18 labels are
-        enumerated; one that is asked for and does not fit is refused.
+        enumerated; for slack rescaling with errors of different costs it enumerates up to 18
+        labels, which is exact. A decoder that is asked for and does not fit is refused.
     <fit_intercept>
     bounds : "submodular", array-like of shape (2, n_weights) or None, default=None
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free.

@@ -63,6 +63,30 @@ def test_every_loss_by_enumeration(rng, loss, search):
     assert model.inference_ == (angular if search == "angular" else "enumeration (exact)")
 
 
+@pytest.mark.parametrize("loss", ["balanced", "costs"])
+@pytest.mark.parametrize("edges", ["tree", "none"])
+def test_unequal_costs_are_enumerated(rng, edges, loss):
+    # The other decoders search directly only if all errors cost the same.
+    X, Y = make(rng)
+    if loss == "costs":
+        loss = np.array([0.5, 1.0, 2.0, 0.0])
+    model = MultilabelSSVM(edges=EDGES[edges], lam=0.05, loss=loss, **SLACK, **TIGHT).fit(X, Y)
+    assert model.inference_ == "enumeration (exact)"
+    terms = reference(model, X, Y, cost=costs(loss, Y, np.ones(len(X))))
+    dual_qp.check_optimum(model, slack_terms(terms))
+    # Only there: margin rescaling, and slack rescaling of equal costs, have their decoders.
+    name = "max-sum" if edges == "tree" else "label by label"
+    margin = clone(model).set_params(rescaling="margin").fit(X, Y)
+    assert margin.inference_ == f"{name} (exact)"
+    equal = clone(model).set_params(loss="hamming").fit(X, Y)
+    assert equal.inference_ == f"{name}, error table (exact)"
+    many = np.tile(Y, (1, 5))  # 20 labels
+    bounded = clone(model).set_params(loss="balanced", max_iter=1, edges=None)
+    with pytest.warns(ConvergenceWarning):
+        bounded.fit(X, many)
+    assert bounded.inference_ == "label by label, bisecting search (bounded)"
+
+
 @pytest.mark.parametrize("edges", ["full", "tree"])
 def test_optimum_within_bounds(rng, edges):
     X, Y = make(rng)
@@ -78,7 +102,10 @@ def test_optimum_within_bounds(rng, edges):
     [
         ({"search": "bisecting"}, "enumeration, bisecting search (bounded)"),
         ({"search": "binary"}, "enumeration, binary search (bounded)"),
-        ({"edges": "tree", "loss": "balanced"}, "max-sum, bisecting search (bounded)"),
+        (
+            {"edges": "tree", "loss": "balanced", "inference": "tree"},
+            "max-sum, bisecting search (bounded)",
+        ),
         ({"edges": None, "search": "binary"}, "label by label, binary search (bounded)"),
         (
             {"inference": "cut", "bounds": "submodular"},

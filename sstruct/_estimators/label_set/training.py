@@ -9,6 +9,7 @@ from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.label_set.interactions import (
+    AUTO_ENUMERATES,
     DECODERS,
     check_closed,
     decoding_method,
@@ -61,13 +62,15 @@ class MultilabelTraining:
             self._is_attractive(),
             relaxes=estimator.solver == "gdmm",
         )
-        self.decoder = label_decoder(self.method, K, self.edges, self.parents)
         if self.parents is not None:
             check_closed(Y, self.parents, np.flatnonzero(used))
         self.total = float(weights.sum())
         on = np.asarray(self.known.T @ weights).ravel()
         total = self.total if self.in_loss is None else weights @ self.in_loss
         self.cost = label_costs(estimator.loss, on, total)
+        if self._enumerates_for_slack(K):
+            self.method = "enumeration"
+        self.decoder = label_decoder(self.method, K, self.edges, self.parents)
         off_cost, on_cost = self.cost
         errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
         row_weight = np.zeros(len(rows))
@@ -79,6 +82,18 @@ class MultilabelTraining:
         block_weight = weights / self.total
         kept, self.flat = blocks_of_weight(estimator.class_weight, block_weight, rows, used)
         self.Y, self.weights = Y[kept], weights[kept]
+
+    def _enumerates_for_slack(self, K):
+        """Whether slack rescaling has an exact search only by enumeration.
+
+        The other decoders search directly only if every error costs the same.
+        """
+        estimator = self.estimator
+        chosen = estimator.inference != "auto" or estimator.search != "auto"
+        if estimator.rescaling == "margin" or chosen or self.parents is not None:
+            return False
+        uniform = self.in_loss is None and (self.cost == self.cost[0, 0]).all()
+        return K <= AUTO_ENUMERATES and not uniform
 
     def _is_attractive(self):
         """Whether bounds keep every edge's weight from being negative."""
