@@ -109,6 +109,7 @@ class ChainSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <gdmm_rho>
     <gdmm_parts>

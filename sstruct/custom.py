@@ -95,6 +95,7 @@ class StructuredSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>
@@ -245,6 +246,12 @@ class StructuredSVM(BaseSSVM):
             raise ValueError("overlap=True does not go with a compiled oracle")
         if self.overlap and self.rescaling == "slack":
             raise ValueError("overlap=True does not go with rescaling='slack', of many searches")
+        if (self.solver_options or {}).get("sequential_visits"):
+            if self.overlap or self.batch_size not in ("auto", 1):
+                raise ValueError(
+                    "solver_options={'sequential_visits': True} calls the oracle for one sample at "
+                    'a time; leave overlap=False and batch_size="auto"'
+                )
 
     def _known_labels(self, X, y, sample_weight):
         if not callable(getattr(self.oracle, "complete", None)) or is_partitioned(X):

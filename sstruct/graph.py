@@ -101,6 +101,7 @@ class GraphCRFSSVM(LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>

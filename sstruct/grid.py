@@ -74,6 +74,7 @@ class GridCRFSSVM(GraphCRFSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>

@@ -69,6 +69,7 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>

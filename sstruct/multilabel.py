@@ -145,6 +145,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <gdmm_rho>
     <gdmm_parts>

@@ -82,6 +82,7 @@ class TreeSSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>

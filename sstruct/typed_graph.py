@@ -86,6 +86,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
     <cache>
     <schedule>
     <average>
+    <solver_options>
     <pa_aggressiveness>
     <tol>
     <certificate_every>

@@ -22,6 +22,11 @@ COMMON = {
     "sampling": ("auto", "uniform", "permutation", "gap", "given"),
     "cache": ("auto", True, False),
     "average": ("auto", True, False),
+    "solver_options": (
+        *(None,) * 6,
+        {"max_working_set": 2, "cache_lifetime": 0},
+        {"sequential_visits": True, "cache_gap_share": 0.0, "gap_refresh_every": 1},
+    ),
     "bounds": (None,),
     "tol": (1e-2, 0, 1e-6),
     "certificate_every": (1, 2, 10),

@@ -44,6 +44,7 @@ from sstruct._estimators.core.partitions import parted_right
 from sstruct._estimators.core.remarks import remarks
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
+from sstruct._estimators.core.solver_options import check_solver_options, constants_of
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
@@ -93,6 +94,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     cache: bool | str = "auto"
     schedule: str = "work"
     average: bool | str = "auto"
+    solver_options: dict | None = None
     pa_aggressiveness: float = 1.0
     bounds: ArrayLike | None = None
     tol: float = 1e-2
@@ -273,6 +275,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 f"{name}={shortened(parameters[name])} does not go with solver={self.solver!r}: "
                 f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
             )
+        check_solver_options(
+            self.solver_options, "mp-bcfw" if self.solver == "auto" else self.solver
+        )
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 
@@ -316,6 +321,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             parts=parameters.get("gdmm_parts", 1),
             part_bytes=max(PART_SHARE * _working_memory(), 1) if in_parts else math.inf,
             aggressiveness=float(self.pa_aggressiveness),
+            constants=constants_of(self.solver_options),
         )
 
     def _bounds(self, problem):

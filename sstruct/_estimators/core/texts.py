@@ -14,7 +14,7 @@ GROUPS = {
     ),
     "Objective": ("lam", "loss", "class_weight", "rescaling", "search"),
     "Solver": (
-        *("solver", "step", "sampling", "cache", "schedule", "average"),
+        *("solver", "step", "sampling", "cache", "schedule", "average", "solver_options"),
         "pa_aggressiveness",
         *("gdmm_rho", "gdmm_parts"),
     ),
@@ -58,7 +58,8 @@ class Common:
         data come (``partial_fit``). The others are for comparison: batch Frank-Wolfe (``"fw"``,
         [3]_), stochastic subgradient (``"ssg"``, [4]_) and one-slack cutting plane
         (``"cutting-plane"``, [5]_, needs clarabel). All these do not support `step`, `cache`,
-        `schedule`, `warm_start` and `checkpoint`, nor some values of `sampling` and `average`:
+        `schedule`, `solver_options`, `warm_start` and `checkpoint`, nor some values of `sampling`
+        and `average`:
         other values raise an error. ``"ssg"`` has no dual bound: it ignores `tol`, ends at
         `max_iter` or `max_time` without a warning, and leaves the dual attributes NaN. So do
         ``"perceptron"`` and ``"pa"``, whose ``objective_`` is NaN too. They need ``lam="auto"`` and
@@ -89,6 +90,26 @@ class Common:
         `early_stopping`; True: over all steps ([1]_, section 3.5); False: no average.
         ``w_`` is the average or the last iterate, whichever has the lower objective; with
         `early_stopping` the average alone, or the last iterate where there is none.
+    solver_options : dict or None, default=None
+        Constants of ``"mp-bcfw"`` and ``"bcfw"``, to run the methods of [1]_ and [2]_ as they were
+        published (:doc:`/explanation/solvers`). Options that are left out have these defaults:
+
+        - ``"cache_lifetime": 2``: number of passes that an unused cached labeling is kept (T of
+          [1]_, at least 0).
+        - ``"max_working_set": 1000``: with this many cached labelings of a sample, unused ones make
+          room for new ones (N of [1]_, at least 2). Labelings with dual weight are always kept.
+        - ``"max_approximate_passes": 1000``: largest number of passes over cached labelings between
+          two that call the max-oracle (M of [1]_, at least 0; only ``"mp-bcfw"``).
+        - ``"full_pass_every": 4``: one of this many such passes visits all samples, the others only
+          samples with large gaps (1 in [1]_; only ``"mp-bcfw"``).
+        - ``"cache_gap_share": 0.25``, ``"cache_mean_gap_share": 0.01``: with `cache`, the gap that
+          a cached labeling must have to replace an oracle call, as a share of the sample's last
+          gap and of the mean gap (F and nu of [2]_, at least 0).
+        - ``"gap_refresh_every": 10``: gap sampling and `cache` compute all gaps after at most this
+          many passes, or after `certificate_every` if that is less.
+        - ``"sequential_visits": False``: whether samples are visited strictly one after another
+          (in each partition, if X is partitioned). By default some visits, and oracle calls, are
+          made at once, at slightly older weights.
     pa_aggressiveness : float, default=1.0
         Longest step of ``"pa"``; its steps are otherwise the shortest after which the truth scores
         higher than the prediction by the square root of the prediction's loss.

@@ -35,7 +35,8 @@ class Options:
     average: after every visit, as in paper 000; pass_average: after every pass. rho and parts are
     of GDMM: the penalty on disagreement ("auto": by residual balancing), and of how many parts of
     the labels one is searched at a visit; aggressiveness is of passive-aggressive steps; part_bytes
-    is of features of a part of the data, where passes go over one part after another.
+    is of features of a part of the data, where passes go over one part after another; constants are
+    the Constants of the Frank-Wolfe solvers, None: their defaults.
     """
 
     multi_plane: bool = True
@@ -56,6 +57,7 @@ class Options:
     parts: int = 1
     part_bytes: float = math.inf
     aggressiveness: float = 1.0
+    constants: object = None
 
     @property
     def needs_gaps(self):
@@ -194,6 +196,7 @@ class Solver:
         "cache": ("auto", False),
         "schedule": ("work",),
         "average": ("auto", False),
+        "solver_options": (None,),
         "warm_start": (False,),
         "checkpoint": (None,),
         "early_stopping": (False,),

@@ -23,6 +23,8 @@ from sstruct._solvers.core._working_set cimport WorkingSet, labeling
 
 import sys
 
+from sstruct._solvers.frank_wolfe.constants import Constants
+
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch(const void* memory, Py_ssize_t size) noexcept nogil
 
@@ -30,6 +32,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
 MOST_LAG = 8
 # Work of looking whether to visit a block.
 cdef double LOOK_WORK = 1
+DEFAULTS = Constants()
 
 
 cdef class PassPlan:
@@ -53,14 +56,18 @@ cdef class PassPlan:
     blocks : tuple of int, optional
         First block and the one behind the last, for passes over a part of the data: each of its
         blocks once, by PERMUTATION. None: all blocks.
+    constants : Constants
+        The largest working set, and which cached labelings replace oracle calls.
     """
 
     def __init__(
             self, StepKind kind, Sampling sampling, Py_ssize_t number, Py_ssize_t keep,
-            double deadline, blocks=None, Py_ssize_t lag=0):
+            double deadline, blocks=None, Py_ssize_t lag=0, constants=DEFAULTS):
         if not 0 <= lag <= MOST_LAG:
             raise ValueError(f"lag must be from 0 to {MOST_LAG}, found {lag}")
-        self.lag = lag
+        self.lag, self.max_working_set = lag, constants.max_working_set
+        self.cache_gap_share = constants.cache_gap_share
+        self.cache_mean_gap_share = constants.cache_mean_gap_share
         self.kind, self.sampling = kind, sampling
         self.number, self.keep, self.deadline = number, keep, deadline
         self.first, self.last = (0, sys.maxsize) if blocks is None else blocks

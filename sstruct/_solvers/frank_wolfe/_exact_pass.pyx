@@ -34,13 +34,6 @@ import numpy as np
 
 from sstruct._solvers.core._state import aligned_zeros
 
-# F and nu of paper 001, section 3.3: a cached labeling is good enough from this share of the
-# block's last gap, and of the mean gap.
-cdef double OWN_SHARE = 0.25
-cdef double MEAN_SHARE = 0.01
-# N of paper 000: beyond so many labelings a block, idle ones make room.
-cdef Py_ssize_t MAX_LABELINGS = 1000
-
 
 cdef struct Visit:
     Py_ssize_t block, hit   # hit: entry of the working set that is good enough, or -1
@@ -58,11 +51,13 @@ cdef struct Batch:
     Visit* visits
     int32_t* codes          # answers of the oracles, `width` entries each
     Py_ssize_t width, size  # size: most visits of a batch
-    double floor            # nu times the mean weighted gap; -1: no cache
+    double floor            # the plan's cache_mean_gap_share of the mean weighted gap; -1: no cache
+    double gap_share        # its cache_gap_share
     bint alone              # batches of 1 at the state's weights: nothing moves before the step
     bint looked_up          # whether hits are known: the oracle is asked for the rest
     StepKind kind
     Py_ssize_t number, keep  # of the pass, and passes that an idle labeling survives
+    Py_ssize_t max_labelings  # of a block; with more of them, idle ones make room
     Py_ssize_t first        # of the pass's blocks, in `order`
     # What the caller reads alone.
     void* average           # that follows the visits, or NULL
@@ -87,7 +82,7 @@ cdef int look_for_hit(
         best = summarize(working_set, scratch, count, &mean, &size)
         gap = scratch.score[best] - mean
         if above_rounding(gap, size) and gap >= max(
-                OWN_SHARE * batch.gap_estimates[i], batch.floor / batch.block_weight[i]):
+                batch.gap_share * batch.gap_estimates[i], batch.floor / batch.block_weight[i]):
             visit.hit = best
     return 0
 
@@ -120,23 +115,25 @@ cdef int look_up(
 
 
 cdef Py_ssize_t cached(
-        DualState state, BlockProblem problem, Lane* lane,
-        const int32_t* code) except -1 nogil:
+        DualState state, BlockProblem problem, Lane* lane, const int32_t* code,
+        Py_ssize_t max_labelings) except -1 nogil:
     """Entry of a labeling in the working set of the visited block, inserted where it is new."""
     cdef Py_ssize_t i = lane.move.block
     cdef WorkingSet* working_set = &state.working_sets[i]
-    cdef Py_ssize_t k, oldest = -1, s = find(working_set, code)
+    cdef Py_ssize_t k, oldest, s = find(working_set, code)
     cdef double loss = 0
     if s >= 0:
         return s
-    if working_set.size >= MAX_LABELINGS:
+    while working_set.size >= max_labelings:
+        oldest = -1
         for k in range(1, working_set.size):
             if working_set.alpha[k] <= 0 and (
                     oldest < 0 or working_set.last_active[k] < working_set.last_active[oldest]):
                 oldest = k
-        if oldest > 0:
-            erase(working_set, oldest)
-            lane.move.n_new -= 1
+        if oldest < 0:
+            break
+        erase(working_set, oldest)
+        lane.move.n_new -= 1
     problem.loss(i, code, &loss)
     s = insert(working_set, code, loss)
     lane.move.n_new += 1
@@ -145,12 +142,13 @@ cdef Py_ssize_t cached(
 
 
 cdef int step_exactly(
-        DualState state, BlockProblem problem, Lane* lane, const Visit* visit, const int32_t* code,
-        StepKind kind, Py_ssize_t number, bint alone) except -1 nogil:
+        const Batch* batch, DualState state, BlockProblem problem, Lane* lane, const Visit* visit,
+        const int32_t* code, bint alone) except -1 nogil:
     """Step of a visit, scored at the lane's w, towards what was found for its block.
 
     alone: found at that w; scores of a hit and potentials of the oracle still hold.
     """
+    cdef StepKind kind = batch.kind
     cdef Py_ssize_t i = visit.block, s = visit.hit, count, at
     cdef WorkingSet* working_set = &state.working_sets[i]
     cdef Scratch* scratch = lane.scratch
@@ -158,8 +156,8 @@ cdef int step_exactly(
     cdef double mean = 0, gap, size = 0
     move.block, move.work, move.exact = i, visit.work, visit.exact
     if s < 0:
-        s = cached(state, problem, lane, code)
-    working_set.last_active[s] = <int32_t> number
+        s = cached(state, problem, lane, code, batch.max_labelings)
+    working_set.last_active[s] = <int32_t> batch.number
     count = gather(working_set, scratch, visit.hit >= 0 or kind == CORRECTIVE, s)
     if not (alone and visit.hit >= 0):
         problem.scores(
@@ -203,8 +201,7 @@ cdef int step_of_batch(
     """Visit a block whose labeling the batch has found; the context is the batch."""
     cdef Batch* batch = <Batch*> context
     return step_exactly(
-        state, problem, lane, &batch.visits[a], batch.codes + a * batch.width, batch.kind,
-        batch.number, batch.alone)
+        batch, state, problem, lane, &batch.visits[a], batch.codes + a * batch.width, batch.alone)
 
 
 cdef int exact_visit(
@@ -222,8 +219,7 @@ cdef int exact_visit(
         problem.maximize(visit.block, lane.weights, 1.0, code, &answer)
         visit.work += answer.work
         visit.exact = answer.exact
-    return step_exactly(
-        state, problem, lane, &visit, code, batch.kind, batch.number, True)
+    return step_exactly(batch, state, problem, lane, &visit, code, True)
 
 
 cdef void order_blocks(
@@ -373,7 +369,8 @@ def exact_pass(
     batch.gap_estimates, batch.block_weight = &state.gap_estimates[0], &state.block_weight[0]
     batch.alone = batch.size == 1 and at is None and meanwhile <= 0
     batch.looked_up = problem.ahead_size > 0 or meanwhile > 0
-    batch.floor = MEAN_SHARE * state.total_gap / n if cache else -1
+    batch.floor = plan.cache_mean_gap_share * state.total_gap / n if cache else -1
+    batch.gap_share, batch.max_labelings = plan.cache_gap_share, plan.max_working_set
     batch.kind, batch.number, batch.keep = plan.kind, plan.number, plan.keep
     batch.first, batch.average = done, NULL
     if state.exact_average is not None:

@@ -21,6 +21,7 @@ from sstruct._solvers.core.status import Limit, Status
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.frank_wolfe.lag import MOST, Lag, may_be_at_once
 
 STEPS = {kind.name.lower(): kind for kind in StepKind}
@@ -28,20 +29,11 @@ SAMPLINGS = {sampling.name.lower(): sampling for sampling in Sampling}
 # Those that visit every block in each pass.
 EACH_ONCE = ("permutation", "sequential")
 
-# Passes that an unused labeling survives: T of paper 000, which has 10. Plain BCFW keeps active
-# ones only. With 2 the fits of the sets of benchmarks/defaults_data.py to a gap of 0.01 took 0.70
-# to 1.02 of the time that they took with 10 (median 0.89) and 0.73 to 1.09 of the passes: idle
-# labelings cost their part of every approximate visit, and are seldom found again.
-KEEP = 2
-# M of paper 000.
-MAX_APPROXIMATE_PASSES = 1000
 # An exact pass also costs what its new labelings add to all later passes: its work counts so many
 # times when approximate passes are weighed against it. One run each on OCR letters and CoNLL-2000:
 # times to a gap of 0.01 spread by about a quarter between 1 and 4, without a clear best, and
 # oracle calls fall as it grows.
 EXACT_WEIGHT = 1.5
-# Of the approximate passes between two exact ones, every fourth visits all blocks.
-FULL_EVERY = 4
 # Work of visits to cached labelings while workers answer, for an oracle call, as a share of its
 # own. In the first pass there are few: to fit them alone costs more calls later than it spares.
 MEANWHILE = 1 / 16
@@ -50,8 +42,6 @@ MEANWHILE = 1 / 16
 # 8, 7 and 6 passes in 6 parts, 10, 9 and 9 in 12, to a gap of 0.05 (7 in memory), and 3.0, 3.8 and
 # 4.6 s of CPU in 6 parts (2.9 in memory; one run each).
 READING_WORK = 1.0
-# Drawing by gaps and caching go by the block gaps of the last full pass: one every so many passes.
-REFRESH_EVERY = 10
 # Passes in order that win back what visits at once have lost.
 MOST_CLIMBS = 40
 # A pass of cache hits calls no oracle; so many times the passes asked for end a fit all the same.
@@ -76,6 +66,9 @@ class FrankWolfe(Solver):
     def __init__(self, setup, state=None):
         super().__init__(setup)
         options = setup.options
+        self.constants = options.constants or Constants()
+        if self.constants.sequential_visits:
+            setup.problem.batch_size = 1
         if state is None:
             state = DualState(
                 setup.problem,
@@ -97,7 +90,8 @@ class FrankWolfe(Solver):
         self.visits_all = options.sampling != "uniform"
         self.averaged = None
         self.parts = parts_of(setup.problem, options.part_bytes)
-        self.lag = Lag(state, self.most_lag if may_be_at_once(setup.problem) else 0)
+        at_once = may_be_at_once(setup.problem) and not self.constants.sequential_visits
+        self.lag = Lag(state, self.most_lag if at_once else 0)
         # The order in which the last pass took the parts.
         self.part_order = list(range(len(self.parts)))
         # v, and the dual value's linear term, from the working sets as that pass left them, added
@@ -163,7 +157,7 @@ class FrankWolfe(Solver):
         last = not in_time or stalled or self._spent()
         every = options.certificate_every
         if options.needs_gaps:
-            every = min(every, REFRESH_EVERY)
+            every = min(every, self.constants.gap_refresh_every)
         due = stalled or self.n_passes % every == 0 or self._estimate() <= options.tol
         certified = due or self._estimate() * self.gap_ratio <= options.tol
         if certified:
@@ -287,10 +281,11 @@ class FrankWolfe(Solver):
             STEPS[options.step],
             Sampling.PERMUTATION if in_turn else SAMPLINGS[options.sampling],
             self.n_passes + 1,
-            KEEP if options.multi_plane or options.cache else 0,
+            self.constants.cache_lifetime if options.multi_plane or options.cache else 0,
             math.inf if in_order else self.deadline,
             None if part is None else (part.first, part.last),
             0 if in_order else self.lag.now,
+            self.constants,
         )
 
     def _approximate_passes(self, begin, dual, part=None):
@@ -299,9 +294,9 @@ class FrankWolfe(Solver):
         Return False when the deadline came first.
         """
         state, plan = self.state, self._plan(part=part)
-        for k in range(MAX_APPROXIMATE_PASSES):
+        for k in range(self.constants.max_approximate_passes):
             before, dual_before = self._spending(), state.dual
-            of_all = k % FULL_EVERY == 0
+            of_all = k % self.constants.full_pass_every == 0
             if not approximate_pass(state, plan, of_all, self.pool):
                 return False
             if plan.lag > 0:

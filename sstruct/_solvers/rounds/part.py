@@ -11,7 +11,7 @@ from sstruct._solvers.core._snapshot import resume, snapshot
 from sstruct._solvers.core._state import DualState, aligned_zeros
 from sstruct._solvers.frank_wolfe._approximate_pass import approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
-from sstruct._solvers.frank_wolfe.block_coordinate import FULL_EVERY, FrankWolfe
+from sstruct._solvers.frank_wolfe.block_coordinate import FrankWolfe
 from sstruct._solvers.rounds._changes import compact_change
 from sstruct._solvers.rounds._placing import blend, dual_weights, mix, place
 
@@ -86,7 +86,8 @@ class PartRounds(FrankWolfe):
             exact_pass(state, self.pool, self._plan(), False)
         else:
             self.go_back = partial(mix, state, dual_weights(state))
-            approximate_pass(state, self._plan(), (turn - 1) % FULL_EVERY == 0)
+            of_all = (turn - 1) % self.constants.full_pass_every == 0
+            approximate_pass(state, self._plan(), of_all)
         numbers = self._counts() - counts
         numbers[-1] = state.estimated_gap
         return *compact_change(state.live_v, self.received.w, self.caution), numbers

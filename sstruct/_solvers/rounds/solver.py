@@ -17,8 +17,8 @@ from sstruct._solvers.core.status import Status
 from sstruct._solvers.frank_wolfe.block_coordinate import (
     EACH_ONCE,
     EXACT_WEIGHT,
-    MAX_APPROXIMATE_PASSES,
 )
+from sstruct._solvers.frank_wolfe.constants import Constants
 from sstruct._solvers.rounds.line_search import share_within_bounds, shares_of_moves
 from sstruct._solvers.rounds.part import compact
 from sstruct._solvers.rounds.parts import setups_of
@@ -181,7 +181,8 @@ class Rounds(Solver):
         spent = EXACT_WEIGHT * work
         if not self.options.multi_plane:
             return n_steps, seconds() < self.deadline
-        for turn in range(1, MAX_APPROXIMATE_PASSES + 1):
+        constants = self.options.constants or Constants()
+        for turn in range(1, constants.max_approximate_passes + 1):
             if seconds() >= self.deadline:
                 return n_steps, False
             before = self.dual

@@ -1,0 +1,235 @@
+"""`solver_options`: names, types and ranges, and that every option has its effect."""
+
+import math
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
+from sstruct._estimators.core.solver_options import constants_of
+from sstruct._solvers.core._state import DualState
+from sstruct._solvers.frank_wolfe import block_coordinate, lag
+from sstruct._solvers.frank_wolfe.constants import Constants
+from sstruct._solvers.rounds.solver import Rounds
+from sstruct.datasets import make_sequences
+from tests.estimators.choices import Choice, make_choices
+from tests.estimators.same_bits import assert_same_bits, check_resuming
+from tests.solvers.test_rounds import Parted
+
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return make_sequences(n_samples=120, noise=1.5, random_state=0)
+
+
+def fitted(data, options=None, **parameters):
+    given = {"lam": 1e-3, "tol": 1e-9, "max_iter": 12, "random_state": 0} | parameters
+    return ChainSSVM(solver_options=options, **given).fit(*data)
+
+
+def test_defaults_are_those_of_the_documentation(data):
+    text = ChainSSVM.__doc__
+    for name, value in vars(Constants()).items():
+        assert f'``"{name}": {value}``' in text
+    assert_same_bits(fitted(data, vars(Constants())), fitted(data))
+    assert_same_bits(fitted(data, {}), fitted(data))
+
+
+@pytest.mark.parametrize(
+    "options, error, message",
+    [
+        (3, TypeError, "solver_options must be a dict or None, found 3"),
+        ([("cache_lifetime", 3)], TypeError, "must be a dict or None"),
+        ({"T": 10}, ValueError, r"solver_options has 'T', .*expected some of cache_lifetime, max"),
+        ({3: 4}, ValueError, "solver_options has 3"),
+        ({"cache_lifetime": -1}, ValueError, r"\['cache_lifetime'\] must be at least 0, found -1"),
+        ({"cache_lifetime": 1.5}, TypeError, "must be an integer, found 1.5"),
+        ({"max_working_set": 1}, ValueError, "must be at least 2, found 1"),
+        ({"max_approximate_passes": "all"}, TypeError, "must be an integer"),
+        ({"full_pass_every": 0}, ValueError, "must be at least 1, found 0"),
+        ({"cache_gap_share": -0.1}, ValueError, "must be at least 0"),
+        ({"cache_mean_gap_share": math.inf}, ValueError, "must be finite"),
+        ({"gap_refresh_every": 0}, ValueError, "must be at least 1"),
+        ({"sequential_visits": 2}, ValueError, r"\['sequential_visits'\] must be one of"),
+    ],
+)
+def test_what_is_refused(data, options, error, message):
+    model = ChainSSVM(solver_options=options)
+    with pytest.raises(error, match=message):
+        model.fit(*data)
+    assert not hasattr(model, "status_")
+
+
+@pytest.mark.parametrize("solver", ["fw", "ssg", "cutting-plane", "perceptron", "pa", "gdmm"])
+def test_other_solvers_have_no_options(data, solver):
+    model = ChainSSVM(solver=solver, solver_options={"cache_lifetime": 10})
+    with pytest.raises(ValueError, match=r"solver_options=.* does not go with solver='"):
+        model.fit(*data)
+
+
+@pytest.mark.parametrize("name", ["max_approximate_passes", "full_pass_every"])
+def test_bcfw_has_no_approximate_passes(data, name):
+    with pytest.raises(ValueError, match=f"has '{name}', which solver='bcfw' does not have"):
+        fitted(data, {name: 3}, solver="bcfw")
+
+
+def test_integers_of_any_size():
+    assert constants_of({"max_working_set": 10**30}).max_working_set == sys.maxsize
+    found = constants_of({"max_working_set": np.int64(5), "sequential_visits": np.True_})
+    assert found == Constants(max_working_set=5, sequential_visits=True)
+
+
+def test_lifetime_of_cached_labelings(data):
+    none, two, four, endless = (
+        fitted(data, {"cache_lifetime": passes}).history_["working_set_size"]
+        for passes in (0, 2, 4, 10**30)
+    )
+    assert none[-1] < two[-1] < four[-1] < endless[-1]
+    assert (np.diff(endless) >= 0).all()
+
+
+@pytest.mark.parametrize("most", [2, 3, 5])
+def test_size_of_working_sets(data, most):
+    options = {"cache_lifetime": 100}
+    free = fitted(data, options, warm_start=True)._warm_state["size"]
+    kept = fitted(data, options | {"max_working_set": most}, warm_start=True)._warm_state
+    first = np.r_[0, np.cumsum(kept["size"])[:-1]]
+    active = np.add.reduceat((kept["alpha"] > 0).astype(int), first)
+    assert (free > most).mean() > 0.3
+    # A new labeling, and all that have dual weight, are always kept.
+    assert (kept["size"] > np.maximum(most, active + 2)).mean() < 0.02
+    assert kept["size"].max() < free.max()
+
+
+@pytest.mark.parametrize("most", [0, 1, 3])
+def test_number_of_approximate_passes(data, most):
+    counts = fitted(data, {"max_approximate_passes": most}).history_["approximate_passes"]
+    assert (np.diff(counts, prepend=0) <= most).all()
+    assert np.diff(fitted(data).history_["approximate_passes"]).max() > most
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_approximate_passes_over_all_samples(data, monkeypatch, every):
+    whole = []
+
+    def watched(state, plan, of_all, *more):
+        whole.append(of_all)
+        return approximate_pass(state, plan, of_all, *more)
+
+    approximate_pass = block_coordinate.approximate_pass
+    monkeypatch.setattr(block_coordinate, "approximate_pass", watched)
+    fitted(data, {"full_pass_every": every, "max_approximate_passes": 6}, max_iter=1)
+    assert whole == [k % every == 0 for k in range(len(whole))]
+    assert len(whole) > every
+
+
+def calls_of_passes(model):
+    return np.diff(model.history_["oracle_calls"], prepend=0)
+
+
+def test_gaps_of_cache_hits(data):
+    n = len(data[0])
+    usual = calls_of_passes(fitted(data, cache=True))
+    assert (usual[1:] < n).all()
+    # Except at samples whose last gap was 0.
+    strict = calls_of_passes(fitted(data, {"cache_gap_share": 1e9}, cache=True))
+    assert (strict > 0.95 * n).all()
+    assert strict[1:].mean() > usual[1:].mean()
+    any_gap = {"cache_gap_share": 0, "cache_mean_gap_share": 0}
+    assert calls_of_passes(fitted(data, any_gap, cache=True))[1:6].sum() < usual[1:6].sum()
+    # The mean gap is known from the first certificate on.
+    options = {"cache_mean_gap_share": 1e9, "gap_refresh_every": 2}
+    assert (calls_of_passes(fitted(data, options, cache=True))[2:] == n).all()
+
+
+@pytest.mark.parametrize("parameters", [{"sampling": "gap"}, {"cache": True}])
+def test_refreshed_gaps(data, parameters):
+    model = fitted(data, {"gap_refresh_every": 3}, certificate_every=100, max_iter=9, **parameters)
+    refreshed = np.flatnonzero(np.isfinite(model.history_["primal"])) + 1
+    assert {3, 6, 9} <= set(refreshed.tolist())
+    assert (refreshed[:-1] % 3 == 0).all()
+
+
+def one_pass(X, y, lam, order):
+    """Frank-Wolfe steps over the samples in an order, each at the weights of now ([LJ13])."""
+    n, K = len(X), y.max() + 1
+    w, own, losses = np.zeros((K, X.shape[1])), np.zeros((n, K, X.shape[1])), np.zeros(n)
+    for i in order:
+        loss = (np.arange(K) != y[i]).astype(float)
+        worst = int(np.argmax(loss + w @ X[i]))
+        plane = np.zeros_like(w)
+        plane[y[i]] += X[i] / (lam * n)
+        plane[worst] -= X[i] / (lam * n)
+        move = own[i] - plane
+        gap = lam * (move * w).sum() - losses[i] + loss[worst] / n
+        step = np.clip(gap / (lam * (move**2).sum()), 0, 1) if (move**2).sum() > 0 else 0.0
+        own[i] -= step * move
+        w -= step * move
+        losses[i] += step * (loss[worst] / n - losses[i])
+    return w
+
+
+def test_sequential_visits_are_those_of_the_definition(rng, monkeypatch):
+    monkeypatch.setattr(lag, "LEAST_WORK", 0.0)  # else only larger fits have visits at once
+    lam, X, y = 0.01, rng.standard_normal((150, 20)), rng.integers(0, 5, 150)
+    model = MulticlassSSVM(
+        lam=lam, solver="bcfw", step="fw", sampling="permutation", cache=False, average=False,
+        fit_intercept=False, loss="hamming", max_iter=1, random_state=0,
+        solver_options={"sequential_visits": True},
+    ).fit(X, y)  # fmt: skip
+    at_once = clone(model).set_params(solver_options=None).fit(X, y)
+    training = model._prepare(X, y, None)
+    problem = training.problem
+    state = DualState(problem, lam, training.block_weight, model._options("bcfw", problem).seed)
+    w = one_pass(X, y, lam, state.permutation(len(X)))
+    np.testing.assert_allclose(model.coef_, w, rtol=0, atol=1e-10 * abs(w).max())
+    assert abs(at_once.coef_ - w).max() > 1e-3 * abs(w).max()
+    # Threads have nothing to do, and change nothing.
+    assert_same_bits(clone(model).set_params(n_jobs=2).fit(X, y), model)
+
+
+def test_sequential_visits_call_one_oracle_at_a_time(rng):
+    X, y = make_choices(rng, n=40)
+    model = StructuredSVM(Choice(), solver_options={"sequential_visits": True}, random_state=0)
+    one = clone(model).set_params(solver_options=None, batch_size=1).fit(X, y)
+    many = clone(model).set_params(solver_options=None, batch_size=8).fit(X, y)
+    model.fit(X, y)
+    assert_same_bits(model, one)
+    assert not np.array_equal(model.w_, many.w_)
+    for other in ({"batch_size": 8}, {"overlap": True}):
+        with pytest.raises(ValueError, match="calls the oracle for one sample at a time"):
+            clone(model).set_params(**other).fit(X, y)
+
+
+def test_fits_with_options_can_be_resumed(data, tmp_path, monkeypatch):
+    options = {"cache_lifetime": 10, "max_working_set": 4, "sequential_visits": True}
+    path = tmp_path / "fit.npz"
+    model = ChainSSVM(lam=1e-3, tol=1e-9, max_iter=6, random_state=0, solver_options=options)
+    kept = check_resuming(model, *data, path, monkeypatch, least=5)
+    path.write_bytes(kept[2])
+    other = clone(model).set_params(checkpoint=path, solver_options={"cache_lifetime": 9})
+    with pytest.raises(ValueError, match="other data or parameters"):
+        other.fit(*data)
+
+
+def test_options_reach_paths_searches_and_latent_fits(data):
+    X, y = data
+    model = ChainSSVM(random_state=0, solver_options={"max_approximate_passes": 0})
+    search = PathCV(model, cv=2, lams=[1.0, 0.1]).fit(X, y)
+    assert search.best_estimator_.history_["approximate_passes"][-1] == 0
+    latent = LatentSSVM(clone(model).set_params(ignore_label=-1), max_rounds=1).fit(X, y)
+    assert latent.estimator_.history_["approximate_passes"][-1] == 0
+
+
+def test_partitions_have_the_options_too(rng):
+    parted = Parted(rng, 2, "free")
+    limits = {"tol": 0.0, "max_iter": 4, "certificate_every": 100}
+    free, bounded = (
+        Rounds(parted.setup(constants=constants, **limits)).solve().history["approximate_passes"]
+        for constants in (Constants(), Constants(max_approximate_passes=1))
+    )
+    assert bounded[-1] <= 4 < free[-1]
