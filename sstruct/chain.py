@@ -323,6 +323,8 @@ class ChainSSVM(LabelingSSVM):
                 "edge_feature_names_in_": data.nodes.edge_names,
             },
             features=data.scalable,
+            empty=data.nodes.empty,
+            data_warnings=self._data_warnings(data.nodes),
         )
 
     def _stored_parameters(self, attributes):
@@ -330,6 +332,25 @@ class ChainSSVM(LabelingSSVM):
         if not callable(mask) or is_importable(mask):
             return {}
         return {"transition_mask": ResolvedMask(attributes["classes_"], *attributes["_masks"])}
+
+    def _data_warnings(self, nodes):
+        """Return what ``fit`` warns of if no sequence has a transition to learn from."""
+        if not self.transitions or nodes.offsets[-1] < 2 or nodes.lengths.max() > 1:
+            return ()
+        if nodes.form == "rows":
+            found = "X is 2-D, so that each row is a sequence of one node"
+            advice = "If the rows are one sequence, such as a time series, call fit([X], [y])"
+        else:
+            found = "each sequence in X has one node"
+            advice = (
+                "If they are the nodes of one sequence, join them and call fit([X], [y]) with X of "
+                "shape (L, n_features) and y of shape (L,)"
+            )
+        message = (
+            f"{type(self).__name__} learns no transitions: {found}. {advice}. If they are "
+            "independent, use MulticlassSSVM or set transitions=False."
+        )
+        return (message,)
 
     def _packed_for_score(self, X, y):
         if isinstance(X, list) and all(isinstance(x, np.ndarray | tuple) for x in X):
@@ -396,8 +417,12 @@ class ChainSSVM(LabelingSSVM):
         return self._decoded(nodes, known.codes, n_states)
 
     def _decoder(self, nodes, known=None, n_states=1):
-        """Return the problem of decoding, around known labels, and the weights in its layout."""
-        chains = Chains(nodes.offsets[:-1], nodes.lengths)
+        """Return the problem of decoding, around known labels, and the weights in its layout.
+
+        Its blocks are the sequences that are not empty, of which there must be one.
+        """
+        some = nodes.lengths > 0
+        chains = Chains(nodes.offsets[:-1][some], nodes.lengths[some])
         model = ChainModel(len(self.classes_), *self._terms, *self._masks)
         problem = chain_problem(
             nodes, nodes.flat, chains, model, known=known, states_per_label=n_states
@@ -406,6 +431,8 @@ class ChainSSVM(LabelingSSVM):
 
     def _decoded(self, nodes, known=None, n_states=1):
         """Return the labels of all nodes."""
+        if nodes.offsets[-1] == 0:
+            return np.empty(0, dtype=np.int32)
         problem, w = self._decoder(nodes, known, n_states)
         threads = n_threads(self.n_jobs)
         transitions = as_sparse(self._views(), self._masks)
@@ -480,6 +507,8 @@ class ChainSSVM(LabelingSSVM):
             their node, up to ties.
         """
         nodes = pack_chains(self, X, fitted=True)
+        if nodes.offsets[-1] == 0:
+            return nodes.like_input(np.empty((0, len(self.classes_))))
         problem, w = self._decoder(nodes)
         return nodes.like_input(max_marginals(problem, w))
 
@@ -521,7 +550,12 @@ class ChainSSVM(LabelingSSVM):
         """
         check_number("k", k, least=1, whole=True)
         nodes = pack_chains(self, X, fitted=True)
-        ranked = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
+        ranked = [(np.empty((1, 0), dtype=np.int32), np.zeros(1)) for _ in range(len(nodes))]
+        some = np.flatnonzero(nodes.lengths)
+        if len(some):
+            found = chain_top_k(*self._decoder(nodes), min(int(k), np.iinfo(np.intp).max))
+            for i, pair in zip(some.tolist(), found):
+                ranked[i] = pair
         labels, scores = np.empty((2, len(nodes)), dtype=object)
         for i, (codes, values) in enumerate(ranked):
             labels[i] = self.classes_[codes[:, 0] if nodes.form == "rows" else codes]

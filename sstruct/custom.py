@@ -19,7 +19,7 @@ from sstruct._estimators.custom.oracle_adapters import adapter_of
 from sstruct._estimators.custom.samples import CallOptions, some_samples
 from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_number, check_weights
-from sstruct._problems.custom.oracle_calls import decoded, frozen
+from sstruct._problems.custom.oracle_calls import decoded, frozen, samples_of
 
 
 @explains_arguments
@@ -372,7 +372,9 @@ class StructuredSVM(BaseSSVM):
         """Return samples, and the oracle's labelings of them."""
         if is_partitioned(X):
             raise TypeError("X is on a cluster: use X.map_partitions(model.predict)")
-        samples = some_samples(X, "X")
+        samples = samples_of(X, "X")
+        if not samples:
+            return samples, []
         return samples, adapter_of(self.oracle).predict(samples, frozen(self._w), self.n_jobs)
 
     @reads_one_fit

@@ -320,6 +320,7 @@ class GraphCRFSSVM(LabelingSSVM):
                 "_keeps_planes": explicit is not problem,
             },
             features=_scalable(graphs, model["pairwise"]),
+            empty=graphs.nodes.empty,
         )
 
     def _with_planes(self, problem):
@@ -419,8 +420,9 @@ class GraphCRFSSVM(LabelingSSVM):
         codes, free = known.copy(), known < 0
         if free.any():
             edge, K = self._views().get("edge"), len(self.classes_)
+            graphs, samples = graphs.with_nodes()
             rest = free_nodes(graphs, known, self._pairwise, edge, K)
-            codes[free] = self._decoded(rest.graphs, rest.samples, rest.node_scores)
+            codes[free] = self._decoded(rest.graphs, samples[rest.samples], rest.node_scores)
         return codes
 
     def _nodes(self, X):
@@ -432,7 +434,7 @@ class GraphCRFSSVM(LabelingSSVM):
 
     def _complete(self, X, known, n_states=1):
         graphs = self._pack(X, self._model, fitted=True)
-        if n_states == 1:
+        if n_states == 1 or not len(known.codes):
             return self._around(graphs, known.codes)
         scores = state_scores(graphs, known.codes, self._pairwise, self._views(), n_states)
         return self._decoded(graphs, node_scores=scores)
@@ -442,8 +444,8 @@ class GraphCRFSSVM(LabelingSSVM):
         """Name of the pairwise model of the fit and its fixed cost."""
         return self._model["pairwise"], self._model["strength"]
 
-    def _problem(self, graphs, samples=None, node_scores=None):
-        """Return the problem of decoding graphs; `samples`: their numbers in X, if not all are."""
+    def _problem(self, graphs, samples, node_scores=None):
+        """Return the problem of decoding graphs that have nodes; `samples`: their indices in X."""
         K = len(self.classes_)
         method = decoding_method(self._model, graphs, K, samples)
         decoder = decoder_of(method, self._model["seed"], PREDICTION_ITERATIONS, keeps=False)
@@ -453,6 +455,10 @@ class GraphCRFSSVM(LabelingSSVM):
 
     def _decoded(self, graphs, samples=None, node_scores=None):
         """Return the labels of all nodes."""
+        if samples is None:
+            graphs, samples = graphs.with_nodes()
+        if not len(samples):
+            return np.empty(0, dtype=np.int32)
         problem = self._problem(graphs, samples, node_scores)
         return decode(problem, self._w, n_threads(self.n_jobs))
 
@@ -546,11 +552,11 @@ class GraphCRFSSVM(LabelingSSVM):
         >>> scores[0].argmax(axis=1)
         array([1, 1, 1])
         """
-        graphs = self._pack(X, self._model, fitted=True)
-        is_forest = np.ones(len(graphs.nodes), dtype=bool)
-        is_forest[graphs.with_cycles()] = False
-        problem = self._problem(graphs)
-        scores = max_marginals(problem, self._w, is_forest, n_threads(self.n_jobs))
+        graphs, samples = self._pack(X, self._model, fitted=True).with_nodes()
+        scores = np.empty((0, len(self.classes_)))
+        if len(samples):
+            problem = self._problem(graphs, samples)
+            scores = max_marginals(problem, self._w, graphs.are_forests(), n_threads(self.n_jobs))
         return graphs.nodes.like_input(scores)
 
 

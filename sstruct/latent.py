@@ -15,9 +15,12 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.shown import shortened
+from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
+from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
+from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.latent.fitted_state import LATENT_STATE
 from sstruct._estimators.latent.rounds import Latent, Rounds, concave_convex
 from sstruct._estimators.latent.starts import (
@@ -277,6 +280,12 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             model.set_params(random_state=random.randint(np.iinfo(np.int32).max))
         n_states = int(self.states_per_label)
         known = model._known_labels(X, y, sample_weight)
+        if len(known.empty):  # which all fits of the rounds would warn of
+            warn_of_empty(known.empty, stacklevel=3)
+            rest = np.delete(np.arange(num_samples(X)), known.empty)
+            samples = Samples(X, y, sample_weight).of(rest)
+            X, y, sample_weight = samples.X, samples.y, samples.sample_weight
+            known = model._known_labels(X, y, sample_weight)
         if n_states > 1 and known.features is None:
             raise ValueError(
                 f"states_per_label={n_states} is for chains, graphs and images, whose nodes have "

@@ -153,8 +153,9 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
     if edge_mask is None:
         return
     names = classes.tolist()
+    some = np.flatnonzero(np.diff(offsets))  # sequences that are not empty
     step = (codes[:-1] >= 0) & (codes[1:] >= 0)
-    step[offsets[1:-1] - 1] = False
+    step[offsets[some[1:]] - 1] = False
     broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
     if len(broken):
         row = broken[0] + 1
@@ -167,14 +168,14 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
     if boundary_mask is None:
         return
     for mask, rows, what in (
-        (boundary_mask[0], offsets[:-1], "starts"),
-        (boundary_mask[1], offsets[1:] - 1, "ends"),
+        (boundary_mask[0], offsets[some], "starts"),
+        (boundary_mask[1], offsets[some + 1] - 1, "ends"),
     ):
         broken = np.flatnonzero((codes[rows] >= 0) & ~mask[codes[rows]])
         if len(broken):
-            i = broken[0]
+            at = broken[0]
             raise ValueError(
-                f"y[{i}] {what} with {shortened(names[codes[rows[i]]])}, which "
+                f"y[{some[at]}] {what} with {shortened(names[codes[rows[at]]])}, which "
                 "transition_mask forbids"
             )
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._estimators.core.base import BaseSSVM
+from sstruct._estimators.core.remarks import warn_of_data
 from sstruct._estimators.path.along_lambda import AlongLambda, Sweep, check_sweep
 from sstruct._estimators.path.compact_rows import CompactRows
 from sstruct._estimators.path.fitted_state import PATH_STATE
@@ -85,6 +86,7 @@ class RegularizationPath(AlongLambda):
 
     def __init__(self, sweep: Sweep, eps: float, kappa: float, lam_min: float | None) -> None:
         super().__init__(sweep, eps)
+        sweep.check_zero()
         self.kappa = kappa
         solver = sweep.solver(1.0)
         self._take(solver.path(eps, kappa, lam_min), sweep)
@@ -267,10 +269,14 @@ def ssvm_path(
     >>> bool(path.estimator(1.0).score(X[40:], y[40:]) > 0.7)
     True
     """
+    options = path_options(eps, kappa, lam_min)
+    sweep = Sweep(estimator, X, y, sample_weight)
+    warn_of_data(sweep.training, stacklevel=3)
+    return RegularizationPath(sweep, *options)
+
+
+def path_options(eps, kappa, lam_min):
+    """Return the checked parameters of a RegularizationPath, in its order."""
     kappa = KAPPA if kappa is None else kappa
     check_sweep(eps, kappa, lam_min)
-    eps, kappa = float(eps), float(kappa)
-    lam_min = None if lam_min is None else float(lam_min)
-    sweep = Sweep(estimator, X, y, sample_weight)
-    sweep.check_zero()
-    return RegularizationPath(sweep, eps, kappa, lam_min)
+    return float(eps), float(kappa), None if lam_min is None else float(lam_min)

@@ -1,10 +1,12 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from itertools import chain
 from typing import Any, Self
 
 import numpy as np
@@ -32,13 +34,16 @@ from sstruct._estimators.core.fitted_state import (
 )
 from sstruct._estimators.core.missing_methods import Missing, no_probabilities, only_all_samples
 from sstruct._estimators.core.partitions import Partitions
+from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.frames import items_of
 from sstruct._input.ragged import check_choice, check_number, sliceable_weights
-from sstruct.path import KAPPA, ssvm_path
+from sstruct.path import KAPPA, RegularizationPath, path_options
 from sstruct.sequences import Sequences
 
+# What a fold returns for the warnings of the whole search.
+FOR_WARNINGS = "empty", "data_warnings"
 SCORERS = (
     "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
     "chunk_f1_scorer or make_flat_scorer(flat_f1_score), or a function of estimator, X and y"
@@ -229,7 +234,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             partitions = Partitions.of(X, y, getattr(self.estimator, "_samples_are_rows", False))
             X, y = partitions.X, partitions.y
         X, y = _as_rows(X, "X"), _as_rows(y, "y")
-        n_samples = X.shape[0] if sparse.issparse(X) else len(X)
+        n_samples = _n_samples(X)
         weights = None if sample_weight is None else sliceable_weights(sample_weight, n_samples)
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         reads_labels = is_classifier(self.estimator) and partitions is None
@@ -241,6 +246,13 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             )
         else:
             folds = partitions.map_splits(_path_and_scores, splits, self, scorer)
+        empty, data_warnings = ([fold.pop(name) for fold in folds] for name in FOR_WARNINGS)
+        if partitions is not None:
+            empty = []  # of indices in a fold's partitions
+        if not self.refit:  # whose fit warns of all samples
+            warn_of_empty(np.unique(np.concatenate([[], *empty])).astype(int), stacklevel=3)
+            for message in dict.fromkeys(chain.from_iterable(data_warnings)):
+                warnings.warn(message, UserWarning, stacklevel=2)
         fitted = {
             "scorer_": scorer,
             "n_splits_": len(folds),
@@ -525,11 +537,16 @@ def _segment(fold, lam):
     return max(int(np.searchsorted(-fold["lams"], -lam, side="right")) - 1, 0)
 
 
+def _n_samples(X):
+    return X.shape[0] if sparse.issparse(X) else len(X)
+
+
 def _fold(search, X, y, weights, train, test, scorer):
     """Select the samples of a fold, and return the result of `_path_and_scores`."""
     samples = [(safe_indexing(X, rows), safe_indexing(y, rows)) for rows in (train, test)]
     weights = None if weights is None else weights[train]
-    return _path_and_scores(*samples, search, scorer, weights)
+    fold = _path_and_scores(*samples, search, scorer, weights)
+    return fold | {"empty": np.arange(_n_samples(X))[train][fold["empty"]]}
 
 
 def _path_and_scores(train, test, search, scorer, weights=None):
@@ -538,14 +555,12 @@ def _path_and_scores(train, test, search, scorer, weights=None):
     train, test : tuple
         X and y.
     """
+    sweep = Sweep(search.estimator, *train, weights)
     if search.lams is None:
-        path = ssvm_path(
-            search.estimator, *train, eps=search.eps, kappa=search.kappa,
-            lam_min=search.lam_min, sample_weight=weights,
-        )  # fmt: skip
+        options = path_options(search.eps, search.kappa, search.lam_min)
+        path = RegularizationPath(sweep, *options)
         end, certified = path.lam_end_, path.certified_
     else:
-        sweep = Sweep(search.estimator, *train, weights)
         path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
     scores, last = [], None
@@ -562,4 +577,6 @@ def _path_and_scores(train, test, search, scorer, weights=None):
         "seconds": path.history_.get("seconds", np.empty(0)),
         "end": end,
         "certified": certified,
+        "empty": sweep.training.empty,
+        "data_warnings": sweep.training.data_warnings,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
 # parallel cross-validation, while joblib maps a few large arrays into shared memory once.
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, concatenated, is_sized, whole_number
+from sstruct._checks.arrays import array_of, concatenated, is_empty, is_sized, whole_number
 from sstruct._checks.compressed import (
     as_csr,
     check_attributes,
@@ -186,8 +186,9 @@ class Sequences:
             All of one kind: 2-D arrays (or lists of lists) with the same number of columns, sparse
             matrices with the same number of columns, or 1-D sequences of labels of any hashable
             type. A tuple inside an item is one label; a list or an array is a row of features. Data
-            frames are arrays of named columns, the same in all. A tuple of two tables has the edge
-            features of an item of L rows behind its features: (L - 1, G).
+            frames are arrays of named columns, the same in all. An empty list or array is an item
+            without rows, of any kind. A tuple of two tables has the edge features of an item of L
+            rows behind its features: (L - 1, G).
 
         Returns
         -------
@@ -214,20 +215,24 @@ class Sequences:
             out.edge_features = _of_edges(rows, out, names)
             return out
         arrays = [_as_item(item, i) for i, item in enumerate(items)]
-        kind = _kind(arrays[0])
-        for i, item in enumerate(arrays):
-            if _kind(item) != kind:
+        lengths = [_n_rows(item) for item in arrays]
+        # Items without rows are of any kind, unless all are.
+        some = [i for i, length in enumerate(lengths) if length] or range(len(arrays))
+        kind = _kind(arrays[some[0]])
+        for i in some:
+            if _kind(arrays[i]) != kind:
                 raise TypeError(
-                    f"items[{i}] is {_kind(item)} but items[0] is {kind}, expected one kind"
+                    f"items[{i}] is {_kind(arrays[i])} but items[{some[0]}] is {kind}, expected "
+                    "one kind"
                 )
+        offsets = _offsets_of(lengths)
         if kind == "labels":
-            return cls(join_labels(arrays), _offsets_of([len(item) for item in arrays]))
-        width = arrays[0].shape[1]
+            return cls(join_labels([arrays[i] for i in some]), offsets)
+        width = arrays[some[0]].shape[1]
         for i, item in enumerate(arrays):
-            if item.shape[1] != width:
+            if not is_empty(item) and item.shape[1] != width:
                 raise ValueError(f"items[{i}] has {item.shape[1]} columns, expected {width}")
-        flat = (concatenated if kind == "dense" else stacked)(arrays, "items")
-        offsets = _offsets_of([item.shape[0] for item in arrays])
+        flat = (concatenated if kind == "dense" else stacked)([arrays[i] for i in some], "items")
         return cls(flat, offsets, feature_names=common_names(items, "items"))
 
     def without_edge_features(self) -> Sequences:
@@ -241,9 +246,10 @@ class Sequences:
         return self if self.edge_features is None else self._named(self.flat, self.offsets, None)
 
     @property
-    def shape(self) -> tuple[int]:
-        """Shape of the 1-D container: (n,)."""
-        return (len(self),)
+    def shape(self) -> tuple[int, ...]:
+        """(n, n_features) of sequences of feature rows, whose lengths differ; (n,) of labels."""
+        # Two entries: scikit-learn's FeatureUnion accepts what has columns.
+        return (len(self), *self.flat.shape[1:])
 
     @property
     def lengths(self) -> NDArray[np.int64]:
@@ -291,6 +297,11 @@ class Sequences:
         if copy is False:
             raise ValueError("an array of items cannot be made without a copy")
         return object_array(self)
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: Any, arguments: Any, keywords: Any
+    ) -> Any:
+        return call_with_lists(function, arguments, keywords)
 
     def __sizeof__(self) -> int:
         # The arrays count: schedulers decide by this number what to move, and how.
@@ -392,6 +403,87 @@ class Sequences:
 
 
 Sequence.register(Sequences)
+
+
+class FeatureList(list):
+    """A list of samples that NumPy's ``hstack`` joins as it joins Sequences.
+
+    ``kind`` says of what: only "sequences" can be joined.
+    """
+
+    kind = "sequences"
+
+    def __array_function__(self, function, types, arguments, keywords):
+        return call_with_lists(function, arguments, keywords)
+
+
+def call_with_lists(function, arguments, keywords):
+    """Call a NumPy function; ``hstack`` joins the columns of ragged features, row by row.
+
+    This is how scikit-learn's FeatureUnion puts the results of its transformers side by side. For
+    all other functions, Sequences are object arrays of their items.
+    """
+    axis = keywords.get("axis", arguments[1] if len(arguments) > 1 else 0)
+    if function is np.hstack or (function is np.concatenate and axis == 1):
+        return _side_by_side(*arguments[0])
+
+    def plain(value):
+        if isinstance(value, Sequences):
+            return object_array(value)
+        return [plain(item) for item in value] if isinstance(value, list | tuple) else value
+
+    arguments = [plain(value) for value in arguments]
+    return function(*arguments, **{name: plain(value) for name, value in keywords.items()})
+
+
+def _side_by_side(*parts):
+    """Return Sequences with the columns of all parts: Sequences, or lists of feature arrays."""
+    for part in parts:
+        if getattr(part, "kind", "sequences") != "sequences":
+            raise TypeError(
+                f"{part.kind} cannot be joined; apply one transformer with all columns to their "
+                "nodes: PerNode(make_union(...)), not make_union(PerNode(...), ...)"
+            )
+        if len(part) != len(parts[0]):
+            raise ValueError(
+                f"the transformers return {len(parts[0])} and {len(part)} samples, expected as many"
+            )
+    if len(parts[0]) == 0:
+        return []
+    parts = [Sequences.from_list(part) for part in parts]
+    first = parts[0]
+    for part in parts:
+        if len(part.flat.shape) != 2 and len(part.flat):
+            raise TypeError(f"expected sequences of feature arrays, found {part!r}")
+        wrong = np.flatnonzero(part.lengths != first.lengths)
+        if len(wrong):
+            i = wrong[0]
+            raise ValueError(
+                f"the transformers return {first.lengths[i]} and {part.lengths[i]} rows for sample "
+                f"{i}, expected as many"
+            )
+    if any(is_empty(part.flat) for part in parts):  # whose columns are not known
+        return [[] for _ in range(len(first))]
+    edges = [part.edge_features for part in parts if part.edge_features is not None]
+    for other in edges[1:]:
+        if not same_rows(other.flat, edges[0].flat):
+            raise ValueError("the transformers return different edge features, expected the same")
+    flat = [part.flat for part in parts]
+    is_sparse = any(map(sparse.issparse, flat))
+    flat = sparse.hstack(flat, format="csr") if is_sparse else np.hstack(flat)
+    out = Sequences(flat, first.offsets, edge_features=edges[0] if edges else None)
+    names = [part.feature_names for part in parts]
+    if all(own is not None for own in names):
+        names = np.concatenate(names)
+        out.feature_names = names if len(set(names)) == len(names) else None
+    return out
+
+
+def same_rows(a, b):
+    """Whether two dense or sparse tables are equal."""
+    if a.shape != b.shape or sparse.issparse(a) != sparse.issparse(b):
+        return False
+    return (a != b).nnz == 0 if sparse.issparse(a) else np.array_equal(a, b)
 
 
 def check_sequences(sequences, name):
@@ -543,6 +635,10 @@ def _as_item(item, i):
     if item.ndim not in (1, 2):
         raise ValueError(f"{name} must be 1-D (labels) or 2-D (features), found {item.ndim}-D")
     return item
+
+
+def _n_rows(item):
+    return item.shape[0] if hasattr(item, "shape") else len(item)
 
 
 def _kind(item):

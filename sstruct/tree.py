@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sstruct._checks.arrays import is_sized
 from sstruct._estimators.core.arguments import explains_arguments
 from sstruct._estimators.core.base import BaseSSVM
 from sstruct._estimators.core.documentation import shares_documentation
@@ -399,6 +400,9 @@ class TreeSSVM(BaseSSVM):
         >>> bool(found[0][0] == y[0][0])
         True
         """
+        self._require_fitted()
+        if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
+            return PerSample.of([])
         return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
 
     @reads_one_fit
@@ -416,6 +420,9 @@ class TreeSSVM(BaseSSVM):
             For each sample a list of P arrays (S_p,), in the order of states. The states of
             ``predict`` have the highest score of their part, up to ties.
         """
+        self._require_fitted()
+        if _has_no_samples(X):
+            return object_array([])
         trees, problem = self._decoder(X)
         scores = max_marginals(problem, self._w)
         return object_array(
@@ -445,3 +452,7 @@ class TreeSSVM(BaseSSVM):
         truth = pack_states(y, trees, self.ignore_label)
         weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
         return states == truth, weights
+
+
+def _has_no_samples(X):
+    return isinstance(X, list | tuple | np.ndarray) and is_sized(X) and len(X) == 0

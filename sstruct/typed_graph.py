@@ -270,6 +270,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
                 "_model": model,
             },
             features=(typed.graphs.nodes.flat,),
+            empty=typed.graphs.nodes.empty,
         )
 
     def _distinct_labels(self, y):
@@ -342,17 +343,24 @@ class TypedGraphCRFSSVM(BaseSSVM):
         return axes
 
     def _packed(self, X):
-        """Return the packed samples, their problem, and which of them have no cycle."""
+        """Return the packed samples, the Graphs that have nodes and their problem.
+
+        The problem is None if there is no such graph.
+        """
         check_depth(X, "X")
         layout, model = self._layout, self._model
         typed = pack_typed(X, layout.n_features, layout.pairs)
-        graphs = typed_graphs(typed, layout)
-        method = decoding_method({**model, "attractive": False}, graphs, layout.K)
+        graphs, samples = typed_graphs(typed, layout).with_nodes()
+        if not len(samples):
+            return typed, graphs, None
+        method = decoding_method({**model, "attractive": False}, graphs, layout.K, samples)
         decoder = decoder_of(method, model["seed"], PREDICTION_ITERATIONS, keeps=False)
-        return typed, TypedGraphProblem.of(graphs, layout, decoder)
+        return typed, graphs, TypedGraphProblem.of(graphs, layout, decoder)
 
     def _predict_codes(self, X):
-        typed, problem = self._packed(X)
+        typed, _, problem = self._packed(X)
+        if problem is None:
+            return typed, np.empty(0, dtype=np.int32)
         return typed, decode(problem, self._w, n_threads(self.n_jobs))
 
     @reads_one_fit
@@ -392,10 +400,10 @@ class TypedGraphCRFSSVM(BaseSSVM):
         ndarray of shape (n,), dtype object
             For each sample a list of T arrays (V_t, K_t).
         """
-        typed, problem = self._packed(X)
-        is_forest = np.ones(len(typed), dtype=bool)
-        is_forest[typed.graphs.with_cycles()] = False
-        scores = max_marginals(problem, self._w, is_forest, n_threads(self.n_jobs))
+        typed, graphs, problem = self._packed(X)
+        scores = np.empty((0, self._layout.K))
+        if problem is not None:
+            scores = max_marginals(problem, self._w, graphs.are_forests(), n_threads(self.n_jobs))
         return PerSample.of(
             [part[:, : len(own)] for own, part in zip(self.classes_, parts)]
             for parts in typed.by_type(scores)

@@ -156,6 +156,17 @@ def is_sized(value):
     return kind is None or type(value) is kind or length == kind.__len__(value)
 
 
+def is_empty(item):
+    """Whether an item has neither rows nor columns: a sample of no nodes, in any form.
+
+    One that has columns, such as ``np.empty((0, 3))``, is validated as all other items are.
+    """
+    if isinstance(item, list | tuple):
+        return is_sized(item) and len(item) == 0
+    shape = getattr(item, "shape", None)
+    return isinstance(shape, tuple) and shape in ((0,), (0, 0))
+
+
 def listed(values, name, kind):
     """Return what an iterable holds as a list; `kind` says what an error expects."""
     values = without_view(values)

@@ -22,6 +22,8 @@ class KnownLabels:
         Labels, where nodes have them.
     features : ndarray or CSR matrix of shape (n_nodes, n_features), or None
         Of these nodes, where their labels may have states.
+    empty : ndarray of int
+        Indices of the samples without nodes.
     warm : bool
         Whether a fit of other completions can go on from the working sets of one.
     """
@@ -32,6 +34,7 @@ class KnownLabels:
     trained: np.ndarray
     classes: np.ndarray | None = None
     features: Any = None
+    empty: Any = ()
 
     @property
     def in_loss(self):

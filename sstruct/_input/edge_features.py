@@ -6,7 +6,7 @@ Here they are called edge features, as those of graphs are.
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import concatenated, is_sized, real_array
+from sstruct._checks.arrays import concatenated, is_empty, is_sized, real_array
 from sstruct._checks.compressed import check_attributes, stacked
 from sstruct._input.frames import check_names, column_names
 
@@ -41,13 +41,19 @@ def split_edge_features(X):
 def split_pairs(items, name):
     """Take tuples (features, edge features) apart, as two lists; or return `items` and None.
 
+    The first item that is not empty decides. Empty items are pairs of empty lists.
+
     Raises
     ------
     TypeError
         Where some are such and others not; an error calls the items by `name`.
     """
-    if not is_sized(items) or len(items) == 0 or not _has_parts(items[0]):
+    if not is_sized(items) or len(items) == 0:
         return items, None
+    first = next((item for item in items if not is_empty(item)), None)
+    if not _has_parts(first):
+        return items, None
+    items = [([], []) if is_empty(item) else item for item in items]
     for i, item in enumerate(items):
         if not _has_parts(item) or len(item) != 2:
             found = f"a tuple of {len(item)} parts" if _has_parts(item) else type(item).__name__
@@ -57,8 +63,10 @@ def split_pairs(items, name):
 
 
 def _has_parts(item):
-    """Tell a tuple of tables from a table."""
-    return isinstance(item, tuple) and is_sized(item) and len(item) > 1 and _is_table(item[0])
+    """Whether an item is a tuple of tables, rather than a table."""
+    if not isinstance(item, tuple) or not is_sized(item) or len(item) < 2:
+        return False
+    return _is_table(item[0]) or all(map(is_empty, item))
 
 
 def _is_table(part):
@@ -108,7 +116,8 @@ def join_edge_features(parts, lengths, name, expected=None):
             names, first = found, i
         elif found is not None:
             check_names(found, names, what, f"those of {name}[{first}]")
-        rows.append(part)
+        if n_edges:
+            rows.append(part)
     if not rows:
         if expected is None:
             raise ValueError(

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import numpy as np
 
-from sstruct._checks.arrays import is_sized
+from sstruct._checks.arrays import is_empty, is_sized
 from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
@@ -33,8 +33,10 @@ def items_of(values):
     """
     if isinstance(values, memoryview):
         return np.asarray(values)
-    if not hasattr(values, "to_list") or hasattr(values, "columns") or len(values) == 0:
+    if not hasattr(values, "to_list") or hasattr(values, "columns"):
         return values
+    if len(values) == 0:
+        return []
     first = next(iter(values))
     return values.to_list() if is_sized(first) and not isinstance(first, str) else values
 
@@ -46,19 +48,24 @@ def column_names(item):
 
 
 def common_names(items, name):
-    """Return the column names of the first item, or None; those of others must not differ.
+    """Return the column names of the first item that is not empty, or None.
+
+    Those of others must not differ.
 
     Raises
     ------
     ValueError
         That calls the items by `name`.
     """
-    names = None
+    names = first = None
     for i, item in enumerate(items):
+        if is_empty(item):
+            continue
         found = column_names(item)
-        names = found if i == 0 else names
-        if names is not None and found is not None:
-            check_names(found, names, f"{name}[{i}]", f"those of {name}[0]")
+        if first is None:
+            names, first = found, i
+        elif names is not None and found is not None:
+            check_names(found, names, f"{name}[{i}]", f"those of {name}[{first}]")
     return names
 
 
@@ -86,8 +93,8 @@ def label_names(table):
 
 
 def joined(items):
-    """Put data frames of one library one below the other; None where they are not all such."""
-    library = library_of(items[0])
+    """Put data frames of one library one below the other; None if they are not all such."""
+    library = library_of(items[0]) if items else None
     if library is None or any(library_of(item) != library for item in items):
         return None
     module = import_module(library)

@@ -41,11 +41,11 @@ def check_label(value, name):
         raise TypeError(
             f"{name} is {shortened(value)}, which is not hashable and cannot be a label"
         )
-    if _is_missing(value):
+    if is_missing(value):
         raise ValueError(f"{name} is {shortened(value)}, which is no label")
 
 
-def _is_missing(label):
+def is_missing(label):
     """Whether a label is not equal to itself: NaN, pandas' NA, or what cannot even be compared."""
     if type(label) in EQUAL_TO_THEMSELVES:
         return False
@@ -110,7 +110,7 @@ def as_labels(labels):
                 continue
             if not is_hashable(label):  # even comparing a sparse matrix would read it
                 raise _unhashable([label])
-            if _is_missing(label):
+            if is_missing(label):
                 name = "NaN" if isinstance(label, NUMERIC) else shortened(label)
                 raise ValueError(f"y contains {name}, which is no label")
     return object_array(labels)

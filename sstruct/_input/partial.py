@@ -245,6 +245,8 @@ def _labels_of(item, i, expected):
         item = np.asarray(item, dtype=object)
     # A frame's items are its columns' names.
     shape = tuple(item.shape) if hasattr(item, "shape") else (len(item),)
+    if 0 in shape and 0 in expected:  # of an empty sample, in any form
+        return []
     if shape != expected and len(shape) == n_axes == 1:
         raise ValueError(
             f"y_partial[{i}] has {shape[0]} labels, expected {expected[0]}, and None where one is "

@@ -18,6 +18,7 @@ from sstruct._checks.arrays import (
     check_depth,
     concatenated,
     contiguous,
+    is_empty,
     is_sized,
     real_array,
 )
@@ -43,6 +44,7 @@ from sstruct.sequences import Sequences, check_sequences
 # Weights are 0 or this much: products with weights of classes keep their digits, and sums can be
 # divided by.
 TINY = 1e-300
+NO_NODES = "X has no nodes: all samples are empty, expected at least one node"
 
 FROM_LENGTHS = (
     "For rows of all sequences in one array write fit(Sequences.from_lengths(X, lengths), "
@@ -56,7 +58,8 @@ class Nodes:
 
     ``form`` remembers what came in, so that predictions go out alike: ``"ragged"`` (lists,
     object arrays, Sequences), ``"stacked"`` (one array (n, L, F)) or ``"rows"`` (2-D: structures
-    of one node).
+    of one node). ``sample_shape`` is the shape of a stacked sample's nodes. Samples may be empty:
+    two neighboring offsets are then the same.
     """
 
     flat: object
@@ -64,10 +67,16 @@ class Nodes:
     form: str
     n_features: int
     feature_names: np.ndarray | None = None
+    sample_shape: tuple = ()
 
     @property
     def lengths(self):
         return np.diff(self.offsets)
+
+    @property
+    def empty(self):
+        """Indices of the samples without nodes."""
+        return np.flatnonzero(self.lengths == 0)
 
     def __len__(self):
         return len(self.offsets) - 1
@@ -85,16 +94,18 @@ class Nodes:
         if self.form == "rows":
             return values
         if self.form == "stacked":
-            return values.reshape(len(self), -1, *values.shape[1:])
+            return values.reshape(len(self), *self.sample_shape, *values.shape[1:])
         return PerSample.of(values[a:b] for a, b in pairwise(self.offsets.tolist()))
 
 
 def pack_nodes(estimator, X, *, fitted, numeric=True):
     """Validate X and return its Nodes.
 
-    With `fitted`, the number of features (and names) must be those of the fit; otherwise the
-    estimator is not touched. Unless `numeric`, values of any kind are let through, and 2-D input
-    is left to the caller: the answer is then None.
+    With `fitted`, the number of features (and names) must be those of the fit, and X may have no
+    nodes; otherwise the estimator is not changed, and X must have a node. Samples may be empty in
+    any case: lists and arrays of length 0, whose number of columns is checked unless it is 0.
+    Unless `numeric`, values of any kind are accepted, and 2-D input is left to the caller: the
+    answer is then None.
     """
     check_depth(X, "X")
     X = items_of(X)
@@ -107,9 +118,11 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         if X.edge_features is not None:
             raise TypeError(f"X has edge features, which {type(estimator).__name__} does not read")
         nodes = Nodes(X.flat, X.offsets, "ragged", 0, X.feature_names)
-        if np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
+        if is_empty(X.flat):
+            nodes.flat = np.empty((0, expected or 0))
+        elif np.ndim(X.flat) != 2 and not sparse.issparse(X.flat):
             raise ValueError(f"X.flat must be 2-D (nodes, features), found {np.ndim(X.flat)}-D")
-        nodes.flat = convert(X.flat, "X.flat")
+        nodes.flat = convert(nodes.flat, "X.flat")
         _check_width(0, nodes.flat.shape[1], expected)
     elif _is_ragged(X):
         nodes = _concatenated(X, expected, numeric)
@@ -118,12 +131,12 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
         if numeric and X.dtype == object:
             X = real_array(X, "X")
         X = convert(X, "X")
-        if 0 in X.shape[:2]:
+        if 0 in X.shape[:2] and not fitted:
             raise ValueError(f"X has shape {X.shape}: no samples, or sequences of length 0")
         _check_width(0, X.shape[2], expected)
         n, length, n_features = X.shape
         rows = X.reshape(n * length, n_features)  # -1 has no meaning where there are no features
-        nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0)
+        nodes = Nodes(rows, np.arange(n + 1) * length, "stacked", 0, None, (length,))
     else:
         _refuse_unreadable(X, numeric)
         if fitted:
@@ -136,7 +149,10 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     nodes.n_features = nodes.flat.shape[1]
     if nodes.n_features == 0:
         raise ValueError("X has 0 features, expected at least 1")
-    _check_offsets(nodes)
+    if len(nodes.offsets) < 2 and not fitted:
+        raise ValueError("X is empty, expected at least one sequence")
+    if nodes.offsets[-1] == 0 and not fitted:
+        raise ValueError(NO_NODES)
     if numeric:
         _check_magnitudes(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
@@ -147,9 +163,9 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
 
 
 def _is_ragged(X):
-    """Tell sequences of 2-D items from anything that is to be read as one 2-D array."""
+    """Whether X holds sequences (2-D or empty items), rather than being one 2-D array itself."""
     if isinstance(X, np.ndarray):
-        return X.ndim == 1 and X.dtype == object and len(X) > 0 and _is_item(X[0])
+        return X.ndim == 1 and (len(X) == 0 or (X.dtype == object and _is_item(X[0])))
     if isinstance(X, list | tuple):
         return len(X) == 0 or _is_item(X[0])
     return False
@@ -160,7 +176,8 @@ def _is_item(item):
         return True
     if isinstance(item, list | tuple):
         return len(item) == 0 or isinstance(item[0], list | tuple | np.ndarray)
-    return len(getattr(item, "shape", ())) == 2  # frames of polars have no ndim
+    shape = getattr(item, "shape", ())
+    return len(shape) == 2 or tuple(shape) == (0,)  # frames of polars have no ndim
 
 
 def _refuse_unreadable(X, numeric):
@@ -190,9 +207,11 @@ def _refuse_unreadable(X, numeric):
             raise TypeError(f"X[{i}] holds strings, expected numbers; are X and y swapped?")
         lengths.setdefault(len(item), i)
     if len(lengths) > 1:
+        texts = "; for texts, name the column: make_column_transformer((TfidfVectorizer(), 0))"
+        texts *= not numeric and len(X[0]) > 0 and isinstance(X[0][0], str)
         raise ValueError(
             f"X[0] is 1-D with {len(X[0])} entries, expected 2-D (nodes, features); a sequence "
-            "with one feature a node has shape (L_i, 1)"
+            f"with one feature a node has shape (L_i, 1){texts}"
         )
 
 
@@ -213,32 +232,40 @@ def _refuse_one_sample(estimator, X):
 
 
 def _concatenated(X, expected, numeric):
-    if len(X) == 0:
+    if len(X) == 0 and expected is None:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], column_names(X[0])
+    items, names = [], None
+    lengths = np.zeros(len(X), dtype=np.int64)
     n_sparse = 0
     for i, item in enumerate(X):
+        if is_empty(item):
+            continue
         if sparse.issparse(item):
             check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D ones are refused below
-            n_sparse += 1
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)
-            if names is not None and found is not None:
-                check_names(found, names, f"X[{i}]", "those of X[0]")
+            if not items:
+                names, first = found, i
+            elif names is not None and found is not None:
+                check_names(found, names, f"X[{i}]", f"those of X[{first}]")
             item = _item_array(item, i, numeric)
         shape = item.shape
-        if shape[:1] == (0,):
-            raise ValueError(f"X[{i}] has length 0, expected at least one node")
         if len(shape) != 2:
             raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
         if expected is None:
             expected = shape[1]
         _check_width(i, shape[1], expected)
-        items.append(item)
+        if shape[0]:
+            lengths[i] = shape[0]
+            items.append(item)
+            n_sparse += sparse.issparse(item)
+    if not items and expected is None:
+        raise ValueError(NO_NODES)
+    items = items or [np.empty((0, expected))]
     if n_sparse not in (0, len(items)):
         raise TypeError("X mixes sparse and dense items, expected one kind")
-    offsets = np.zeros(len(items) + 1, dtype=np.int64)
-    np.cumsum([item.shape[0] for item in items], out=offsets[1:])
+    offsets = np.zeros(len(X) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
     flat = (stacked if n_sparse else concatenated)(items, "X")
     return Nodes((numeric_rows if numeric else _as_it_is)(flat, "X"), offsets, "ragged", 0, names)
 
@@ -332,14 +359,6 @@ def pack_rows(estimator, X, fitted):
     return nodes
 
 
-def _check_offsets(nodes):
-    if len(nodes) == 0:
-        raise ValueError("X is empty, expected at least one sequence")
-    empty = np.flatnonzero(nodes.lengths == 0)
-    if len(empty):
-        raise ValueError(f"X[{empty[0]}] has length 0, expected at least one node")
-
-
 def _check_magnitudes(nodes):
     is_sparse = sparse.issparse(nodes.flat)
     found = first_beyond(nodes.flat.data if is_sparse else nodes.flat)
@@ -384,6 +403,8 @@ def flat_labels(y, nodes, name):
                     f"{shortened(item)}"
                 )
         lengths, flat = [len(item) for item in y], None
+        if 0 in lengths:  # empty arrays may be of any dtype
+            y = [item for item in y if len(item)]
     wrong = np.flatnonzero(np.asarray(lengths) != nodes.lengths)
     if len(wrong):
         i = wrong[0]
@@ -657,7 +678,7 @@ def known_labels(estimator, nodes, labels, sample_weight):
     codes, sample = labeled.codes, labeled.sample
     codes[~labeled.used] = -1
     n_known = np.bincount(sample[labeled.used], minlength=len(nodes))
-    return KnownLabels(codes, (n_known > 0)[sample], labeled.classes, nodes.flat)
+    return KnownLabels(codes, (n_known > 0)[sample], labeled.classes, nodes.flat, nodes.empty)
 
 
 def check_choice(name, value, choices):

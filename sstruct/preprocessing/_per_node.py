@@ -15,7 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, proces
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
-from sstruct._checks.arrays import array_of
+from sstruct._checks.arrays import array_of, is_empty
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
@@ -35,7 +35,7 @@ from sstruct._input.ragged import (
     pack_nodes,
 )
 from sstruct.preprocessing._structures import structures_of
-from sstruct.sequences import Sequences
+from sstruct.sequences import FeatureList, Sequences
 
 __all__ = ["PerNode"]
 
@@ -237,11 +237,11 @@ class PerNode(
         names = getattr(self, "feature_names_in_", None)
         if method == "transform":
             names = _names_out(self.transformer_, nodes)
-        out = getattr(self.transformer_, method)(_rows(items, nodes))
+        out = _applied(self.transformer_, method, _rows(items, nodes), nodes is not None)
         out = _like(items, nodes, out, names)
         if edges is not None:
-            edge_rows = edges.cut(getattr(of_edges, method)(edges.flat))
-        return given.restored(out, edge_rows)
+            edge_rows = edges.cut(_applied(of_edges, method, edges.flat))
+        return _joinable(given, given.restored(out, edge_rows))
 
     @available_if(_transformer_has("get_feature_names_out"))
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -291,6 +291,7 @@ class PerNode(
             )
         if transform:
             out = given.restored(out, None if edge_rows is None else edges.cut(edge_rows))
+            out = _joinable(given, out)
         width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _width(rows)
         self.transformer_ = inner
         self.__dict__.pop("edge_transformer_", None)
@@ -393,8 +394,20 @@ def _rows(X, nodes):
     if nodes.feature_names is None or isinstance(X, Sequences):
         return nodes.flat
     # A frame, since transformers may treat columns by name and kind.
-    frame = joined(list(items_of(X)))
+    frame = joined([item for item in items_of(X) if not is_empty(item)])
     return nodes.flat if frame is None else frame
+
+
+def _applied(transformer, method, rows, of_samples=True):
+    """Call a method of a fitted transformer, unless samples have no row for it."""
+    if not of_samples or rows.shape[0]:
+        return getattr(transformer, method)(rows)
+    if method == "inverse_transform":
+        return np.empty((0, getattr(transformer, "n_features_in_", 0)))
+    try:
+        return np.empty((0, len(transformer.get_feature_names_out())))
+    except (AttributeError, ValueError):  # the width is not known
+        return np.empty((0, 0))
 
 
 def _width(rows):
@@ -441,6 +454,14 @@ def _of_edges(name, value, edges, n_samples):
     return value
 
 
+def _joinable(given, out):
+    """Return a list as one that scikit-learn's unions can join, or refuse to join."""
+    if isinstance(out, list):
+        out = FeatureList(out)
+        out.kind = given.kind
+    return out
+
+
 def _like(X, nodes, out, names=None):
     """Cut transformed rows into the kind of thing that X is; names: of the columns, if known."""
     if nodes is None:
@@ -454,15 +475,16 @@ def _like(X, nodes, out, names=None):
             "nodes, expected one row a node"
         )
     if nodes.form == "stacked" and not sparse.issparse(out):
-        return out.reshape(len(nodes), -1, out.shape[1])
+        return out.reshape(len(nodes), *nodes.sample_shape, out.shape[1])
     sequences = Sequences(out, nodes.offsets)
     if isinstance(X, Sequences):
         sequences.feature_names = names
     if nodes.form == "stacked" or isinstance(X, Sequences):
         return sequences
     items = list(items_of(X))
-    if names is not None and library_of(items[0]) and not sparse.issparse(out):
-        frame = frame_like(out, library_of(items[0]), list(names)) if frame is None else frame
+    library = next((library_of(item) for item in items if not is_empty(item)), None)
+    if names is not None and library and not sparse.issparse(out):
+        frame = frame_like(out, library, list(names)) if frame is None else frame
         items = cut(frame, nodes.offsets, items)
     else:
         items = list(sequences)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import warnings
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -15,7 +18,7 @@ from numpy.typing import DTypeLike
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 
-from sstruct._checks.arrays import is_sized, without_view
+from sstruct._checks.arrays import array_of, is_sized, without_view
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.fitted_state import (
@@ -26,7 +29,7 @@ from sstruct._estimators.core.fitted_state import (
     refuse,
 )
 from sstruct._input.frames import library_of, records
-from sstruct._input.labels import object_array
+from sstruct._input.labels import is_missing, object_array
 from sstruct.sequences import Sequences
 
 __all__ = ["SequenceVectorizer"]
@@ -36,6 +39,9 @@ __all__ = ["SequenceVectorizer"]
 # weight other than 1, kept on the side, so that the usual attribute costs one integer.
 ABSENT = -1
 FIRST_WEIGHTED = -2
+MOST_WEIGHTED = np.iinfo(np.int32).max  # codes are of 32 bits
+MOST_DEEP = 100  # dicts in dicts
+NUMBERS = (float, int, np.bool_, Real, Decimal)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,12 +111,16 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
     ============================  ==========================================================
     ``"name": "value"``           the attribute ``name:value`` of weight 1
     ``"name": number or bool``    the attribute ``name`` with that weight
-    ``"name": ["a", "b"]``        ``name:a`` and ``name:b`` of weight 1; a tuple or set alike
+    ``"name": ["a", "b"]``        ``name:a`` and ``name:b`` of weight 1; also a tuple or a set
+    ``"name": [0.5, -1.0]``       ``name:0`` of weight 0.5 and ``name:1`` of weight -1; also a tuple
+                                  or a 1-D array, such as a word vector
     ``"name": {...}``             the entries of the inner dict, each name preceded by ``name:``
+    ``"name": None or NaN``       nothing; one warning counts such missing values
     ============================  ==========================================================
 
-    Bytes are read as UTF-8 text. Weights of an attribute that occurs more than once in an item add
-    up. An attribute of weight 0 counts as absent; one that was not seen in training is ignored.
+    Bytes are read as UTF-8 text, members of an Enum as their values. Weights of an attribute that
+    occurs more than once in an item add up. An attribute of weight 0 counts as absent; one that was
+    not seen in training is ignored.
 
     Time and memory are linear in the number of attributes. While it runs, a dict with an entry for
     each distinct pair of name and value is held.
@@ -191,6 +201,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         """
         self._require_fitted()
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
+        encoded.warn_of_missing(stacklevel=3)
         return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -238,6 +249,9 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         dtype = _checked_dtype(self.dtype)
         names = _Names()
         encoded = _Encoded(X, names)
+        if len(encoded.lengths) == 0:
+            raise ValueError("X is empty, expected at least one sequence")
+        encoded.warn_of_missing(stacklevel=4)
         kept = encoded.counts(len(names)) >= self.min_count
         if kept.all():
             self.vocabulary_ = dict(names)
@@ -263,8 +277,8 @@ class _Names(dict):
     """Column of each attribute; a new name gets the next column."""
 
     def __missing__(self, name):
-        if isinstance(name, bytes):
-            return self[name.decode()]
+        if isinstance(name, bytes | Enum):
+            return self[_text(name)]
         column = self[_text(name)] = len(self)
         return column
 
@@ -285,7 +299,7 @@ class _Pairs(dict):
     """Code of each entry (name, value) of a feature dict.
 
     Equal pairs have equal codes: what Python holds equal to 1, such as True, is weight 1. Other
-    weights are not remembered, for they have no end.
+    weights are not remembered, for they have no end. Missing values are counted, not remembered.
     """
 
     def __init__(self, names):
@@ -293,15 +307,21 @@ class _Pairs(dict):
         self.names = names
         self.columns = array("q")
         self.weights = array("d")
+        self.n_missing, self.first_missing = 0, None
+        self.vector_columns = {}
 
     def __missing__(self, pair):
         name, value = pair
+        if isinstance(value, Enum):
+            return self[name, value.value]
         if isinstance(value, str):
             code = self.names[f"{_text(name)}:{value}"]
         elif isinstance(value, bytes):
             code = self.names[f"{_text(name)}:{value.decode()}"]
-        elif isinstance(value, float | int | np.bool_ | Real):
+        elif isinstance(value, NUMBERS):
             weight = float(value)
+            if weight != weight:
+                return self.absent(_text(name))
             if not math.isfinite(weight):
                 raise ValueError(
                     f"attribute {shortened(name)} is {weight}, expected a finite number"
@@ -309,6 +329,8 @@ class _Pairs(dict):
             if weight != 0 and weight != 1:
                 return self.weighted(self.names[_text(name)], weight)
             code = self.names[_text(name)] if weight else ABSENT
+        elif _is_missing(value):
+            return self.absent(_text(name))
         else:
             raise _unsupported(name, value)
         self[pair] = code
@@ -322,6 +344,37 @@ class _Pairs(dict):
         self.weights.append(weight)
         return FIRST_WEIGHTED - (len(self.columns) - 1)
 
+    def absent(self, name, n_missing=1):
+        """Count missing values of an attribute; return their code."""
+        if not self.n_missing:
+            self.first_missing = name
+        self.n_missing += n_missing
+        return ABSENT
+
+    def vector(self, name, values):
+        """Codes of the attributes ``name:0``, ``name:1``, ... whose weights are a vector."""
+        values = np.asarray(values, dtype=np.float64)
+        missing = np.isnan(values)
+        if missing.any():
+            self.absent(name, int(np.count_nonzero(missing)))
+            values = np.where(missing, 0.0, values)
+        if not np.isfinite(values).all():
+            i = int(np.argmin(np.isfinite(values)))
+            raise ValueError(
+                f"attribute {shortened(name)} has {values[i]} at {i}, expected finite numbers"
+            )
+        columns = self.vector_columns.get((name, len(values)))
+        if columns is None:
+            columns = [self.names[f"{name}:{i}"] for i in range(len(values))]
+            columns = self.vector_columns[name, len(values)] = np.array(columns, dtype=np.int64)
+        some = (values != 0) & (columns != ABSENT)
+        first = len(self.columns)
+        self.columns.frombytes(columns[some].tobytes())
+        self.weights.frombytes(values[some].tobytes())
+        if len(self.columns) > MOST_WEIGHTED:
+            raise ValueError(f"X has more than {MOST_WEIGHTED} attributes with a weight")
+        return np.arange(FIRST_WEIGHTED - first, FIRST_WEIGHTED - len(self.columns), -1)
+
 
 class _Encoded:
     """All attributes of X as codes, one row of codes an item."""
@@ -332,11 +385,9 @@ class _Encoded:
         if isinstance(X, str | bytes | dict) or not is_sized(X):
             raise TypeError(f"X must be a list of sequences of items, found {_described(X)}")
         X = list(without_view(X))  # which has as many as its length says
-        if len(X) == 0:
-            raise ValueError("X is empty, expected at least one sequence")
         self.pairs = _Pairs(names)
         self.lengths = np.empty(len(X), dtype=np.int64)
-        codes, sizes = [], []
+        codes, sizes = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
         for i, sequence in enumerate(X):
             if isinstance(sequence, str | bytes | dict) or not is_sized(sequence):
                 raise TypeError(f"X[{i}] must be a list of items, found {_described(sequence)}")
@@ -353,6 +404,7 @@ class _Encoded:
         """Codes of a sequence and the number of them in each item."""
         # The usual forms run in C, over all items at once; whatever they trip over is gone
         # through again one by one, which finds out what it was and where.
+        n_missing = self.pairs.n_missing
         try:
             first = sequence[0] if len(sequence) else {}
             if isinstance(first, dict):
@@ -366,7 +418,7 @@ class _Encoded:
                 find = self.pairs.names.__getitem__
                 return np.fromiter(map(find, entries), np.int32, sizes.sum()), sizes
         except (TypeError, ValueError, OverflowError):
-            pass
+            self.pairs.n_missing = n_missing
         codes, sizes = array("i"), np.empty(len(sequence), dtype=np.int64)
         for t, item in enumerate(sequence):
             before = len(codes)
@@ -380,15 +432,76 @@ class _Encoded:
     def _item(self, item, codes):
         if isinstance(item, dict):
             for name, value in item.items():
-                codes.extend(map(self.pairs.__getitem__, _leaves(_text(name), value)))
+                self._entry(_text(name), value, codes, 1)
         elif isinstance(item, list | tuple | set | frozenset):
             codes.extend(map(self.pairs.names.__getitem__, _in_order(item)))
         else:
             raise TypeError(f"expected a dict or a list of strings, found {_described(item)}")
 
+    def _entry(self, name, value, codes, depth):
+        """Append the codes of an entry of a feature dict; depth: number of dicts it is in."""
+        value = _plain(value)
+        if isinstance(value, dict):
+            if depth >= MOST_DEEP:
+                raise ValueError(
+                    f"dicts are nested more than {MOST_DEEP} deep at attribute {shortened(name)}"
+                )
+            for inner, inner_value in value.items():
+                self._entry(f"{name}:{_text(inner)}", inner_value, codes, depth + 1)
+        elif isinstance(value, list | tuple | set | frozenset | np.ndarray):
+            self._several(name, value, codes)
+        elif type(value).__hash__ is None:
+            raise _unsupported(name, value)
+        else:
+            codes.append(self.pairs[name, value])
+
+    def _several(self, name, values, codes):
+        """Append the codes of a collection of strings, or of a vector."""
+        if isinstance(values, np.ndarray):
+            if values.ndim != 1:
+                raise ValueError(
+                    f"attribute {shortened(name)} is an array of shape {values.shape}, expected 1-D"
+                )
+            if values.dtype.kind in "fiub":
+                codes.extend(self.pairs.vector(name, values).tolist())
+                return
+        is_set = isinstance(values, set | frozenset)
+        values = [_plain(value) for value in values]
+        known = [value for value in values if not _is_missing(value)]
+        if known and all(isinstance(value, NUMBERS) for value in known):
+            if is_set:
+                raise TypeError(
+                    f"attribute {shortened(name)} is a set of numbers, which has no order; "
+                    "expected a list"
+                )
+            weights = [float(value) if isinstance(value, NUMBERS) else math.nan for value in values]
+            codes.extend(self.pairs.vector(name, weights).tolist())
+            return
+        if len(known) < len(values):
+            self.pairs.absent(name, len(values) - len(known))
+        for string in sorted(known, key=_text) if is_set else known:
+            if not isinstance(string, str | bytes):
+                raise TypeError(
+                    f"attribute {shortened(name)} has {_described(string)} in its list, expected "
+                    "strings alone, or numbers alone"
+                )
+            codes.append(self.pairs.names[f"{name}:{_text(string)}"])
+
+    def warn_of_missing(self, stacklevel):
+        """Warn of values that are None or NaN, if there are any."""
+        if self.n_missing:
+            some = "1 missing value" if self.n_missing == 1 else f"{self.n_missing} missing values"
+            warnings.warn(
+                f"X has {some} (None or NaN), read as absent attributes; the first is of "
+                f"{shortened(self.first_missing)}",
+                UserWarning,
+                stacklevel=stacklevel,
+            )
+
     def _resolve_weights(self):
         """Replace the codes of weighted attributes by columns."""
         self.weights = None
+        self.n_missing, self.first_missing = self.pairs.n_missing, self.pairs.first_missing
         weighted = np.flatnonzero(self.codes <= FIRST_WEIGHTED)
         if len(weighted):
             which = FIRST_WEIGHTED - self.codes[weighted]
@@ -420,23 +533,17 @@ class _Encoded:
         return Sequences.from_lengths(flat, self.lengths)
 
 
-def _leaves(name, value):
-    """Entries (name, string or number) that an entry of a feature dict stands for."""
-    if isinstance(value, dict):
-        for inner, inner_value in value.items():
-            yield from _leaves(f"{name}:{_text(inner)}", inner_value)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for string in _in_order(value):
-            if not isinstance(string, str | bytes):
-                raise TypeError(
-                    f"attribute {shortened(name)} has {_described(string)} in its list, expected "
-                    "strings"
-                )
-            yield f"{name}:{_text(string)}", True
-    elif type(value).__hash__ is None:
-        raise _unsupported(name, value)
-    else:
-        yield name, value
+def _is_missing(value):
+    return value is None or is_missing(value)
+
+
+def _plain(value):
+    """Return the value of an Enum's member, and any 1-D array as one of NumPy."""
+    while isinstance(value, Enum):
+        value = value.value
+    if isinstance(value, array) or (getattr(value, "ndim", 0) and not sparse.issparse(value)):
+        return array_of(value, "its value")
+    return value
 
 
 def _in_order(strings):
@@ -445,6 +552,8 @@ def _in_order(strings):
 
 
 def _text(name):
+    while isinstance(name, Enum):
+        name = name.value
     if isinstance(name, str):
         return str(name)
     if isinstance(name, bytes):
@@ -460,7 +569,7 @@ def _described(value):
 def _unsupported(name, value):
     return TypeError(
         f"attribute {shortened(name)} is {_described(value)}, expected a string, a number, a bool, "
-        "a dict of these, or a list of strings"
+        "None, a dict of these, or a list of strings or of numbers"
     )
 
 

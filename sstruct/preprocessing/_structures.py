@@ -6,7 +6,7 @@ from numbers import Integral
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, check_depth, concatenated, is_sized
+from sstruct._checks.arrays import array_of, check_depth, concatenated, is_empty, is_sized
 from sstruct._input.edge_features import join_edge_features, split_edge_features
 from sstruct._input.labels import object_array
 from sstruct.sequences import Sequences, check_sequences
@@ -114,14 +114,12 @@ class Images(Plain):
     def items(self):
         """The pixels of each image, row by row."""
         if not _is_list(self.given):
-            X = self.given
-            if 0 in X.shape[:3]:
-                raise ValueError(f"X has shape {X.shape}: no samples, or images without pixels")
-            return X.reshape(len(X), -1, X.shape[3])
+            n, height, width, n_channels = self.given.shape
+            return self.given.reshape(n, height * width, n_channels)
         return [self._pixels(i, item) for i, item in enumerate(self.given)]
 
     def _pixels(self, i, item):
-        image = array_of(item, f"X[{i}]")
+        image = _image(item, f"X[{i}]")
         if image.ndim != 3:
             raise ValueError(f"X[{i}] has shape {image.shape}, expected (height, width, channels)")
         height, width, n_channels = image.shape  # -1 has no meaning where there are no channels
@@ -134,7 +132,7 @@ class Images(Plain):
         out = []
         for i, (image, item) in enumerate(zip(self.given, y)):
             labels, shape = array_of(item, f"y[{i}]"), np.shape(image)[:2]
-            if labels.shape != shape:
+            if labels.shape != shape and (labels.size or 0 not in shape):
                 raise ValueError(
                     f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"
                 )
@@ -147,7 +145,7 @@ class Images(Plain):
         for i, item in enumerate(sample_weight):
             weights = array_of(item, f"sample_weight[{i}]")
             shape = np.shape(self.given[i])[:2] if i < len(self) else ()
-            if shape and weights.shape != shape:
+            if shape and weights.shape != shape and (weights.size or 0 not in shape):
                 raise ValueError(
                     f"X[{i}] is an image of shape {shape} but sample_weight[{i}] has shape "
                     f"{weights.shape}"
@@ -165,12 +163,10 @@ class Images(Plain):
                 "the transformer made sparse rows, and images are dense arrays: let it make dense "
                 "ones, with sparse_output=False for example"
             )
-        out = [
-            item.reshape(*np.shape(image)[:2], item.shape[1])
-            for image, item in zip(self.given, items)
-        ]
         if not _is_list(self.given):
-            return np.reshape(out, (*self.given.shape[:3], -1))
+            return items.reshape(*self.given.shape[:3], items.shape[-1])
+        shapes = (_image(image, "X").shape[:2] for image in self.given)
+        out = [item.reshape(*shape, item.shape[1]) for shape, item in zip(shapes, items)]
         return object_array(out) if isinstance(self.given, np.ndarray) else out
 
 
@@ -257,7 +253,7 @@ class EdgeRows:
 def structures_of(X):
     """Tell images, graphs and sequences with edge features from sequences and rows.
 
-    By the first of them, or by the first of several nodes.
+    By the first of them that is not empty, or by the first of several nodes.
     """
     if isinstance(X, Sequences) and X.edge_features is not None:
         return Chains(X)
@@ -266,12 +262,14 @@ def structures_of(X):
     if not _is_list(X) or not is_sized(X) or len(X) == 0:
         return Plain(X)
     check_depth(X, "X")
-    first = X[0]
-    check_depth(first, "X[0]")
-    if isinstance(first, tuple) and len(first) and _depth(first[0]) == 2:
-        return Chains(X) if _have_steps(X) else Graphs(X)
+    at = next((i for i, item in enumerate(X) if not _is_blank(item)), 0)
+    first = X[at]
+    check_depth(first, f"X[{at}]")
+    of_parts = isinstance(first, tuple) and len(first) > 0
+    of_parts = of_parts and (_depth(first[0]) == 2 or (_is_blank(first) and len(first) > 1))
     # A list is one as well where it cannot be an image, given by lists of its rows.
-    if isinstance(first, list | np.ndarray) and _holds_arrays(first):
+    if of_parts or (isinstance(first, list | np.ndarray) and _holds_arrays(first)):
+        X = _with_parts(X)
         return Chains(X) if _have_steps(X) else Graphs(X)
     return Images(X) if _depth(first) == 3 else Plain(X)
 
@@ -285,9 +283,27 @@ def _have_steps(X):
         if not isinstance(item, tuple | np.ndarray) or not is_sized(item) or len(item) != 2:
             return False
         n_nodes = _n_rows(item[0])
-        if n_nodes != 1:
+        if n_nodes > 1:
             return _n_rows(item[1]) == n_nodes - 1 and not _are_pairs(item[1])
     return False
+
+
+def _is_blank(item):
+    """Whether an item is empty, or a tuple of parts that are."""
+    return is_empty(item) or (isinstance(item, tuple) and all(map(is_empty, item)))
+
+
+def _with_parts(X):
+    """Return samples of several parts, with two empty ones in the place of an empty sample."""
+    if not any(map(is_empty, X)):
+        return X
+    out = [([], []) if is_empty(item) else item for item in X]
+    return object_array(out) if isinstance(X, np.ndarray) else out
+
+
+def _image(item, name):
+    """Return an image as an array; an empty list or array has no rows, columns and channels."""
+    return np.empty((0, 0, 0)) if is_empty(item) else array_of(item, name)
 
 
 def _n_rows(table):

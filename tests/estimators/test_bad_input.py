@@ -51,11 +51,12 @@ CASES = {
     "empty list": ({}, {"X": [], "y": []}, ValueError, "X is empty, expected at least one"),
     "empty 3-D": ({}, {"X": np.ones((0, 2, 2)), "y": []}, ValueError, r"shape \(0, 2, 2\)"),
     "length 0 in 3-D": ({}, {"X": np.ones((4, 0, 2))}, ValueError, r"shape \(4, 0, 2\)"),
-    "length 0": (
+    "length 0": ({}, {"X": [np.ones((0, 2))] * 4, "y": [[]] * 4}, ValueError, "X has no nodes"),
+    "width of length 0": (
         {},
-        {"X": put(X, 2, np.ones((0, 2))), "y": put(Y, 2, [])},
+        {"X": put(X, 2, np.ones((0, 5))), "y": put(Y, 2, [])},
         ValueError,
-        r"X\[2\] has length 0, expected at least one node",
+        r"X\[2\] has 5 features, expected 2",
     ),
     "width": (
         {},
@@ -277,8 +278,7 @@ def test_fit_refuses(name, fitted):
 PREDICTIONS = {
     "nan": (with_value(1, 2, NAN), ValueError, r"X\[1\] contains NaN or infinity at node 2"),
     "nan csr": (with_value(1, 2, NAN, sparse.csr_matrix), ValueError, r"X\[1\] contains NaN"),
-    "empty": ([], ValueError, "X is empty"),
-    "length 0": (put(X, 1, np.ones((0, 2))), ValueError, r"X\[1\] has length 0"),
+    "width of length 0": (put(X, 1, np.ones((0, 3))), ValueError, r"X\[1\] has 3 features"),
     "first too wide": ([np.ones((2, 3))], ValueError, r"X\[0\] has 3 features, expected 2"),
     "later too wide": (
         put(X, 2, np.ones((2, 3))),
@@ -356,7 +356,7 @@ def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is()
         (iter([[[1.0]]]), [[0]], TypeError, "X must be a list of arrays.*found list_iterator"),
         (np.zeros((1, 1, 1, 1)), [[0]], ValueError, "X has 4 dimensions, expected 2 or 3"),
         (np.zeros((3, 2)), [[0, 1], [0]], ValueError, "y holds sequences of labels"),
-        ([[]], [[]], ValueError, r"X\[0\] has length 0"),
+        ([[]], [[]], ValueError, "X has no nodes: all samples are empty"),
         ([np.zeros((2, 1))], [[float("nan"), "a"]], ValueError, "y contains NaN"),
     ],
 )

@@ -308,7 +308,6 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
     ("change", "message"),
     [
         (lambda X: X[0], "X[0] is 3 parts"),
-        (lambda X: [], "X is empty"),
         (lambda X: {0: X}, "X must be a list of graphs"),
         (lambda X: [X[0], (1, 2, 3)], "X[1] is 3 parts, expected a tuple of 2 parts"),
         (lambda X: of(X, 1, features=NODES[0]), "the node features of X[1] are a ndarray"),
@@ -321,10 +320,6 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         (
             lambda X: of(X, 1, features=[NODES[0] * np.nan, *NODES[1:]], edges={}),
             "the features of type 0 of X[1] contain NaN",
-        ),
-        (
-            lambda X: of(X, 1, features=[x[:0] for x in NODES], edges={}),
-            "X[1] has no nodes",
         ),
         (lambda X: of(X, 0, edges={(0, 3): [[0, 0]]}), "the edges of X[0] have the key (0, 3)"),
         (lambda X: of(X, 0, edges={"a": [[0, 0]]}), "the edges of X[0] have the key 'a'"),
@@ -342,7 +337,12 @@ NODES = [np.ones((2, 2)), np.ones((2, 3)), np.ones((1, 1))]
         ),
         (
             lambda X: of(X, 0, edges={(0, 1): [[0, 1]], (1, 0): [[1, 0]]}),
-            "X[0] has an edge between node 0 of type 0 and node 1 of type 1 twice",
+            "X[0] has an edge between node 0 of type 0 and node 1 of type 1 twice, in either "
+            "direction; give it once, in the edges (0, 1) or (1, 0)",
+        ),
+        (
+            lambda X: of(X, 0, edges={(0, 0): ([[0, 1], [1, 0]], [[1, 2], [1, 2]])}),
+            "twice, in either direction; write np.unique(np.sort(edges, axis=1), axis=0)",
         ),
         (
             lambda X: of(X, 0, edges={(0, 1): ([[0, 1]], [[1.0], [1.0]])}),
@@ -368,6 +368,13 @@ def test_wrong_graphs_are_refused(rng, change, message):
     model.fit(X, y)
     with pytest.raises((ValueError, TypeError)):
         model.predict(wrong)
+
+
+def test_a_fit_needs_a_node():
+    empty = [x[:0] for x in NODES], {}
+    for X, message in (([], "X is empty"), ([empty] * 2, "no nodes"), ([[], []], "no nodes")):
+        with pytest.raises(ValueError, match=message):
+            TypedGraphCRFSSVM().fit(X, [[]] * len(X))
 
 
 def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):

@@ -1,9 +1,14 @@
 """SequenceVectorizer reads what CRFsuite reads and counts what DictVectorizer counts."""
 
 import pickle
+import warnings
+from array import array
 from collections import Counter
+from decimal import Decimal
+from enum import Enum, IntEnum
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -22,6 +27,32 @@ STRINGS = st.sampled_from(["a", "b", "a:b", "", "é"])
 # Small integers: sums in any order are exact.
 NUMBERS = st.integers(-3, 3) | st.booleans() | st.sampled_from([0.5, -2.0, np.float64(4.0)])
 LEAVES = STRINGS | NUMBERS | st.lists(STRINGS, max_size=3, unique=True) | st.sets(STRINGS)
+
+
+class Tag(str, Enum):  # noqa: UP042 - its own str() is not its value
+    NOUN = "noun"
+
+
+class Level(IntEnum):
+    HIGH = 3
+
+
+class Anything(Enum):
+    TEXT = "a"
+    WEIGHT = 0.5
+    NOTHING = None
+    VECTOR = (1.0, 2.0)
+
+
+MISSING = (None, np.nan, np.float32("nan"), Decimal("nan"), Anything.NOTHING, pd.NA, pd.NaT)
+VECTORS = st.lists(NUMBERS | st.sampled_from([Decimal(2), None, np.nan]), max_size=3)
+MORE_LEAVES = (
+    LEAVES | VECTORS | VECTORS.map(tuple) | st.sampled_from([*MISSING, *Tag, *Level, *Anything])
+)
+MORE_ITEMS = st.dictionaries(
+    NAMES, MORE_LEAVES | st.dictionaries(NAMES, MORE_LEAVES, max_size=2), max_size=4
+)
+MORE_DATA = st.lists(st.lists(MORE_ITEMS, max_size=3), min_size=1, max_size=3)
 ITEMS = st.dictionaries(NAMES, LEAVES | st.dictionaries(NAMES, LEAVES, max_size=2), max_size=4)
 DATA = st.lists(st.lists(ITEMS, max_size=4), min_size=1, max_size=4)
 
@@ -39,6 +70,34 @@ def entries(item, prefix=""):
         else:
             found.append((prefix + name, float(value)))
     return found
+
+
+def as_plain(value):
+    """The plain dict, string, number or None that a value of a feature dict is read as."""
+    if isinstance(value, Enum):
+        return as_plain(value.value)
+    if isinstance(value, dict):
+        return {name: as_plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple | np.ndarray | array):
+        if not any(isinstance(inner, str) for inner in value):
+            return {str(i): as_plain(inner) for i, inner in enumerate(value)}
+    if any(value is missing for missing in MISSING) or value != value:
+        return None
+    return float(value) if isinstance(value, Decimal) else value
+
+
+def without_missing(item):
+    """A plain feature dict without its missing values, and their number."""
+    out, n_missing = {}, 0
+    for name, value in item.items():
+        if value is None:
+            n_missing += 1
+            continue
+        if isinstance(value, dict):
+            value, inside = without_missing(value)
+            n_missing += inside
+        out[name] = value
+    return out, n_missing
 
 
 def as_counters(rows, names):
@@ -80,6 +139,69 @@ def test_rows_are_those_of_the_definition(X, other, min_count):
         assert found.flat.shape == (len(expected), len(known))
         assert found.flat.has_canonical_format
     assert SequenceVectorizer(min_count=min_count).fit(X).vocabulary_ == vectorizer.vocabulary_
+
+
+@settings(max_examples=150, deadline=None)
+@given(X=MORE_DATA)
+def test_vectors_members_and_missing_values_are_read_as_plain_ones(X):
+    pairs = [[without_missing(as_plain(item)) for item in sequence] for sequence in X]
+    n_missing = sum(n for sequence in pairs for _, n in sequence)
+    plain = [[item for item, _ in sequence] for sequence in pairs]
+    expected = SequenceVectorizer().fit_transform(plain)
+    vectorizer = SequenceVectorizer()
+    for method in (vectorizer.fit_transform, vectorizer.transform):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = method(X)
+        assert len(caught) == (n_missing > 0)
+        if n_missing:
+            assert f"X has {n_missing} missing value" in str(caught[0].message)
+        names = vectorizer.get_feature_names_out()
+        assert sorted(names) == sorted(expected.feature_names)
+        assert as_counters(found, names) == as_counters(expected, expected.feature_names)
+
+
+@pytest.mark.parametrize(
+    "vector",
+    [
+        [1, 0, 2.5],
+        (1, 0, 2.5),
+        np.array([1, 0, 2.5], dtype=np.float32),
+        array("d", [1, 0, 2.5]),
+        pd.Series([1, 0, 2.5], index=list("xyz")),
+        np.array([1, 0, Decimal("2.5")], dtype=object),
+    ],
+)
+def test_a_vector_has_an_attribute_for_each_entry(vector):
+    vectorizer = SequenceVectorizer()
+    rows = vectorizer.fit_transform([[{"v": vector}, {"v": [0, True, 0, 9]}]])
+    assert as_counters(rows, vectorizer.get_feature_names_out()) == [
+        {"v:0": 1.0, "v:2": 2.5},
+        {"v:1": 1.0, "v:3": 9.0},
+    ]
+    counted = SequenceVectorizer(min_count=2).fit([[{"v": vector}], [{"v": vector[:2]}]])
+    assert list(counted.vocabulary_) == ["v:0"]
+    assert counted.transform([[{"v": vector}]]).flat.toarray().tolist() == [[1.0]]
+
+
+def test_dicts_may_be_nested_up_to_a_limit():
+    item = {"a": 1}
+    for _ in range(99):
+        item = {"a": item}
+    assert list(SequenceVectorizer().fit([[item]]).vocabulary_) == [":".join("a" * 100)]
+    endless = {}
+    endless["a"] = endless
+    for deeper in ({"a": item}, endless):
+        with pytest.raises(ValueError, match=r"X\[0\]\[1\]: dicts are nested more than 100 deep"):
+            SequenceVectorizer().fit([[{}, deeper]])
+
+
+def test_empty_sequences_have_no_rows():
+    vectorizer = SequenceVectorizer().fit([[], [{"a": 1}, {"b": 1}], []])
+    assert vectorizer.transform([[], [{"a": 1}], []]).lengths.tolist() == [0, 1, 0]
+    for X, n in (([], 0), ([[]], 1), ([[], []], 2)):
+        rows = vectorizer.transform(X)
+        assert (len(rows), rows.flat.shape) == (n, (0, 2))
 
 
 def test_order_is_that_of_first_appearance():
@@ -178,12 +300,14 @@ def test_input_is_unchanged_and_state_is_plain():
 @pytest.mark.parametrize(
     "X, error, message",
     [
-        ([[{"a": 1}], [{}, {"b": np.nan}]], ValueError, r"X\[1\]\[1\]: attribute 'b' is nan"),
         ([[{"a": -np.inf}]], ValueError, r"X\[0\]\[0\]: attribute 'a' is -inf"),
         ([[{"a": {"b": np.inf}}]], ValueError, r"X\[0\]\[0\]: attribute 'a:b' is inf"),
         ([[{"a": 10**400}]], ValueError, r"X\[0\]\[0\]: "),
-        ([[{"a": None}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is NoneType None"),
-        ([[{"a": np.zeros(2)}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is ndarray"),
+        ([[{"a": 1j}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is complex"),
+        ([[{"a": np.zeros((2, 1))}]], ValueError, r"'a' is an array of shape \(2, 1\)"),
+        ([[{"a": [1, np.inf]}]], ValueError, r"X\[0\]\[0\]: attribute 'a' has inf at 1"),
+        ([[{"a": {1, 2}}]], TypeError, r"X\[0\]\[0\]: attribute 'a' is a set of numbers"),
+        ([[{"a": [[1.0]]}]], TypeError, r"X\[0\]\[0\]: attribute 'a' has list"),
         ([[{"a": ["x", 1]}]], TypeError, r"X\[0\]\[0\]: attribute 'a' has int 1 in its list"),
         ([[{1: "x"}]], TypeError, r"X\[0\]\[0\]: attribute names must be strings, found int 1"),
         ([[["x"], ["y", 1]]], TypeError, r"X\[0\]\[1\]: attribute names .* found int 1"),
@@ -192,7 +316,6 @@ def test_input_is_unchanged_and_state_is_plain():
         ([{"a": 1}], TypeError, r"X\[0\] must be a list of items, found dict"),
         (["abc"], TypeError, r"X\[0\] must be a list of items, found str"),
         ({"a": 1}, TypeError, "X must be a list of sequences of items, found dict"),
-        ([], ValueError, "X is empty"),
     ],
 )
 def test_bad_input_is_refused_by_place(X, error, message):
@@ -200,6 +323,8 @@ def test_bad_input_is_refused_by_place(X, error, message):
     for method in (vectorizer.fit, vectorizer.fit_transform, vectorizer.transform):
         with pytest.raises(error, match=message):
             method(X)
+    with pytest.raises(ValueError, match="X is empty"):
+        vectorizer.fit([])
     assert vectorizer.vocabulary_ == {"z": 0}
 
 

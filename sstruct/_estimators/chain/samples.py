@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
+from sstruct._checks.arrays import is_empty, is_sized
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._input.edge_features import PAIR, join_edge_features, split_edge_features
 from sstruct._input.frames import check_names, items_of
@@ -32,6 +33,11 @@ class ChainNodes(Nodes):
         """G, or 0."""
         return 0 if self.edge_rows is None else self.edge_rows.shape[1]
 
+    @property
+    def edge_offsets(self):
+        """First row of each sequence among `edge_rows`, and the number of all, (n + 1,)."""
+        return self.offsets - np.r_[0, np.cumsum(self.lengths > 0)]
+
 
 def pack_chains(estimator, X, *, fitted):
     """Validate X and return its ChainNodes; see `pack_nodes`."""
@@ -39,6 +45,8 @@ def pack_chains(estimator, X, *, fitted):
         check_sequences(X, "X")
     X, edges = split_edge_features(items_of(X))
     expected = estimator._n_edge_features if fitted else None
+    if expected and edges is None and is_sized(X) and all(map(is_empty, X)):
+        edges = [[] for _ in X]  # of samples without nodes
     if fitted and (edges is not None) != (expected > 0):
         found = f"no edge features, expected {expected}" if expected else "edge features"
         hint = f": each sequence is a tuple {PAIR}" if expected else ", which the fit had not"
@@ -70,9 +78,8 @@ def _check_edge_magnitudes(nodes):
     row, value = wrong
     if sparse.issparse(rows):
         row = np.searchsorted(rows.indptr, row, side="right") - 1
-    ends = np.cumsum(nodes.lengths - 1)
-    i = int(np.searchsorted(ends, row, side="right"))
-    step = row - (ends[i] - nodes.lengths[i] + 1)
+    i = int(np.searchsorted(nodes.edge_offsets, row, side="right")) - 1
+    step = row - nodes.edge_offsets[i]
     raise ValueError(f"the edge features of X[{i}] contain {complaint(value)} at step {step}")
 
 
@@ -88,7 +95,7 @@ def chain_problem(nodes, flat, chains, model, labels=None, **options):
     """
     if nodes.edge_rows is None:
         return ChainProblem(flat, chains, model, labels, **options)
-    # Each sequence before has a step less than it has nodes.
     sample = np.searchsorted(nodes.offsets, chains.start, side="right") - 1
-    edges = EdgeRows(compressed(nodes.edge_rows), chains.start - sample)
+    first = nodes.edge_offsets[sample] + chains.start - nodes.offsets[sample]
+    edges = EdgeRows(compressed(nodes.edge_rows), first)
     return EdgeFeatureChainProblem(flat, chains, model, labels, edges=edges, **options)

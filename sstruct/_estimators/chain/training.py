@@ -126,7 +126,7 @@ class LabeledChains:
         features = first_rows(self.nodes.flat, offsets[-1])
         segments = [self.start[:blocks], self.length[:blocks]]
         edges = self.nodes.edge_rows
-        edges = [] if edges is None else first_rows(edges, offsets[-1] - n)
+        edges = [] if edges is None else first_rows(edges, self.nodes.edge_offsets[n])
         return [*features, offsets, *segments, self._known[: offsets[-1]], *edges]
 
     def _n_segments(self, n):
@@ -140,7 +140,7 @@ def _labeled_runs(used, offsets):
     begins[1:] &= ~used[:-1]
     ends = used.copy()
     ends[:-1] &= ~used[1:]
-    inner = offsets[1:-1]
+    inner = offsets[(offsets > 0) & (offsets < len(used))]
     begins[inner] = used[inner]
     ends[inner - 1] = used[inner - 1]
     start = np.flatnonzero(begins)

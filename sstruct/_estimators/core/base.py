@@ -41,7 +41,7 @@ from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_pr
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
 from sstruct._estimators.core.parted_fit import located, parted_training
 from sstruct._estimators.core.partitions import parted_right
-from sstruct._estimators.core.remarks import remarks
+from sstruct._estimators.core.remarks import remarks, warn_of_data, warn_of_empty
 from sstruct._estimators.core.rescaling import SEARCHES, check_rescaling, slack_rescaled
 from sstruct._estimators.core.sample_data import check_goes_on, fingerprint
 from sstruct._estimators.core.solver_options import check_solver_options, constants_of
@@ -434,9 +434,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self._check_given(X, y, sample_weight)
         more = {} if completion is None else {"completion": completion}
         samples = Samples(X, y, sample_weight)
-        learner, part, held_out = divided(self, samples, validation)
+        learner, part, held_out, empty = divided(self, samples, validation)
         training = learner._training_of(part.X, part.y, part.sample_weight, **more)
         training.held_out = held_out
+        if empty is not None:
+            training.empty = empty
         nodes, weight, training.nodes = training.nodes, training.total_weight, None
         scale = None if nodes is None else partial(scale_of, nodes, weight)
         training.lam = self._lam(weight, scale)
@@ -462,8 +464,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if parted:
             self._check_parameters()
             training = parted_training(self, X, y, sample_weight, validation)
+            warn_of_data(training, stacklevel=5)
         elif training is None:
             training = self._prepare(X, y, sample_weight, validation=Samples(*validation))
+            warn_of_data(training, stacklevel=5)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
@@ -485,6 +489,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self._check_given(X, y, sample_weight)
         twin = learner_of_part(self, y, classes)
         training = twin._prepare(X, y, sample_weight)
+        warn_of_empty(training.empty, stacklevel=5)
         options = replace(
             self._options(self.solver, training.problem), sampling="given", max_iter=1
         )

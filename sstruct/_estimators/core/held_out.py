@@ -83,6 +83,8 @@ def divided(estimator, samples, validation):
         The estimator, or its twin that knows the classes of all samples.
     training : Samples
     held_out : Samples or None
+    empty : ndarray of int or None
+        Indices of the samples without nodes, which are in neither; None: `training` has all.
 
     Raises
     ------
@@ -92,7 +94,7 @@ def divided(estimator, samples, validation):
     if not estimator.early_stopping:
         if validation is not None and validation.given:
             raise ValueError("X_val and y_val are for early_stopping=True, found False")
-        return estimator, samples, None
+        return estimator, samples, None, None
     if validation is None:
         raise ValueError(
             f"early_stopping=True is for fit of {type(estimator).__name__} alone, found it in "
@@ -104,7 +106,7 @@ def divided(estimator, samples, validation):
         raise ValueError("X_val and y_val go together: give both, or neither")
     for name, part in vars(validation).items():
         check_depth(part, f"{name}_val")
-    return estimator, samples, validation
+    return estimator, samples, validation, None
 
 
 def _at_random(estimator, samples):
@@ -117,24 +119,27 @@ def _at_random(estimator, samples):
             "early_stopping=True with warm_start or checkpoint holds out the same samples in each "
             f"fit: give random_state as an integer, found {seed!r}, or give X_val and y_val"
         )
-    share, n = float(estimator.validation_fraction), num_samples(samples.X)
-    # Before a part of them is taken: what is wrong is named by its place among all.
-    known = estimator._training(samples.X, samples.y, samples.sample_weight).attributes
+    share = float(estimator.validation_fraction)
+    # Before a part of them is taken: errors name samples by their index among all.
+    training = estimator._training(samples.X, samples.y, samples.sample_weight)
+    known, empty = training.attributes, training.empty
+    kept = np.delete(np.arange(num_samples(samples.X)), empty)
     classes = estimator._classes_to_share(samples.y)
     kind = ShuffleSplit if classes is None else StratifiedShuffleSplit
     split = kind(1, test_size=share, random_state=random_of(seed))
     try:
-        training, held_out = next(split.split(np.empty(n), classes))
+        parts = next(split.split(kept, classes))
     except ValueError as error:
         raise ValueError(
-            f"early_stopping=True with validation_fraction={share:g} cannot divide {n} samples: "
-            f"{error} Give X_val and y_val, or another validation_fraction"
+            f"early_stopping=True with validation_fraction={share:g} cannot divide {len(kept)} "
+            f"samples: {error} Give X_val and y_val, or another validation_fraction"
         ) from error
     learner = object.__new__(type(estimator))
     learner.__dict__.update(estimator.__dict__)
     if "classes" in estimator._parameters() and known.get("classes_") is not None:
         learner.classes = known["classes_"]
-    return learner, samples.of(np.sort(training)), samples.of(np.sort(held_out))
+    trained, held_out = (samples.of(kept[np.sort(part)]) for part in parts)
+    return learner, trained, held_out, empty
 
 
 def class_numbers(y):

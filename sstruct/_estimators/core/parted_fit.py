@@ -82,6 +82,7 @@ class PartOfFit:
             "scale": scale_of(nodes, training.total_weight) if automatic else None,
             "inference": training.inference,
             "attributes": training.attributes,
+            "empty": training.empty,
             "data_digest": self.digest,
             "fit_digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
@@ -161,14 +162,18 @@ def parted_training(estimator, X, y, sample_weight, validation):
     parts.begin("share", [(total, fact["data_digest"]) for fact in facts])
     problem = PartedBlocks(parts, facts)
     problem.bounds = facts[0]["bounds"]
+    ends = np.cumsum([len(part.chosen) for part in sources])
+    first = ends - [len(part.chosen) for part in sources]
+    empty = [fact["empty"] + start for fact, start in zip(facts, first)]
     training = Training(
         problem,
         np.concatenate([fact["sample_weight"] for fact in facts]),
         total,
         None,
-        _data_of(facts, np.cumsum([len(part.chosen) for part in sources]), problem.ends),
+        _data_of(facts, ends, problem.ends),
         max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
         facts[0]["attributes"],
+        empty=np.concatenate(empty),
     )
     training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
     return training

@@ -1,4 +1,6 @@
-"""What a fit warns of: which limit ended it, and features that should be scaled."""
+"""What a fit warns of: its data, the limit that ended it, and features that should be scaled."""
+
+import warnings
 
 import numpy as np
 from scipy import sparse
@@ -30,6 +32,24 @@ LARGE = 10.0
 # misread twice as often. Features that are all smaller than this are regularized too much at the
 # least lam="auto".
 SMALL = 0.01
+
+
+def warn_of_data(training, stacklevel):
+    """Warn of the data of a fit before it begins."""
+    warn_of_empty(training.empty, stacklevel + 1)
+    for message in training.data_warnings:
+        warnings.warn(message, UserWarning, stacklevel=stacklevel)
+
+
+def warn_of_empty(empty, stacklevel):
+    """Warn of the indices of samples without nodes, if there are any."""
+    if len(empty):
+        some = "1 sample" if len(empty) == 1 else f"{len(empty)} samples"
+        warnings.warn(
+            f"X has {some} without nodes, ignored in training; the first is X[{empty[0]}]",
+            UserWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def remarks(estimator, solution, training):

@@ -65,6 +65,10 @@ class Training:
         Fitted attributes that come from the data and not from the solver; None: not there.
     features : tuple of arrays
         Rows of nodes and, where the model reads them, of edges, whose scales a warning may name.
+    empty : ndarray of int
+        Indices of the samples without nodes, which take no part in training.
+    data_warnings : tuple of str
+        What ``fit`` warns of before it begins, beside samples without nodes.
     held_out : Samples or None
         Samples that take no part in training; their score chooses among the weights.
     lam : float
@@ -79,6 +83,8 @@ class Training:
     inference: Inference
     attributes: dict
     features: tuple = ()
+    empty: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    data_warnings: tuple = ()
     held_out: Samples | None = None
     lam: float = field(init=False)
 

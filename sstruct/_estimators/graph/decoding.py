@@ -13,7 +13,7 @@ PREDICTION_ITERATIONS = 200
 def decoding_method(model, graphs, n_labels, samples=None):
     """Name the decoder of some graphs: the one asked for, or the best that is exact for them.
 
-    samples : their numbers in X; None: all, in order.
+    samples : their indices in X; None: all, in order.
     """
     inference = model["inference"]
     if inference == "auto" and n_labels <= 2 and model["attractive"]:

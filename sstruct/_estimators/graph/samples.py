@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, is_sized
+from sstruct._checks.arrays import NUMBERS, array_of, is_empty, is_sized
 from sstruct._checks.compressed import check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import plain
@@ -36,10 +36,8 @@ class ImageNodes(Nodes):
         return tuple(self.shapes[i].tolist())
 
     def like_input(self, values):
-        if self.form == "rows":
-            return values
-        if self.form == "stacked":
-            return values.reshape(len(self), *self.shapes[0], *values.shape[1:])
+        if self.form != "ragged":
+            return super().like_input(values)
         out = super().like_input(values)
         for i, shape in enumerate(self.shapes.tolist()):
             out[i] = out[i].reshape(*shape, *values.shape[1:])
@@ -67,7 +65,7 @@ def pack_graphs(estimator, X, pairwise, n_edge_features, *, fitted):
         for i, (item, n_nodes) in enumerate(zip(items, nodes.lengths.tolist()))
     ]
     n_edges = np.array([len(own) for own in edges], dtype=np.int64)
-    flat = np.concatenate(edges)
+    flat = np.concatenate([np.zeros((0, 2), dtype=np.int64), *edges])
     _check_edges(flat, n_edges, nodes)
     start = np.cumsum(n_edges) - n_edges
     features = _edge_features(items, n_edges, pairwise, n_edge_features)
@@ -92,7 +90,8 @@ def _graph_items(X):
         return None
     for i, item in enumerate(X):
         _refuse_other_objects(item, i)
-    if not any(_is_graph(item) for item in X):
+    X = [_without_edges(item) for item in X]
+    if X and not any(_is_graph(item) for item in X):
         return None
     X = [tuple(item) if isinstance(item, list) else item for item in X]
     for i, item in enumerate(X):
@@ -100,6 +99,13 @@ def _graph_items(X):
             found = f"{len(item)} parts" if _is_graph(item) else type(item).__name__
             raise ValueError(f"X[{i}] is {found}, expected a tuple of 2 to 4 parts: {PARTS}")
     return X
+
+
+def _without_edges(item):
+    """Return an empty list or array, a graph without nodes, as a tuple of its parts."""
+    if is_empty(item):
+        return [], []
+    return (item, []) if getattr(item, "shape", (1,))[:1] == (0,) else item
 
 
 def _is_table(part):
@@ -128,9 +134,9 @@ def _is_graph(item):
     if sparse.issparse(first):  # its shape is looked at later
         return True
     if isinstance(first, tuple | list):
-        return (
-            is_sized(first) and len(first) > 0 and isinstance(first[0], tuple | list | np.ndarray)
-        )
+        if not is_sized(first) or len(first) == 0:
+            return is_sized(first) and isinstance(item, tuple) and len(item) > 1
+        return isinstance(first[0], tuple | list | np.ndarray)
     return len(getattr(first, "shape", ())) > (0 if isinstance(item, tuple) else 1)
 
 
@@ -181,15 +187,23 @@ def _edges_of(edges, n_nodes, i):
     if edges.ndim != 2 or edges.shape[1] != 2:
         hint = ""
         if edges.shape == (n_nodes, n_nodes):
-            hint = "; for an adjacency matrix write scipy.sparse.csr_array(edges)"
+            hint = _of_matrix(edges)
+        elif edges.dtype.kind == "f":
+            hint = "; a graph is (node features, edges), in this order"
         elif edges.shape[:1] == (2,):
             hint = "; write edges.T"
-        if edges.dtype.kind == "f":
-            hint = "; a graph is (node features, edges), in this order"
         raise ValueError(f"the edges of X[{i}] have shape {edges.shape}, expected (E, 2){hint}")
     if edges.dtype.kind not in "iu":
-        raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers")
+        hint = _of_matrix(edges) if edges.shape == (n_nodes, n_nodes) else ""
+        raise TypeError(f"the edges of X[{i}] have dtype {edges.dtype}, expected integers{hint}")
     return edges
+
+
+def _of_matrix(matrix):
+    """Return the hint for a dense adjacency matrix in the place of edges."""
+    symmetric = np.array_equal(matrix, matrix.T)
+    both = "A" if symmetric else "(A != 0) | (A != 0).T"
+    return f"; for an adjacency matrix A write np.argwhere(np.triu({both}, 1))"
 
 
 def _adjacent_pairs(matrix, n_nodes, i):
@@ -228,6 +242,14 @@ def _adjacent_pairs(matrix, n_nodes, i):
     return np.column_stack([rows[upper], columns[upper]])
 
 
+def edge_cure(edges):
+    """Return the code that leaves each edge of a graph once, without self-loops."""
+    pairs = "np.sort(edges, axis=1)"
+    if (edges[:, 0] == edges[:, 1]).any():
+        pairs = "np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1)"
+    return f"write np.unique({pairs}, axis=0), and take the same rows of edge features"
+
+
 def _check_edges(edges, n_edges, nodes):
     """Raise at the first edge out of range, self-loop or edge that is there twice."""
     graph = np.repeat(np.arange(len(nodes)), n_edges)
@@ -236,22 +258,28 @@ def _check_edges(edges, n_edges, nodes):
     def name(e):
         return f"edge {e - first[graph[e]]} of X[{graph[e]}] is {edges[e].tolist()}"
 
+    def cure(e):
+        return edge_cure(edges[graph == graph[e]])
+
     outside = np.flatnonzero(
         (edges < 0).any(axis=1) | (edges >= nodes.lengths[graph][:, np.newaxis]).any(axis=1)
     )
     if len(outside):
         e = outside[0]
         last = nodes.lengths[graph[e]] - 1
-        raise ValueError(f"{name(e)}, expected nodes 0 to {last}")
+        expected = f"nodes 0 to {last}" if last >= 0 else "no edges, as the graph has no nodes"
+        raise ValueError(f"{name(e)}, expected {expected}")
     loops = np.flatnonzero(edges[:, 0] == edges[:, 1])
     if len(loops):
-        raise ValueError(f"{name(loops[0])}, a self-loop")
+        raise ValueError(f"{name(loops[0])}, a self-loop; {cure(loops[0])}")
     ends = edges.astype(np.int64) + nodes.offsets[graph][:, np.newaxis]
     pairs = ends.min(axis=1) * nodes.offsets[-1] + ends.max(axis=1)
     order = np.argsort(pairs, kind="stable")
     again = order[1:][np.diff(pairs[order]) == 0]
     if len(again):
-        raise ValueError(f"{name(again.min())}, which is there twice, in either direction")
+        raise ValueError(
+            f"{name(again.min())}, which is there twice, in either direction; {cure(again.min())}"
+        )
 
 
 def _edge_features(items, n_edges, pairwise, expected):
@@ -336,10 +364,11 @@ def _node_sizes(items, nodes):
 def pack_grids(estimator, X, pairwise, connectivity, *, fitted):
     """Validate X of GridCRFSSVM and return its Graphs, with the edge features of the model."""
     nodes = _image_nodes(estimator, X, fitted)
-    if nodes.form == "rows":
+    if nodes.form == "rows" or nodes.offsets[-1] == 0:
         return _edgeless(nodes, pairwise, n_grid_features(pairwise, connectivity))
     # Grids of one shape share their edges.
-    shapes, shape_of = np.unique(nodes.shapes, axis=0, return_inverse=True)
+    shapes = np.where(nodes.lengths[:, np.newaxis] > 0, nodes.shapes, 1)  # no pixels, no edges
+    shapes, shape_of = np.unique(shapes, axis=0, return_inverse=True)
     edges = [grid_edges(*shape, connectivity) for shape in shapes.tolist()]
     count = np.array([len(of_shape) for of_shape in edges])
     edge_start, n_edges = (np.cumsum(count) - count)[shape_of.ravel()], count[shape_of.ravel()]
@@ -364,10 +393,11 @@ def _image_nodes(estimator, X, fitted):
     X = items_of(X)
     stacked = isinstance(X, np.ndarray) and (X.dtype != object or X.ndim == 0)
     if stacked and X.ndim == 4:
-        if 0 in X.shape[:3]:
+        if 0 in X.shape[:3] and not fitted:
             raise ValueError(f"X has shape {X.shape}: no samples, or images without pixels")
         n, height, width, n_features = X.shape
         nodes = pack_nodes(estimator, X.reshape(n, height * width, n_features), fitted=fitted)
+        nodes.sample_shape = height, width
         return ImageNodes(**vars(nodes), shapes=np.full((n, 2), [height, width]))
     if stacked and X.ndim == 3:
         raise ValueError(
@@ -377,16 +407,20 @@ def _image_nodes(estimator, X, fitted):
         )
     items = []
     if isinstance(X, list | tuple | np.ndarray) and not (stacked and X.ndim < 3):
-        items = [array_of(item, f"X[{i}]") for i, item in enumerate(X)]
+        items = [
+            np.empty((0, 0, 0)) if is_empty(item) else array_of(item, f"X[{i}]")
+            for i, item in enumerate(X)
+        ]
     if any(item.ndim >= 2 for item in items):
         for i, item in enumerate(items):
-            if item.ndim != 3 or 0 in item.shape[:2]:
+            if item.ndim != 3:
                 raise ValueError(
                     f"X[{i}] has shape {item.shape}, expected (height, width, channels)"
                     + "; a grey image x is x[..., np.newaxis]" * (item.ndim == 2)
                 )
         flat = [item.reshape(math.prod(item.shape[:2]), item.shape[2]) for item in items]
-        nodes = pack_nodes(estimator, flat if len(flat) > 1 else flat[0][np.newaxis], fitted=fitted)
+        alone = len(flat) == 1 and flat[0].size
+        nodes = pack_nodes(estimator, flat[0][np.newaxis] if alone else flat, fitted=fitted)
         nodes.form = "ragged"
         return ImageNodes(**vars(nodes), shapes=np.array([item.shape[:2] for item in items]))
     nodes = pack_nodes(estimator, X, fitted=fitted)
@@ -441,7 +475,7 @@ def image_labels(y, nodes, name):
     items = []
     for i, item in enumerate(y):
         item = _label_image(item)
-        if item.shape != tuple(nodes.shapes[i]):
+        if item.shape != tuple(nodes.shapes[i]) and (item.size or nodes.lengths[i]):
             raise ValueError(
                 f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "
                 f"shape {item.shape}"

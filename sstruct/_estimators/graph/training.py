@@ -59,6 +59,11 @@ class Graphs(GraphRanges):
             **training,
         )
 
+    def with_nodes(self):
+        """Return the graphs that have nodes and their indices: the others have no block."""
+        some = np.flatnonzero(self.length)
+        return (self if len(some) == len(self.length) else self.selected(some)), some
+
     def with_cycles(self):
         """Indices of the graphs that have a cycle."""
         n_nodes, n_edges = self.length, self.n_edges
@@ -79,6 +84,12 @@ class Graphs(GraphRanges):
         n_components = np.bincount(np.searchsorted(first, at, side="right") - 1, minlength=len(few))
         cyclic[few] = n_components > n_nodes[few] - count
         return np.flatnonzero(cyclic)
+
+    def are_forests(self):
+        """Boolean array: which graphs have no cycle."""
+        out = np.ones(len(self.length), dtype=bool)
+        out[self.with_cycles()] = False
+        return out
 
     def selected(self, which):
         """Take some of the graphs, their nodes and edges where they are."""

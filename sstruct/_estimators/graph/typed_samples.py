@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import check_depth, concatenated, is_sized, real_array
+from sstruct._checks.arrays import check_depth, concatenated, is_empty, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed, stacked
 from sstruct._checks.magnitudes import complaint, first_beyond
 from sstruct._checks.scalars import is_integer
@@ -17,7 +17,7 @@ from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import items_of
 from sstruct._input.labels import join_labels
-from sstruct._input.ragged import Nodes
+from sstruct._input.ragged import NO_NODES, Nodes
 
 GRAPH = "(node features of each type, edges of each pair of types)"
 
@@ -71,9 +71,10 @@ def pack_typed(X, n_features=None, pairs=None):
     X = items_of(X)
     if not isinstance(X, list | tuple | np.ndarray) or not is_sized(X):
         raise TypeError(f"X must be a list of graphs, tuples {GRAPH}, found {type(X).__name__}")
-    if len(X) == 0:
+    if len(X) == 0 and n_features is None:
         raise ValueError("X is empty, expected at least one graph")
     n_types = None if n_features is None else len(n_features)
+    X = _with_types(X, n_types)
     for i, item in enumerate(X):
         _check_parts(item, i, n_types)
         n_types = len(item[0])
@@ -81,10 +82,10 @@ def pack_typed(X, n_features=None, pairs=None):
         _features([item[0][t] for item in X], t, n_features and n_features[t])
         for t in range(n_types)
     ]
-    counts = np.array([[part.shape[0] for part in parts] for parts, _ in tables]).T
-    empty = np.flatnonzero(counts.sum(axis=1) == 0)
-    if len(empty):
-        raise ValueError(f"X[{empty[0]}] has no nodes, expected at least one")
+    counts = [[part.shape[0] for part in parts] for parts, _ in tables]
+    counts = np.array(counts, dtype=np.int64).reshape(len(tables), len(X)).T
+    if n_features is None and not counts.any():
+        raise ValueError(NO_NODES)
     edges = [_edges(item[1], counts[i], i) for i, item in enumerate(X)]
     pairs = _pairs(edges, pairs)
     first = np.cumsum(counts, axis=1) - counts
@@ -108,13 +109,24 @@ def pack_typed(X, n_features=None, pairs=None):
     offsets = np.r_[0, np.cumsum(counts.sum(axis=1))]
     graphs = Graphs.of(
         Nodes(flat, offsets, "ragged", flat.shape[1]),
-        np.concatenate(rows).astype(np.int32),
+        np.concatenate([np.zeros((0, 2)), *rows]).astype(np.int32),
         start,
         n_edges,
         start,
         edge_features=np.concatenate([np.zeros((0, width)), *features]) if width else None,
     )
     return TypedGraphs(graphs, counts, tuple(flat.shape[1] for _, flat in tables), pairs)
+
+
+def _with_types(X, n_types):
+    """Return X as a list, with empty tables of each type in the place of empty items."""
+    if n_types is None:
+        first = next((i for i, item in enumerate(X) if not is_empty(item)), None)
+        if first is None:
+            raise ValueError(NO_NODES)
+        _check_parts(X[first], first, None)
+        n_types = len(X[first][0])
+    return [([[]] * n_types, {}) if is_empty(item) else item for item in X]
 
 
 def _check_parts(item, i, n_types):
@@ -142,9 +154,12 @@ def _check_parts(item, i, n_types):
 
 def _features(parts, t, expected):
     """Check the node features of one type; return them one by one, and all rows as CSR."""
-    out = []
+    out, some = [], []
     for i, part in enumerate(parts):
         what = f"the features of type {t} of X[{i}]"
+        if is_empty(part):
+            out.append(np.empty((0, 0)))
+            continue
         if sparse.issparse(part):
             check_compressed(part, what)
             part = as_csr(part)
@@ -159,12 +174,14 @@ def _features(parts, t, expected):
         if wrong is not None:
             raise ValueError(f"{what} contain {complaint(wrong[1])}")
         out.append(part)
-    if expected == 0:
+        if part.shape[0]:
+            some.append(part)
+    if not expected:
         raise ValueError(f"type {t} of X has 0 features, expected at least 1")
-    n_sparse = sum(map(sparse.issparse, out))
-    if n_sparse not in (0, len(out)):
+    n_sparse = sum(map(sparse.issparse, some))
+    if n_sparse not in (0, len(some)):
         raise TypeError(f"the features of type {t} mix sparse and dense arrays")
-    flat = (stacked if n_sparse else concatenated)(out, "X")
+    flat = (stacked if n_sparse else concatenated)(some or [np.empty((0, expected))], "X")
     return out, sparse.csr_matrix(flat, dtype=np.float64)
 
 
@@ -268,8 +285,13 @@ def _refuse_twice(edges, first, i):
     _, at, count = np.unique(np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True)
     if (count > 1).any():
         u, v = edges[at[count > 1].min()]
+        ends = np.searchsorted(first, [u, v], side="right") - 1
+        cure = "write np.unique(np.sort(edges, axis=1), axis=0), and take the same edge features"
+        if ends[0] != ends[1]:
+            pair, other = tuple(ends.tolist()), tuple(ends[::-1].tolist())
+            cure = f"give it once, in the edges {pair} or {other}"
         raise ValueError(
-            f"X[{i}] has an edge between {name(u)} and {name(v)} twice, in either direction"
+            f"X[{i}] has an edge between {name(u)} and {name(v)} twice, in either direction; {cure}"
         )
 
 
@@ -291,6 +313,8 @@ def labels_by_type(y, typed, name):
             raise TypeError(
                 f"y[{i}] is {shortened(item)}, expected a list of {n_types} lists of labels"
             )
+        if is_empty(item) and not typed.counts[i].any():
+            continue
         if len(item) != n_types:
             raise ValueError(f"y[{i}] has labels of {len(item)} types, expected {n_types}")
         for t, own in enumerate(item):
@@ -304,4 +328,5 @@ def labels_by_type(y, typed, name):
                     f"{len(own)} labels"
                 )
     # Arrays without an entry may be of any dtype.
+    y = [item for item in y if len(item)]
     return [join_labels([item[t] for item in y if len(item[t])]) for t in range(n_types)]
