@@ -266,11 +266,12 @@ class ChainSSVM(LabelingSSVM):
         X : list of arrays of shape (L_i, n_features)
             Dense, sparse or data frames; also an object array or a series of such,
             :class:`sstruct.Sequences`, one array of shape (n, L, n_features), or a 2-D array,
-            sparse matrix or data frame whose rows are chains of one node. Each sequence may have
-            features of its transitions too: it is then a tuple (features, edge features), of shapes
-            (L_i, n_features) and (L_i - 1, G), or ``Sequences`` have ``edge_features``. Or
-            partitions of these on a Dask cluster: a bag, or a list of futures or delayed objects;
-            see :doc:`/how_to/cluster`.
+            sparse matrix or data frame whose rows are sequences of one node. A single sequence,
+            such as a time series, is a list of one array: ``fit([X], [y])``. Empty sequences are
+            ignored, with a warning. Each sequence may have features of its transitions too: it is
+            then a tuple (features, edge features), of shapes (L_i, n_features) and (L_i - 1, G), or
+            ``Sequences`` have ``edge_features``. Or partitions of these on a Dask cluster: a bag,
+            or a list of futures or delayed objects; see :doc:`/how_to/cluster`.
         y : list of label sequences
             Labels of any hashable type; for 2-D X one label a row; for partitions, partitions
             alike, or None where X is of pairs (x, y).
@@ -294,6 +295,12 @@ class ChainSSVM(LabelingSSVM):
         ValueError, TypeError
             If the data or a parameter are not as expected. The message names the sample; the
             estimator stays as it was.
+
+        Warns
+        -----
+        UserWarning
+            If each sequence has one node, so that no transitions are learned, as for 2-D X; not
+            with ``transitions=False``. If sequences are empty.
         """
         return self._fit(X, y, sample_weight, validation=(X_val, y_val, sample_weight_val))
 
@@ -464,9 +471,9 @@ class ChainSSVM(LabelingSSVM):
         Returns
         -------
         ndarray
-            For lists a 1-D object array of label arrays; for (n, L, n_features) of shape (n, L);
-            for 2-D X of shape (n,). With `y_partial` the best of the labelings that have the known
-            labels.
+            For lists a 1-D object array of label arrays, empty ones for empty sequences; for (n, L,
+            n_features) of shape (n, L); for 2-D X of shape (n,). With `y_partial` the best of the
+            labelings that have the known labels.
 
         Raises
         ------
@@ -526,9 +533,10 @@ class ChainSSVM(LabelingSSVM):
         Returns
         -------
         labels : ndarray of shape (n,), dtype object
-            For each sequence an array (m, L) of different labelings, best first, the first that
-            of :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of
-            labelings that the sequence can have, given `transition_mask`, if that is smaller.
+            For each sequence an array (m, L) of different labelings, best first, the first that of
+            :meth:`predict`, up to ties; for 2-D X an array (m,). m is k, or the number of labelings
+            that the sequence can have, given `transition_mask`, if that is smaller; 1 of an empty
+            sequence, whose only labeling is empty.
         scores : ndarray of shape (n,), dtype object
             For each sequence an array (m,) of their scores ``<w_, phi(x, y)>``.
 

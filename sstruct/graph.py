@@ -234,13 +234,13 @@ class GraphCRFSSVM(LabelingSSVM):
         Parameters
         ----------
         X : list of n tuples (node features, edges[, edge features[, node sizes]])
-            Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0
-            to V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
+            Node features: (V, F), dense or sparse; edges: integers (E, 2), two different nodes 0 to
+            V - 1, no pair twice, or a sparse adjacency matrix (V, V), symmetric, of ones, whose
             edges are those of its upper triangle, row by row; edge features: (E, G) or None; node
             sizes: (V,) positive weights of the nodes in the loss, or None. Features may be data
-            frames, whose names ``to_frame`` shows. A 2-D array or sparse matrix is read as graphs
-            of one node, one a row. Or partitions of such lists on a Dask cluster, with y alike:
-            see :doc:`/how_to/cluster`.
+            frames, whose names ``to_frame`` shows. Graphs without nodes are ignored, with a
+            warning. A 2-D array or sparse matrix is read as graphs of one node, one a row. Or
+            partitions of such lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (V,)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (V,), optional
@@ -481,8 +481,9 @@ class GraphCRFSSVM(LabelingSSVM):
         Returns
         -------
         ndarray
-            For graphs a 1-D object array of label arrays; for 2-D X of shape (n,). With `y_partial`
-            the best of the labelings that have the known labels.
+            For graphs a 1-D object array of label arrays, empty ones for graphs without nodes; for
+            2-D X of shape (n,). With `y_partial` the best of the labelings that have the known
+            labels.
 
         Raises
         ------

@@ -186,9 +186,10 @@ class GridCRFSSVM(GraphCRFSSVM):
         Parameters
         ----------
         X : list of n arrays of shape (H, W, n_features), or array of shape (n, H, W, n_features)
-            Values of about 1; of images as they are loaded, from 0 to 255, divide by 255. A 2-D
-            array or sparse matrix is read as images of one pixel, one a row. Or partitions of such
-            lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
+            Values of about 1; of images as they are loaded, from 0 to 255, divide by 255. Images
+            without pixels are ignored, with a warning. A 2-D array or sparse matrix is read as
+            images of one pixel, one a row. Or partitions of such lists on a Dask cluster, with y
+            alike: see :doc:`/how_to/cluster`.
         y : list of n arrays of shape (H, W), or array of shape (n, H, W)
             Labels of any hashable type; for 2-D X one label a row.
         sample_weight : array-like of shape (n,), or list of n arrays (H, W), optional

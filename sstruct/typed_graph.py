@@ -214,12 +214,13 @@ class TypedGraphCRFSSVM(BaseSSVM):
         Parameters
         ----------
         X : list of n tuples (node features, edges)
-            Node features: a list of T arrays (V_t, F_t), dense or sparse; V_t may be 0. Edges: a
-            dict by pair (t, u) of types, whose values are integers (E, 2), the first a node of type
-            t and the second one of type u, each numbered from 0 within its type; or a tuple (edges,
-            edge features (E, G)). Edges alone have one feature, 1. No two nodes are joined twice,
-            nor a node with itself. Or partitions of such lists on a Dask cluster, with y alike: see
-            :doc:`/how_to/cluster`. Each must have edges of the same pairs of types.
+            Node features: a list of T arrays (V_t, F_t), dense or sparse; V_t may be 0, and graphs
+            without nodes are ignored, with a warning. Edges: a dict by pair (t, u) of types, whose
+            values are integers (E, 2), the first a node of type t and the second one of type u,
+            each numbered from 0 within its type; or a tuple (edges, edge features (E, G)). Edges
+            alone have one feature, 1. No two nodes are joined twice, nor a node with itself. Or
+            partitions of such lists on a Dask cluster, with y alike: see :doc:`/how_to/cluster`.
+            Each must have edges of the same pairs of types.
         y : list of n lists
             T arrays (V_t,), the labels of each type's nodes, of any hashable type.
         sample_weight : array-like of shape (n,), optional

@@ -100,6 +100,14 @@ class PerNode(
     sequences their edge features, but for what `edge_transformer` makes of them.
     ``PerNode`` itself has no ``set_output``, since ragged data does not fit into a data frame.
 
+    Empty items stay empty. scikit-learn's ``FeatureUnion`` joins lists and ``Sequences`` that
+    transformers of this module return, as ``Sequences``: for word features beside arrays.
+    Transformers of images and graphs are joined inside: ``PerNode(make_union(...))``.
+
+    Transformers of texts read one column, which a ``ColumnTransformer`` selects:
+    ``PerNode(make_column_transformer((TfidfVectorizer(), "text")))`` of data frames, or column 0 of
+    arrays (L_i, 1).
+
     Values may be strings or missing if the transformer accepts that. If the items are data frames
     of pandas or polars with named columns, the transformer gets a data frame.
 

@@ -239,7 +239,7 @@ def test_a_feature_of_ones_is_a_transition(tiny_chains):
 
 def test_a_column_of_that_name_is_a_column(rng):
     frame = pd.DataFrame({"edge_features": rng.standard_normal(20)})
-    model = ChainSSVM(transitions=False, random_state=0).fit(frame, [0, 1] * 10)
+    model = ChainSSVM(random_state=0).fit(frame, [0, 1] * 10)
     assert model.feature_names_in_.tolist() == ["edge_features"]
 
 

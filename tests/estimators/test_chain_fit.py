@@ -8,7 +8,9 @@ import warnings
 
 import joblib
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -21,11 +23,53 @@ from sklearn.model_selection import (
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
+from sstruct import MulticlassSSVM, PathCV, ssvm_path
 from sstruct._solvers.core import solver
 from sstruct._solvers.frank_wolfe import block_coordinate as frank_wolfe
 from sstruct.chain import ChainSSVM
 from tests.reference import brute_force
 from tests.solvers.small import Small
+
+
+def test_one_series_read_as_rows_is_warned_of(rng):
+    X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    model = ChainSSVM(lam=0.1, random_state=0)
+    advice = r"^ChainSSVM learns no transitions: X is 2-D.* call fit\(\[X\], \[y\]\)\."
+    for rows in (X, X.tolist(), sparse.csr_array(X), pd.DataFrame(X, columns=["a", "b"])):
+        with pytest.warns(UserWarning, match=advice) as caught:
+            clone(model).fit(rows, y)
+        assert len(caught) == 1
+        assert caught[0].filename == __file__
+    advice = r"each sequence in X has one node.* call fit\(\[X\], \[y\]\)"
+    for items in (X[:, np.newaxis], list(X[:, np.newaxis])):
+        with pytest.warns(UserWarning, match=advice):
+            clone(model).fit(items, [[k] for k in y])
+    for refit in (True, False):
+        search = PathCV(clone(model), cv=2, eps=0.5, refit=refit)
+        with pytest.warns(UserWarning, match="X is 2-D") as caught:
+            search.fit(X, y)
+        assert sum("no transitions" in str(warning.message) for warning in caught) == 1
+    with pytest.warns(UserWarning, match="X is 2-D"):
+        ssvm_path(model, X, y, eps=0.5)
+    with pytest.warns(UserWarning, match="X is 2-D"):
+        clone(model).set_params(early_stopping=True).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error:.* learns no transitions:UserWarning")
+def test_sequences_and_independent_rows_are_not_warned_of(rng):
+    X, y = rng.standard_normal((20, 2)), np.arange(20) % 2
+    model = ChainSSVM(lam=0.1, random_state=0)
+    found = clone(model).fit([X], [y])
+    assert found.score([X], [y]) > 0
+    clone(model).fit([X[:2], *X[2:, np.newaxis]], [y[:2], *y[2:, np.newaxis]])
+    clone(model).fit(X[:1], y[:1])
+    rows = clone(model).set_params(transitions=False).fit(X, y)
+    rows.score(X, y)
+    rows.predict(X)
+    MulticlassSSVM(lam=0.1, random_state=0).fit(X, y)
+    # A stream may bring single nodes.
+    ChainSSVM(solver="perceptron").partial_fit(X[:, np.newaxis], y[:, np.newaxis], classes=[0, 1])
+
 
 HISTORY = [
     "seconds", "certificate_seconds", "passes", "oracle_calls", "approximate_passes", "primal",
