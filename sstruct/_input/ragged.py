@@ -234,14 +234,16 @@ def _refuse_one_sample(estimator, X):
 def _concatenated(X, expected, numeric):
     if len(X) == 0 and expected is None:
         raise ValueError("X is empty, expected at least one sequence")
-    items, names = [], None
-    lengths = np.zeros(len(X), dtype=np.int64)
+    items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
-        if is_empty(item):
+        # Arrays, which are most items, are checked below.
+        if type(item) is not np.ndarray and is_empty(item):
+            lengths.append(0)
             continue
         if sparse.issparse(item):
             check_attributes(item, f"X[{i}]", ndims=(1, 2))  # 1-D ones are refused below
+            n_sparse += item.shape[0] > 0
         elif not isinstance(item, np.ndarray) or item.dtype.kind not in "fiub":
             found = column_names(item)
             if not items:
@@ -250,15 +252,16 @@ def _concatenated(X, expected, numeric):
                 check_names(found, names, f"X[{i}]", f"those of X[{first}]")
             item = _item_array(item, i, numeric)
         shape = item.shape
+        lengths.append(shape[0] if shape else 0)
+        if lengths[-1] == 0 and is_empty(item):
+            continue
         if len(shape) != 2:
             raise ValueError(f"X[{i}] has {len(shape)} dimensions, expected 2 (nodes, features)")
         if expected is None:
             expected = shape[1]
         _check_width(i, shape[1], expected)
         if shape[0]:
-            lengths[i] = shape[0]
             items.append(item)
-            n_sparse += sparse.issparse(item)
     if not items and expected is None:
         raise ValueError(NO_NODES)
     items = items or [np.empty((0, expected))]

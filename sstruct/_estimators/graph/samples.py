@@ -103,6 +103,8 @@ def _graph_items(X):
 
 def _without_edges(item):
     """Return an empty list or array, a graph without nodes, as a tuple of its parts."""
+    if type(item) is tuple and item:
+        return item
     if is_empty(item):
         return [], []
     return (item, []) if getattr(item, "shape", (1,))[:1] == (0,) else item
