@@ -402,8 +402,8 @@ class _Encoded:
 
     def _sequence(self, sequence, i):
         """Codes of a sequence and the number of them in each item."""
-        # The usual forms run in C, over all items at once; whatever they trip over is gone
-        # through again one by one, which finds out what it was and where.
+        # The usual forms are read in C, all items at once. After an error, items are read one by
+        # one, so that the message names the item.
         n_missing = self.pairs.n_missing
         try:
             first = sequence[0] if len(sequence) else {}

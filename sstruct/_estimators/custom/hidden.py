@@ -30,6 +30,7 @@ class KnownLabelings:
     in_loss: ClassVar = None
     classes: ClassVar = None
     features: ClassVar = None
+    empty: ClassVar = ()
 
     @property
     def n_hidden(self):

@@ -249,7 +249,7 @@ def edge_cure(edges):
     pairs = "np.sort(edges, axis=1)"
     if (edges[:, 0] == edges[:, 1]).any():
         pairs = "np.sort(edges[edges[:, 0] != edges[:, 1]], axis=1)"
-    return f"write np.unique({pairs}, axis=0), and take the same rows of edge features"
+    return f"write np.unique({pairs}, axis=0); return_index=True tells which edge features to keep"
 
 
 def _check_edges(edges, n_edges, nodes):

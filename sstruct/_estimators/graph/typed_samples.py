@@ -286,7 +286,7 @@ def _refuse_twice(edges, first, i):
     if (count > 1).any():
         u, v = edges[at[count > 1].min()]
         ends = np.searchsorted(first, [u, v], side="right") - 1
-        cure = "write np.unique(np.sort(edges, axis=1), axis=0), and take the same edge features"
+        cure = "write np.unique(np.sort(edges, axis=1), axis=0)"
         if ends[0] != ends[1]:
             pair, other = tuple(ends.tolist()), tuple(ends[::-1].tolist())
             cure = f"give it once, in the edges {pair} or {other}"
