@@ -168,7 +168,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         return np.ravel(labels)
 
     def _labels(self, y, nodes):
-        return image_labels(y, nodes, type(self).__name__)
+        return image_labels(y, nodes, self)
 
     @shares_documentation(Held)
     def fit(

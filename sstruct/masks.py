@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -148,8 +149,11 @@ def _allows(mask, a, b):
         raise
 
 
-def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
-    """Raise where a training labeling breaks the mask; codes -1 are not labeled."""
+def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None):
+    """Raise if a training labeling breaks the mask; codes -1 are not labeled.
+
+    rule : the `transition_mask` parameter, on which the message depends
+    """
     if edge_mask is None:
         return
     names = classes.tolist()
@@ -160,10 +164,11 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
     if len(broken):
         row = broken[0] + 1
         i = int(np.searchsorted(offsets, row, side="right")) - 1
+        advice = _scheme_advice(rule, codes, offsets, names, row)
         raise ValueError(
             f"y[{i}] goes from {shortened(names[codes[row - 1]])} to "
             f"{shortened(names[codes[row]])} at node {row - offsets[i]}, which "
-            "transition_mask forbids"
+            f"transition_mask forbids{advice}"
         )
     if boundary_mask is None:
         return
@@ -174,10 +179,37 @@ def check_labelings(codes, offsets, edge_mask, boundary_mask, classes):
         broken = np.flatnonzero((codes[rows] >= 0) & ~mask[codes[rows]])
         if len(broken):
             at = broken[0]
+            advice = _scheme_advice(rule, codes, offsets, names, rows[at])
             raise ValueError(
                 f"y[{some[at]}] {what} with {shortened(names[codes[rows[at]]])}, which "
-                "transition_mask forbids"
+                f"transition_mask forbids{advice}"
             )
+
+
+def _scheme_advice(rule, codes, offsets, names, row):
+    """Say which scheme the labels seem to follow, and what to do; "" for another rule."""
+    if rule is bioes_transitions:
+        if any(name[0] in "ES" for name in names):
+            return ": the tags before it leave a chunk open, or begin none. Correct them"
+        return ": no tag is E or S. These are BIO tags: take sstruct.masks.bio_transitions"
+    if rule is not bio_transitions:
+        return ""
+    first = {"B": 0, "I": 0}  # tags of chunks that do not follow a chunk of the same type
+    for start, stop in pairwise(offsets.tolist()):
+        kind_before = None
+        for code in codes[start:stop].tolist():
+            letter, kind = _tag(names[code], "BIO") if code >= 0 else ("", None)
+            if letter in first and kind != kind_before:
+                first[letter] += 1
+            kind_before = kind if letter in first else None
+    fixed = shortened(f"B{names[codes[row]][1:]}")
+    if first["B"]:
+        n = first["I"]
+        return f": {n} of the chunks begin with I, not with B. Change these tags, here to {fixed}"
+    return (
+        ": chunks begin with I, as in IOB1 tags, not with B, as in BIO (IOB2). Change the first "
+        f"tag of each chunk, here to {fixed}"
+    )
 
 
 def check_known(codes, offsets, edge_mask, boundary_mask, classes):

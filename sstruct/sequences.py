@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Why a class at all: a list of 20,000 small arrays is pickled array by array for every task of a
 # parallel cross-validation, while joblib maps a few large arrays into shared memory once.
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 from scipy import sparse
 
-from sstruct._checks.arrays import array_of, concatenated, is_empty, is_sized, whole_number
+from sstruct._checks.arrays import (
+    array_of,
+    check_unmasked,
+    concatenated,
+    is_empty,
+    is_sized,
+    whole_number,
+)
 from sstruct._checks.compressed import (
     as_csr,
     check_attributes,
@@ -23,7 +30,7 @@ from sstruct._checks.compressed import (
 from sstruct._checks.shown import brief, shortened
 from sstruct._input.edge_features import join_edge_features, split_pairs
 from sstruct._input.frames import column_names, common_names, items_of
-from sstruct._input.labels import join_labels, object_array
+from sstruct._input.labels import concatenate_labels, label_array, masked_as_none, object_array
 
 __all__ = ["Sequences"]
 
@@ -227,7 +234,7 @@ class Sequences:
                 )
         offsets = _offsets_of(lengths)
         if kind == "labels":
-            return cls(join_labels([arrays[i] for i in some]), offsets)
+            return cls(label_array(concatenate_labels([arrays[i] for i in some])), offsets)
         width = arrays[some[0]].shape[1]
         for i, item in enumerate(arrays):
             if not is_empty(item) and item.shape[1] != width:
@@ -593,7 +600,9 @@ def _as_flat(flat):
         return as_csr(flat)
     if isinstance(flat, list | tuple):
         flat = _as_item(flat, None)
-        flat = flat if isinstance(flat, np.ndarray) else join_labels([flat])
+        flat = flat if isinstance(flat, np.ndarray) else label_array(flat)
+    elif getattr(flat, "ndim", 0) == 1 and np.ma.is_masked(flat):  # labels, some unknown
+        flat = label_array(flat)
     flat = array_of(flat, "flat")
     if flat.ndim not in (1, 2):
         raise ValueError(f"flat must be 1-D (labels) or 2-D (features), found {flat.ndim}-D")
@@ -621,17 +630,20 @@ def _as_item(item, i):
     if sparse.issparse(item):
         check_attributes(item, name)
         return item
-    if isinstance(item, str | bytes | dict | set) or not is_sized(item):
+    if isinstance(item, str | bytes | Mapping | Set) or not is_sized(item):
         raise TypeError(f"{name} must be an array or a list, found {type(item).__name__}")
     if isinstance(item, list | tuple):
         if len(item) == 0 or not isinstance(item[0], list | np.ndarray):
             return item
+        check_unmasked(item, name)
         try:
             item = np.asarray(item, dtype=np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"{name} is not a numeric 2-D array: {brief(error)}") from None
-    item = np.asarray(item)
+    if getattr(item, "ndim", 0) == 1 and np.ma.is_masked(item):  # labels, some unknown
+        return masked_as_none(item)
+    item = array_of(item, name)
     if item.ndim not in (1, 2):
         raise ValueError(f"{name} must be 1-D (labels) or 2-D (features), found {item.ndim}-D")
     return item

@@ -30,7 +30,8 @@ from sstruct._estimators.graph.typed_training import (
     no_label_of,
     typed_graphs,
 )
-from sstruct._input.labels import encode, find_classes, is_label, join_labels
+from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.padding import check_reserved
 from sstruct._input.per_sample import PerSample
 from sstruct._input.ragged import check_choice, check_weights
 from sstruct._problems.core._decode import decode
@@ -245,7 +246,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
         typed = pack_typed(X)
         n_types = len(typed.n_features)
         self._check_lists(n_types)
-        labels = labels_by_type(y, typed, type(self).__name__)
+        labels = labels_by_type(y, typed, self)
         data = LabeledTypedGraphs(self, typed, labels, sample_weight)
         layout = data.layout
         model = {
@@ -275,18 +276,21 @@ class TypedGraphCRFSSVM(BaseSSVM):
         )
 
     def _distinct_labels(self, y):
-        joined = (join_labels(own) for own in zip(*y, strict=True))
-        return [find_classes(own[~is_label(own, self.ignore_label)]) for own in joined]
+        by_type = map(concatenate_labels, zip(*y, strict=True))
+        by_type = [as_labels(own, self.ignore_label) for own in by_type]
+        return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
 
     def _joined_labels(self, found):
         if len({len(by_type) for by_type in found}) > 1:
             raise ValueError("y must have labels of as many types of nodes in each partition")
         self._check_lists(len(found[0]))
-        classes = [find_classes(join_labels(own)) for own in zip(*found)]
+        classes = [find_classes(as_labels(concatenate_labels(own))) for own in zip(*found)]
         given = self.classes or [None] * len(classes)
         for t, own in enumerate(classes):
-            if given[t] is None and not len(own):
-                raise ValueError(no_label_of(t))
+            if given[t] is None:
+                if not len(own):
+                    raise ValueError(no_label_of(t))
+                check_reserved(self, own)
         return [own if of_type is None else of_type for own, of_type in zip(classes, given)]
 
     def _known_labels(self, X, y, sample_weight):
@@ -429,7 +433,7 @@ class TypedGraphCRFSSVM(BaseSSVM):
 
     def _right(self, X, y, sample_weight):
         typed, codes = self._predict_codes(X)
-        labels = labels_by_type(y, typed, type(self).__name__)
+        labels = labels_by_type(y, typed, self)
         weights = check_weights(sample_weight, len(typed))[typed.samples]
         right = np.zeros(len(codes), dtype=bool)
         for t, own in enumerate(labels):

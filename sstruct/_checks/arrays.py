@@ -15,6 +15,7 @@ NUMBERS = "an array of numbers"
 NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
 # Entries that are copied in one go.
 AT_ONCE = 2**20
+MASKED = {np.ma.MaskedArray, type(np.ma.masked)}
 # Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
 MOST_DEEP = 8
 # What NumPy's generators are made of, but for lists and arrays of integers.
@@ -44,13 +45,32 @@ def contiguous(values, dtype=None):
 
 
 def array_of(values, name, kind="an array"):
-    """Return values as an aligned array of any dtype; ragged lists and sparse ones are refused."""
+    """Return values as an aligned array of any dtype.
+
+    Ragged lists, sparse matrices and masked entries raise an error.
+    """
     if sparse.issparse(values):
         raise TypeError(f"{name} must be {kind}, found a sparse matrix ({values.format})")
+    check_unmasked(values, name)
     try:
         return aligned(np.asarray(values))
     except NO_ARRAY as error:
         raise _not(kind, name, error) from None
+
+
+def check_unmasked(values, name):
+    """Raise ValueError if an array, or a row in a list of these, has masked entries.
+
+    NumPy would drop the mask and use the values below it.
+    """
+    if isinstance(values, list | tuple) and not MASKED.isdisjoint(map(type, values)):
+        for i, item in enumerate(values):
+            check_unmasked(item, f"{name}[{i}]")
+    elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise ValueError(
+            f"found {int(np.ma.getmaskarray(values).sum())} masked entries in {name}. Fill them "
+            "first, for example with masked_array.filled(value) or an imputer"
+        )
 
 
 def real_array(values, name):

@@ -6,7 +6,7 @@ Here they are called edge features, as those of graphs are.
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import concatenated, is_empty, is_sized, real_array
+from sstruct._checks.arrays import check_unmasked, concatenated, is_empty, is_sized, real_array
 from sstruct._checks.compressed import check_attributes, stacked
 from sstruct._input.frames import check_names, column_names
 
@@ -137,5 +137,6 @@ def _as_table(part, what):
         check_attributes(part, what, ndims=(1, 2))
         return part
     if isinstance(part, np.ndarray) and part.dtype.kind in "fiub":
+        check_unmasked(part, what)
         return part
     return real_array(part, what)

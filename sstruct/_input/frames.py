@@ -13,6 +13,7 @@ from sstruct._checks.arrays import is_empty, is_sized
 from sstruct._checks.shown import plain, shortened
 
 LIBRARIES = ("pandas", "polars")
+PLAIN = (list, tuple, np.ndarray)
 FEW = 20  # names that an error may list
 
 
@@ -28,10 +29,12 @@ def library_of(table):
 def items_of(values):
     """Return a column (series) of arrays, lists or other items with parts as a list of them.
 
-    A memoryview as an array, since those of several dimensions have no items. Anything else,
-    columns of numbers and strings too, is returned as it is.
+    A memoryview, whose items NumPy must unpack, and an image of PIL are returned as an array, and
+    anything else, such as a column of numbers or strings, as it is.
     """
-    if isinstance(values, memoryview):
+    if type(values) in PLAIN:
+        return values
+    if isinstance(values, memoryview) or _is_image(values):
         return np.asarray(values)
     if not hasattr(values, "to_list") or hasattr(values, "columns"):
         return values
@@ -39,6 +42,11 @@ def items_of(values):
         return []
     first = next(iter(values))
     return values.to_list() if is_sized(first) and not isinstance(first, str) else values
+
+
+def _is_image(values):
+    """Whether NumPy reads an object that is not a sequence, such as an image of PIL."""
+    return hasattr(values, "__array_interface__") and not hasattr(values, "__len__")
 
 
 def column_names(item):

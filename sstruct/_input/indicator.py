@@ -13,6 +13,7 @@ from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
+LATENT = "LatentSSVM(MultilabelSSVM()) is fitted to sets of which some labels are unknown"
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 
@@ -101,6 +102,8 @@ def label_matrix(y, n_rows, n_labels=None):
             _refuse(row, Y.indices[at], Y.data[at])
         Y.eliminate_zeros()
     else:
+        if np.ma.is_masked(y):
+            raise ValueError(f"y has masked entries, which mean unknown labels. {LATENT}")
         array = array_of(y, "y", f"an (n, K) matrix, {BINARIZER}")
         _check_kind(array)
         if array.ndim != 2:
@@ -158,7 +161,8 @@ def _check_kind(array):
 
 
 def _refuse(row, label, value):
+    unknown = f". {LATENT}" if is_unknown([value], [-1])[0] else ""
     raise ValueError(
         f"Unknown label type: y[{row}, {label}] is {shortened(value)}, expected 0 or 1, whether "
-        f"the row has the label, {BINARIZER}"
+        f"the row has the label, {BINARIZER}{unknown}"
     )

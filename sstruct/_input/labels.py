@@ -9,10 +9,14 @@ from scipy import sparse
 from sklearn.utils import assert_all_finite
 
 from sstruct._checks.arrays import without_view
-from sstruct._checks.shown import shortened
+from sstruct._checks.shown import plain, shortened
 
 NUMERIC = (float, np.floating)
-EQUAL_TO_THEMSELVES = {str, bytes, int, bool, type(None), np.str_, np.bool_}
+EQUAL_TO_THEMSELVES = {str, bytes, int, bool, np.str_, np.bool_}
+IGNORE = (
+    "ignore_label=None says that every label is known: set ignore_label to a value that is not a "
+    "class, such as ignore_label=-1, to leave out nodes with unknown labels"
+)
 # More have no weights that fit into memory.
 MOST_CLASSES = 10**7
 
@@ -46,9 +50,11 @@ def check_label(value, name):
 
 
 def is_missing(label):
-    """Whether a label is not equal to itself: NaN, pandas' NA, or what cannot even be compared."""
+    """Whether a label is None, masked, or not equal to itself, as NaN, pandas' NA and NaT are."""
     if type(label) in EQUAL_TO_THEMSELVES:
         return False
+    if label is None or label is np.ma.masked:
+        return True
     try:
         # Tables and sparse matrices compare their entries, the latter by compiled code, which goes
         # where a damaged one leads.
@@ -67,35 +73,43 @@ def is_one_label(item):
     return not isinstance(item, list | tuple) or len(item) == 1
 
 
-def join_labels(items):
-    """Return the labels of all items as one array: of their kind if they share one."""
-    items = [without_view(item) for item in items]
+def masked_as_none(items):
+    """Return a masked array as lists with None where it is masked, anything else as it is."""
+    if not isinstance(items, np.ma.MaskedArray):
+        return items
+    return items.tolist() if np.ma.is_masked(items) else items.data
+
+
+def concatenate_labels(items):
+    """Return the labels of all items as one array if they share a kind, else as a list."""
+    items = [masked_as_none(without_view(item)) for item in items]
     if all(isinstance(item, np.ndarray) and item.ndim == 1 for item in items):
         kinds = {item.dtype.kind for item in items}
         if len(kinds) == 1 and kinds <= set("iubUSf"):
-            return as_labels(np.concatenate(list(items)))
-    return as_labels(list(chain.from_iterable(items)))
+            return np.concatenate(items)
+    return list(chain.from_iterable(items))
 
 
-def as_labels(labels):
-    """Return a 1-D array: numbers, strings, or, for any other hashable mix, objects."""
-    if isinstance(labels, np.ndarray) and labels.ndim != 1:
-        raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
-    if isinstance(labels, np.ma.MaskedArray):
-        if np.ma.getmaskarray(labels).any():
-            raise ValueError(
-                "y is a masked array: give masked nodes a label of their own, labels.filled(-1), "
-                "and ignore_label=-1"
-            )
-        labels = labels.data
+def label_array(labels, place=None):
+    """Return labels as a 1-D array: numbers, strings, or, for any other hashable mix, objects.
+
+    Missing labels (None, NaN, pandas' NA, masked entries) remain.
+
+    Parameters
+    ----------
+    labels : ndarray or list
+    place : callable, optional
+        From the position of a label to the beginning of an error message: "y[2] at node 5".
+    """
+    labels = masked_as_none(labels)
     if isinstance(labels, np.ndarray):
+        if labels.ndim != 1:
+            raise ValueError(f"labels must be 1-D for each sample, found shape {labels.shape}")
         labels = np.asarray(labels)  # a subclass would go into classes_
-    if isinstance(labels, np.ndarray) and labels.dtype != object:
-        if labels.dtype.kind == "f":
-            assert_all_finite(labels, input_name="y")
-        elif labels.dtype.kind not in "iubUS":
-            raise TypeError(f"y has dtype {labels.dtype}, expected labels")
-        return labels
+        if labels.dtype != object:
+            if labels.dtype.kind not in "iubUSf":
+                raise TypeError(f"y has dtype {labels.dtype}, expected labels")
+            return labels
     types = set(map(type, labels))
     # NumPy's strings lose NULs at the end, and with them what tells two labels apart.
     if types and all(issubclass(t, str) for t in types) and "\0" not in "".join(labels):
@@ -103,17 +117,68 @@ def as_labels(labels):
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
-            return as_labels(array)
-    if not all(t in EQUAL_TO_THEMSELVES for t in types):
-        for label in labels:
-            if type(label) in EQUAL_TO_THEMSELVES:
+            return array
+    if not types <= EQUAL_TO_THEMSELVES:
+        for at, label in enumerate(labels):
+            if type(label) in EQUAL_TO_THEMSELVES or label is np.ma.masked:
                 continue
             if not is_hashable(label):  # even comparing a sparse matrix would read it
-                raise _unhashable([label])
-            if is_missing(label):
-                name = "NaN" if isinstance(label, NUMERIC) else shortened(label)
-                raise ValueError(f"y contains {name}, which is no label")
+                raise _unhashable([label], "" if place is None else f"{place(at)}: ")
     return object_array(labels)
+
+
+def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
+    """Return labels as `label_array` does, each a class.
+
+    Parameters
+    ----------
+    labels : ndarray or list
+    ignore_label : object, optional
+        Takes the place of missing labels; None: these raise an error.
+    place : callable, optional
+        As in `label_array`.
+    advice : str
+        What an error about a missing label recommends.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, infinite, or a number that is not an integer.
+    """
+    labels = label_array(labels, place)
+    missing = _missing(labels)
+    if missing is not None:
+        at = int(missing.argmax())
+        if ignore_label is None:
+            found = labels[at]
+            name = "NaN" if isinstance(found, NUMERIC) else shortened(found)
+            name = "None or masked" if found is None else name
+            where = "y contains" if place is None else f"{place(at)} is"
+            raise ValueError(f"{where} {name}, which means that the label is unknown. {advice}")
+        check_label(ignore_label, "ignore_label")
+        kept = zip(labels.tolist(), missing.tolist())
+        return as_labels([ignore_label if unknown else label for label, unknown in kept])
+    if labels.dtype.kind == "f":
+        assert_all_finite(labels, input_name="y")
+        fractions = labels != np.trunc(labels)
+        if fractions.any():
+            raise ValueError(
+                "Unknown label type: continuous. Maybe you are trying to fit a classifier, which "
+                "expects discrete classes on a regression target with continuous values: y "
+                f"contains {plain(labels[fractions.argmax()])}"
+            )
+    return labels
+
+
+def _missing(labels):
+    """Boolean array: which labels are missing; None if none is."""
+    if labels.dtype.kind == "f":
+        out = np.isnan(labels)
+    elif labels.dtype == object and not set(map(type, labels)) <= EQUAL_TO_THEMSELVES:
+        out = np.array([is_missing(label) for label in labels], dtype=bool)
+    else:
+        return None
+    return out if out.any() else None
 
 
 def ordered(labels):
@@ -153,7 +218,8 @@ def training_classes(classes, labels, used, sample_of):
     classes = list(islice(without_view(classes), MOST_CLASSES + 1))  # iterators may have no end
     if len(classes) > MOST_CLASSES:
         raise ValueError(f"classes has more than {MOST_CLASSES} labels")
-    classes = as_labels(classes)
+    advice = "Leave it out, and set ignore_label"
+    classes = as_labels(classes, place=lambda k: f"classes[{k}]", advice=advice)
     if len(classes) == 0 or len(find_classes(classes)) < len(classes):
         raise ValueError("classes must name at least one label, and none twice")
     unknown = np.flatnonzero(used & (encode(labels, classes) < 0))
@@ -165,12 +231,13 @@ def training_classes(classes, labels, used, sample_of):
     return classes
 
 
-def _unhashable(labels):
+def _unhashable(labels, place=""):
     """The error that names the first label which cannot be one."""
     for label in labels:
         if not is_hashable(label):
             hint = "; SequenceVectorizer reads dicts" if isinstance(label, dict) else ""
-            return TypeError(f"{shortened(label)} is not hashable and cannot be a label{hint}")
+            found = shortened(label)
+            return TypeError(f"{place}{found} is not hashable and cannot be a label{hint}")
     return TypeError("labels cannot be compared with each other")
 
 

@@ -1,8 +1,15 @@
-"""Label arrays whose ends are padded with -1, which would be taken for a label."""
+"""Values of y that mark padding or void nodes elsewhere, and would be learned as classes."""
+
+import warnings
 
 import numpy as np
 
+from sstruct._checks.shown import plain, shortened
+
 PADDING = -1
+TORCH_PADDING = -100  # ignore_index of PyTorch's losses, and what Hugging Face pads labels with
+VOID = 255  # of image masks
+PADDING_NAMES = {"pad", "padding"}
 
 
 def refuse_padding(estimator, y, labels, nodes):
@@ -53,3 +60,58 @@ def _only_at_ends(padded):
 
 def _name(place):
     return f"node {place[0]}" if len(place) == 1 else f"pixel {tuple(map(int, place))}"
+
+
+def check_reserved(estimator, classes, codes=None, place=None):
+    """Raise or warn if a class is a value that other libraries reserve for padding or void.
+
+    Raise where it is hardly a class: -100 if all other labels are nonnegative, 255 of a uint8
+    mask if the others count from 0 or 1, "<PAD>" and "[PAD]". Warn where it may be a class, as
+    "pad" is. 255 may be gray instead: it is accepted if the other labels are 0, or some exceed 126.
+
+    Parameters
+    ----------
+    estimator : LabelingSSVM
+    classes : ndarray of shape (K,)
+        Labels that occur in training.
+    codes : ndarray of int of shape (n_nodes,), optional
+        Index of each node's label.
+    place : callable, optional
+        From the position of a node to what errors call its label: "y[3] at node 5".
+    """
+    k, certain = _reserved(classes)
+    if k is None:
+        return
+    name, found = type(estimator).__name__, shortened(plain(classes[k]))
+    where = "y contains" if place is None else f"{place(int((codes == k).argmax()))} is"
+    text = f"{where} {found}, a value that other libraries use for padding or void"
+    keep = f"if {found} is a class, name it: classes={shortened(classes.tolist())}"
+    if not hasattr(estimator, "ignore_label"):
+        text = f"{text} labels. {name} learns it as a class; leave such rows out, or {keep}"
+        warnings.warn(text, UserWarning, stacklevel=2)
+    elif certain:
+        raise ValueError(f"{text} labels. Set ignore_label={found}; {keep}")
+    else:
+        text = f"{text} labels. {name} learns it as a class. Set ignore_label={found}; {keep}"
+        warnings.warn(text, UserWarning, stacklevel=2)
+
+
+def _reserved(classes):
+    """Return the index of the first reserved class, or None, and whether it is hardly a class."""
+    if classes.dtype.kind in "UO":
+        for k, label in enumerate(classes.tolist()):
+            bare = label.strip("<>[](){}_|").lower() if isinstance(label, str) else ""
+            if bare in PADDING_NAMES:
+                return k, bare != label.lower()
+    if classes.dtype.kind not in "iuf":
+        return None, False
+    others = classes[classes != TORCH_PADDING]
+    if len(others) < len(classes):
+        counted = len(others) > 0 and others.min() >= 0 and not (others == -TORCH_PADDING).any()
+        return int((classes == TORCH_PADDING).argmax()), bool(counted)
+    others = classes[classes != VOID]
+    if 0 < len(others) < len(classes) and others.min() >= 0 and 0 < others.max() < VOID // 2:
+        first = others.min()
+        counted = first <= 1 and len(others) > 1 and others.max() - first == len(others) - 1
+        return int((classes == VOID).argmax()), bool(counted and classes.dtype == np.uint8)
+    return None, False

@@ -5,7 +5,7 @@ the classes; and `ignore_label`; and the mask of a masked array. None in the pla
 sample: nothing is known of it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 import numpy as np
 from scipy import sparse
@@ -15,15 +15,28 @@ from sstruct._checks.scalars import is_real
 from sstruct._checks.shown import shortened
 from sstruct._input.frames import items_of
 from sstruct._input.labels import (
-    as_labels,
     check_label,
     encode,
     is_hashable,
+    label_array,
+    masked_as_none,
 )
 from sstruct.sequences import Sequences
 
 # Errors list at most so many labels.
 MOST_LISTED = 12
+
+
+def label_rules(estimator, place):
+    """Return the keywords of `as_labels` for the y of an estimator.
+
+    place : as of `as_labels`
+    """
+    if hasattr(estimator, "ignore_label"):
+        return {"ignore_label": estimator.ignore_label, "place": place}
+    name = type(estimator).__name__
+    advice = f"{name} has no ignore_label: leave out samples with unknown labels"
+    return {"place": place, "advice": advice}
 
 
 def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
@@ -58,7 +71,7 @@ def known_codes(y_partial, nodes, classes, ignore_label, shapes=None):
         if not is_hashable(label):
             place = place_of(row, nodes, shapes)
             raise TypeError(f"y_partial{place} is {shortened(label)}, expected a label")
-    out[where] = codes = encode(as_labels(labels), classes)
+    out[where] = codes = encode(label_array(labels), classes)
     wrong = np.flatnonzero(codes < 0)
     if len(wrong):
         row = int(where[wrong[0]])
@@ -97,7 +110,7 @@ def _known_labels(y_partial, nodes, markers, shapes):
 def check_samples(y_partial, n_samples):
     """Return the items of `y_partial`, one a sample."""
     y_partial = items_of(y_partial)
-    strange = isinstance(y_partial, str | bytes | Mapping | set) or sparse.issparse(y_partial)
+    strange = isinstance(y_partial, str | bytes | Mapping | Set) or sparse.issparse(y_partial)
     if strange or not isinstance(y_partial, Iterable) or not is_sized(y_partial):
         raise TypeError(
             "y_partial must have the known labels of each sample, or None, found "
@@ -217,7 +230,7 @@ def is_unknown(values, markers):
 
 
 def _marks(value, markers):
-    if value is None:
+    if value is None or value is np.ma.masked:
         return True
     if not is_hashable(value):  # refused later; an array would be compared entry by entry
         return False
@@ -233,10 +246,8 @@ def _marks(value, markers):
 
 def _labels_of(item, i, expected):
     """Return the labels of a sample as a 1-D array, or a list where they are of any type."""
-    n_axes, item = len(expected), items_of(item)
-    if isinstance(item, np.ma.MaskedArray):
-        item = np.where(np.ma.getmaskarray(item), None, item.data.astype(object))
-    if isinstance(item, str | bytes) or not is_sized(item):
+    n_axes, item = len(expected), masked_as_none(items_of(item))
+    if isinstance(item, str | bytes | Mapping | Set) or not is_sized(item):
         raise TypeError(
             f"y_partial[{i}] must be an array of labels or None, found {type(item).__name__} "
             f"{shortened(item)}"

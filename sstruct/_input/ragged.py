@@ -4,7 +4,7 @@ Everything here runs before any work and leaves the estimator as it was.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,6 +16,7 @@ from sstruct._checks.arrays import (
     NUMBERS,
     array_of,
     check_depth,
+    check_unmasked,
     concatenated,
     contiguous,
     is_empty,
@@ -31,13 +32,16 @@ from sstruct._input.completion import KnownLabels
 from sstruct._input.frames import check_names, column_names, items_of
 from sstruct._input.labels import (
     as_labels,
+    concatenate_labels,
     encode,
     is_label,
     is_one_label,
-    join_labels,
+    masked_as_none,
     object_array,
     training_classes,
 )
+from sstruct._input.padding import check_reserved
+from sstruct._input.partial import label_rules, place_of
 from sstruct._input.per_sample import PerSample
 from sstruct.sequences import Sequences, check_sequences
 
@@ -108,6 +112,7 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     answer is then None.
     """
     check_depth(X, "X")
+    check_unmasked(X, "X")
     X = items_of(X)
     if sparse.issparse(X):
         check_attributes(X, "X")
@@ -197,6 +202,9 @@ def _refuse_unreadable(X, numeric):
     for i, item in enumerate(X):
         if not isinstance(item, list | tuple | np.ndarray | dict) or not is_sized(item):
             return
+        shape = tuple(getattr(item, "shape", ()))
+        if len(shape) > 2:
+            raise ValueError(f"X[{i}] has shape {shape}, expected (n_nodes, n_features)")
         first = item[0] if len(item) and not isinstance(item, dict) else item
         if isinstance(first, dict):
             raise TypeError(
@@ -237,6 +245,8 @@ def _concatenated(X, expected, numeric):
     items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
+        if isinstance(item, np.ma.MaskedArray):
+            check_unmasked(item, f"X[{i}]")
         # Arrays, which are most items, are checked below.
         if type(item) is not np.ndarray and is_empty(item):
             lengths.append(0)
@@ -276,6 +286,7 @@ def _concatenated(X, expected, numeric):
 def _item_array(item, i, numeric):
     if isinstance(item, range):  # may be longer than memory, and is no table
         raise ValueError(f"X[{i}] has 1 dimensions, expected 2 (nodes, features)")
+    check_unmasked(item, f"X[{i}]")
     try:
         array = np.asarray(item)
         if not numeric:  # strings among numbers must not make strings of the numbers
@@ -322,6 +333,7 @@ def _as_it_is(array, name):
 def pack_rows(estimator, X, fitted):
     """2-D input by scikit-learn's own validation: every row is a structure of one node."""
     check_depth(X, "X")
+    check_unmasked(X, "X")
     if sparse.issparse(X):
         check_compressed(X, "X")
         X = as_csr(X)
@@ -373,19 +385,40 @@ def _check_magnitudes(nodes):
     i = nodes.sample_of(row)
     where = "" if nodes.form == "rows" else f" at node {row - nodes.offsets[i]}"
     if not np.isfinite(value):
-        raise ValueError(f"X[{i}] contains {complaint(value)}{where}")
+        advice = _nan_advice(nodes, i, row) if np.isnan(value) and where else ""
+        raise ValueError(f"X[{i}] contains {complaint(value)}{where}{advice}")
     raise ValueError(f"X[{i}] contains{where} the feature {complaint(value)}")
 
 
-def flat_labels(y, nodes, name):
-    """Return all labels as one array with an entry a node, of any dtype."""
-    if y is None:
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-    check_depth(y, "y")
+def _nan_advice(nodes, i, row):
+    """Say what to do about NaN at a node."""
+    end = int(nodes.offsets[i + 1])
+    if not sparse.issparse(nodes.flat) and np.isnan(nodes.flat[row:end]).all():
+        return (
+            ". All features are NaN from there on, like padding: remove it, and give lists of "
+            f"arrays of different lengths, here X[{i}][:length] and y[{i}][:length]"
+        )
+    return (
+        ". Fill in missing features, for example by PerNode(SimpleImputer()); nodes with "
+        "ignore_label need features too"
+    )
+
+
+def flat_labels(y, nodes, estimator, convert=as_labels):
+    """Return all labels as one array with an entry a node, of any dtype.
+
+    Missing labels are replaced by the estimator's `ignore_label`.
+
+    convert : as_labels; or label_array, which accepts labels that are not classes
+    """
+    check_target(y, estimator)
+    rules = {"place": lambda row: f"y{_place_of(row, nodes)}"}
+    if convert is as_labels:
+        rules = label_rules(estimator, **rules)
     if nodes.form == "rows":
-        return labels_of_rows(y, len(nodes))
+        return labels_of_rows(y, len(nodes), **rules)
     y = items_of(y)
-    strange = isinstance(y, str | bytes) or sparse.issparse(y)
+    strange = isinstance(y, str | bytes | Mapping | Set) or sparse.issparse(y)
     if strange or not isinstance(y, Iterable) or not is_sized(y):
         raise TypeError(f"y must be a sequence of label sequences, found {type(y).__name__}")
     if isinstance(y, Sequences):
@@ -398,13 +431,7 @@ def flat_labels(y, nodes, name):
         lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
     else:
         for i, item in enumerate(y):
-            # Items of tables are their columns.
-            strange = isinstance(item, str | bytes) or hasattr(item, "columns")
-            if strange or not is_sized(item):
-                raise TypeError(
-                    f"y[{i}] must be a sequence of labels, found {type(item).__name__} "
-                    f"{shortened(item)}"
-                )
+            check_label_sequence(item, f"y[{i}]", int(nodes.lengths[i]))
         lengths, flat = [len(item) for item in y], None
         if 0 in lengths:  # empty arrays may be of any dtype
             y = [item for item in y if len(item)]
@@ -412,17 +439,58 @@ def flat_labels(y, nodes, name):
     if len(wrong):
         i = wrong[0]
         raise ValueError(f"X[{i}] has {nodes.lengths[i]} nodes but y[{i}] has {lengths[i]} labels")
-    labels = join_labels(y) if flat is None else as_labels(flat)
+    labels = convert(concatenate_labels(y) if flat is None else flat, **rules)
     if len(labels) != nodes.offsets[-1]:  # lists of classes of their own, say
         wrong = np.flatnonzero([len([*item]) for item in y] != nodes.lengths)
         raise ValueError(f"y[{wrong[0]}] has another number of labels than its length says")
     return labels
 
 
-def labels_of_rows(y, n_rows):
-    """Return one label for each of some rows as an array, of any dtype."""
+def _place_of(row, nodes):
+    return place_of(row, nodes, getattr(nodes, "shapes", None))
+
+
+def check_target(y, estimator):
+    """Raise if there is no y, or lists in it are nested too deep."""
+    if y is None:
+        name = type(estimator).__name__
+        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
+    check_depth(y, "y")
+
+
+def check_label_sequence(item, name, length):
+    """Raise unless an item is a list or 1-D array of labels; `length` is the expected number."""
+    if type(item) in (list, tuple) or (type(item) is np.ndarray and item.ndim == 1):
+        return
+    # Items of tables are their columns, of dicts their keys, and sets have no order.
+    strange = isinstance(item, str | bytes | Mapping | Set) or hasattr(item, "columns")
+    if strange or not is_sized(item):
+        raise TypeError(
+            f"{name} must be a sequence of labels, found {type(item).__name__} {shortened(item)}"
+        )
+    shape = tuple(getattr(item, "shape", ()))
+    if len(shape) > 1:
+        if shape == (length, 1):
+            hint = f". Write {name}.ravel()"
+        elif len(shape) == 2:
+            hint = f". If these are indicators (one-hot), write {name}.argmax(axis=1)"
+        else:
+            hint = ""
+        raise ValueError(
+            f"{name} has shape {shape}, expected {(length,)}: one label for each node{hint}"
+        )
+
+
+def labels_of_rows(y, n_rows, **rules):
+    """Return one label for each of some rows as an array, of any dtype.
+
+    rules : keywords of `as_labels`
+    """
     if sparse.issparse(y):
         raise TypeError(f"y is a {type(y).__name__}, expected one label for each row of X")
+    if isinstance(y, Mapping | Set):
+        raise TypeError(f"y is a {type(y).__name__}, expected a list of labels, one for each row")
+    y = masked_as_none(y)
     if isinstance(y, Sequences):
         check_sequences(y, "y")
         long = np.flatnonzero(y.lengths != 1)
@@ -435,8 +503,10 @@ def labels_of_rows(y, n_rows):
         y = y.flat
     if isinstance(y, range) and len(y) != n_rows:
         _refuse_numbers(n_rows, len(y))  # before a copy, which may not fit into memory
-    if isinstance(y, list | tuple) and not any(isinstance(k, list | np.ndarray) for k in y):
-        labels = as_labels(list(y))
+    if isinstance(y, list | tuple) and not any(
+        isinstance(k, list | np.ndarray) and k is not np.ma.masked for k in y
+    ):
+        labels = as_labels(list(y), **rules)
     else:
         if isinstance(y, list | tuple) and not all(map(is_one_label, y)):
             raise ValueError(
@@ -444,7 +514,8 @@ def labels_of_rows(y, n_rows):
                 "for sequences X is a list of 2-D arrays, such as Sequences.from_lengths(X, "
                 "lengths); in a pipeline PerNode(transformer) transforms their nodes"
             )
-        labels = as_labels(column_or_1d(array_of(y, "y", "an array of labels"), warn=True))
+        y = column_or_1d(array_of(y, "y", "an array of labels"), warn=True)
+        labels = as_labels(y, **rules)
     if len(labels) != n_rows:
         _refuse_numbers(n_rows, len(labels))
     return labels
@@ -465,6 +536,7 @@ def check_weights(sample_weight, n_samples):
     """Return float64 sample weights: finite, none negative, not all zero."""
     if sample_weight is None:
         return np.ones(n_samples)
+    check_unmasked(sample_weight, "sample_weight")
     try:
         weights = np.asarray(sample_weight)
     except ValueError:
@@ -586,6 +658,7 @@ def _is_single(item):
 
 def _weights_of_nodes(item, i, shape):
     """Return the node weights of one sample, flat."""
+    check_unmasked(item, f"sample_weight[{i}]")
     try:
         weights = np.asarray(item)
     except ValueError:
@@ -666,6 +739,8 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
         raise ValueError("y has no labeled node in a sample of positive weight")
     classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
     codes = encode(labels, classes)
+    if estimator.classes is None and completion is None:
+        check_reserved(estimator, classes, codes, lambda row: f"y{_place_of(row, nodes)}")
     if completion is not None:
         node_weights = used * (1.0 if node_weights is None else node_weights)
         codes = completion.codes // completion.n_states

@@ -19,7 +19,7 @@ from sklearn.metrics import (
 from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._input.ragged import check_weights
 from sstruct.metrics._chunks import chunks_of
-from sstruct.metrics._flat_labels import FlatLabels, matched
+from sstruct.metrics._flat_labels import FlatLabels, matched, unknown_labels
 from sstruct.metrics._joint_distance import mean_joint_distance
 
 __all__ = [
@@ -58,7 +58,8 @@ class _Common:
     sample_weight : array-like of shape (n,), default=None
         Weights of the sequences.
     ignore_label : label, default=None
-        True label of the nodes to leave out.
+        True label of the nodes to leave out. Nodes whose true label is None or NaN are left out as
+        well; with ``ignore_label=None`` they raise an error.
     """
 
 
@@ -348,7 +349,8 @@ def chunk_precision_recall_f1(
     right = n_predicted = n_true = 0.0
     for i, (true, predicted) in enumerate(zip(y_true, y_pred)):
         if ignore_label is not None:
-            ignored = [label == ignore_label for label in true]
+            unknown = unknown_labels(true, ignore_label)
+            ignored = [label in unknown for label in true]
             true = ["O" if skip else tag for tag, skip in zip(true, ignored)]
             predicted = ["O" if skip else tag for tag, skip in zip(predicted, ignored)]
         true = set(chunks_of(true, f"y_true[{i}]"))

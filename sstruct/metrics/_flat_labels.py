@@ -1,11 +1,13 @@
 """Label sequences as two flat arrays of integers, which is what scikit-learn's metrics read."""
 
+from collections.abc import Mapping, Set
 from itertools import chain
 
 import numpy as np
 
 from sstruct._checks.arrays import array_of, is_sized
-from sstruct._input.labels import ordered, shortened
+from sstruct._input.frames import items_of
+from sstruct._input.labels import as_labels, is_missing, masked_as_none, ordered, shortened
 from sstruct._input.ragged import check_weights
 
 
@@ -21,12 +23,14 @@ class FlatLabels:
         self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
         true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
         if ignore_label is not None:
-            keep = [label != ignore_label for label in true]
+            unknown = unknown_labels(true, ignore_label)
+            keep = [label not in unknown for label in true]
             true = [label for label, kept in zip(true, keep) if kept]
             predicted = [label for label, kept in zip(predicted, keep) if kept]
             self.sequence = self.sequence[np.array(keep, dtype=bool)]
         # Integers, since scikit-learn reads neither tuples nor a mix of types as labels.
         self.labels = ordered(chain(true, predicted))
+        as_labels(self.labels, place=lambda k: _place(self.labels[k], y_true, y_pred))
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.true = np.fromiter(map(self.code.__getitem__, true), np.int64, len(true))
         self.predicted = np.fromiter(map(self.code.__getitem__, predicted), np.int64, len(true))
@@ -58,13 +62,28 @@ class FlatLabels:
         return value if average is None else float(value)
 
 
+def unknown_labels(labels, ignore_label):
+    """Return the set of the labels that mark unknown ones: `ignore_label`, None, NaN and NA."""
+    return {label for label in ordered(labels) if is_missing(label) or label == ignore_label}
+
+
+def _place(label, y_true, y_pred):
+    """Name the first place of a label, for an error."""
+    for name, y in (("y_true", y_true), ("y_pred", y_pred)):
+        for i, labels in enumerate(y):
+            for v, other in enumerate(labels):
+                if other is label:
+                    return f"{name}[{i}] at node {v}"
+
+
 def _as_lists(y, name):
     y = array_of(y, name) if isinstance(y, memoryview) else y  # these cannot show all they hold
-    if isinstance(y, str | bytes) or not is_sized(y):
+    if isinstance(y, str | bytes | Mapping | Set) or not is_sized(y):
         raise TypeError(f"{name} must be a list of label sequences, found {type(y).__name__}")
     lists = []
     for i, labels in enumerate(y):
-        if isinstance(labels, str | bytes) or not is_sized(labels):
+        labels = masked_as_none(items_of(labels))
+        if isinstance(labels, str | bytes | Mapping | Set) or not is_sized(labels):
             found = f"{type(labels).__name__} {shortened(labels)}"
             raise TypeError(f"{name}[{i}] must be a sequence of labels, found {found}")
         if isinstance(labels, np.ndarray | memoryview):

@@ -26,7 +26,7 @@ from sstruct._estimators.core.fitted_state import (
     check_parameters,
 )
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
-from sstruct._input.labels import object_array
+from sstruct._input.labels import label_array, object_array
 from sstruct._input.ragged import (
     check_node_weights,
     check_weights,
@@ -280,7 +280,7 @@ class PerNode(
         edges = self._edges(given, nodes)
         labels = y
         if y is not None and nodes is not None:
-            labels = flat_labels(given.labels(y), nodes, type(self).__name__)
+            labels = flat_labels(given.labels(y), nodes, self, label_array)
         of_nodes, of_edges = self._routed(params, transform)
         if nodes is not None:
             of_nodes = {

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of, check_depth, concatenated, is_empty, is_sized
 from sstruct._input.edge_features import join_edge_features, split_edge_features
-from sstruct._input.labels import object_array
+from sstruct._input.labels import masked_as_none, object_array
 from sstruct.sequences import Sequences, check_sequences
 
 
@@ -131,7 +131,7 @@ class Images(Plain):
             return y  # what is wrong with it is told where labels are joined
         out = []
         for i, (image, item) in enumerate(zip(self.given, y)):
-            labels, shape = array_of(item, f"y[{i}]"), np.shape(image)[:2]
+            labels, shape = array_of(masked_as_none(item), f"y[{i}]"), np.shape(image)[:2]
             if labels.shape != shape and (labels.size or 0 not in shape):
                 raise ValueError(
                     f"X[{i}] is an image of shape {shape} but y[{i}] has shape {labels.shape}"

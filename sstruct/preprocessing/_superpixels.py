@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import array_of
 from sstruct._estimators.graph.samples import contrast
-from sstruct._input.labels import as_labels, encode, find_classes, is_label
+from sstruct._input.labels import as_labels, encode, find_classes, is_label, masked_as_none
 from sstruct._input.segments import numbered, painted
 
 __all__ = ["pixel_labels", "superpixel_graph", "superpixel_labels"]
@@ -126,7 +126,8 @@ def superpixel_labels(
     mask : array-like of bool of shape (height, width), optional
         As in :func:`superpixel_graph`.
     ignore_label : object, default=-1
-        Pixels with this label have no vote; a segment without a vote gets it. None: all have one.
+        Pixels with this label have no vote; a segment without a vote gets it. Pixels whose label is
+        None, NaN or masked have no vote either. None: all have one.
 
     Returns
     -------
@@ -145,6 +146,7 @@ def superpixel_labels(
     array([0, 0, 1])
     """
     nodes, n_nodes = numbered(segments, mask)
+    labels = masked_as_none(labels)
     if not isinstance(labels, np.ndarray):
         try:
             labels = np.asarray(labels, dtype=object)
@@ -156,7 +158,8 @@ def superpixel_labels(
         raise ValueError(
             f"labels has shape {labels.shape}, expected that of segments, {nodes.shape}"
         )
-    flat, at = as_labels(labels.ravel()), nodes.ravel()
+    flat, at, width = labels.ravel(), nodes.ravel(), nodes.shape[1]
+    flat = as_labels(flat, ignore_label, lambda k: f"the label of pixel {divmod(k, width)}")
     classes = find_classes(flat)
     ignored = is_label(flat, ignore_label)
     voting = (at >= 0) & ~ignored

@@ -151,7 +151,7 @@ CASES = {
         TypeError,
         "is not hashable",
     ),
-    "nan label": ({}, {"y": [np.full(len(x), NAN) for x in X]}, ValueError, "y contains NaN"),
+    "nan label": ({}, {"y": [np.full(len(x), NAN) for x in X]}, ValueError, "is NaN"),
     "all ignored": (
         {"ignore_label": "z"},
         {"y": [["z"] * len(x) for x in X]},
@@ -357,7 +357,7 @@ def test_numbers_of_other_types_are_taken_and_messages_name_the_bound_there_is()
         (np.zeros((1, 1, 1, 1)), [[0]], ValueError, "X has 4 dimensions, expected 2 or 3"),
         (np.zeros((3, 2)), [[0, 1], [0]], ValueError, "y holds sequences of labels"),
         ([[]], [[]], ValueError, "X has no nodes: all samples are empty"),
-        ([np.zeros((2, 1))], [[float("nan"), "a"]], ValueError, "y contains NaN"),
+        ([np.zeros((2, 1))], [[float("nan"), "a"]], ValueError, r"y\[0\] at node 0 is NaN"),
     ],
 )
 def test_what_beginners_do_is_explained(X, y, kind, message):

@@ -35,8 +35,8 @@ def sequences(rng):
 def sparse_sequences(rng):
     X, y = make_sequences(n_samples=N, random_state=0)
     X = [sparse.csr_matrix(x * (np.abs(x) > 1)) for x in X]
-    y = [[("a", "b", "c", "d")[k] if k != 3 else None for k in labels] for labels in y]
-    return ChainSSVM(ignore_label=None, transitions=False), X, y, ["a", "b", "c", None]
+    y = [[("a", "b", "c", "d")[k] if k != 3 else (3,) for k in labels] for labels in y]
+    return ChainSSVM(ignore_label=None, transitions=False), X, y, ["a", "b", "c", (3,)]
 
 
 def graph_data(rng, n_edge_features=0):

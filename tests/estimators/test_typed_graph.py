@@ -394,8 +394,14 @@ def test_pairs_that_the_fit_had_not_are_refused_in_prediction(rng):
         (lambda y: [[0, 1], *y[1:]], "y[0] has labels of 2 types, expected 3"),
         (lambda y: [3, *y[1:]], "y[0] is 3"),
         (lambda y: [[[0], *y[0][1:]], *y[1:]], "X[0] has 2 nodes of type 0 but y[0][0] has 1"),
-        (lambda y: [["ab", *y[0][1:]], *y[1:]], "y[0][0] is 'ab'"),
-        (lambda y: [[pd.DataFrame(y[0][0]), *y[0][1:]], *y[1:]], "y[0][0] is DataFrame"),
+        (
+            lambda y: [["ab", *y[0][1:]], *y[1:]],
+            "y[0][0] must be a sequence of labels",
+        ),
+        (
+            lambda y: [[pd.DataFrame(y[0][0]), *y[0][1:]], *y[1:]],
+            "of labels, found DataFrame",
+        ),
         (lambda y: [[p * 0 - 1, q, r] for p, q, r in y], "y has no labeled node of type 0"),
     ],
 )

@@ -80,7 +80,7 @@ def test_weights_have_the_documented_formulas():
     [
         {"B": ("b", 1), "I": ("i", 2), "O": ("o", 3)},
         {"B": 3, "I": 1, "O": 2},
-        {"B": "x", "I": None, "O": 2.5},
+        {"B": "x", "I": (), "O": 2},
     ],
 )
 def test_labels_are_of_any_hashable_type(mapping):

@@ -44,14 +44,15 @@ class LabeledChains:
     def __init__(self, estimator, X, y, sample_weight, completion=None):
         self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
         refuse_lengths(sample_weight, nodes)
-        labels = flat_labels(y, nodes, type(estimator).__name__)
+        labels = flat_labels(y, nodes, estimator)
         refuse_padding(estimator, y, labels, nodes)
         labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)
         weights, sample, used = labeled.weights, labeled.sample, labeled.used
         self.classes, self.codes = labeled.classes, labeled.codes
         self.codes[~used] = -1
         self.masks = allowed_transitions(estimator.transition_mask, self.classes)
-        check_labelings(self.codes, nodes.offsets, *self.masks, self.classes)
+        mask = estimator.transition_mask
+        check_labelings(self.codes, nodes.offsets, *self.masks, self.classes, mask)
         truth = self.codes[used], labeled.counts()
         cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
         self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)

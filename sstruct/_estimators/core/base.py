@@ -48,7 +48,8 @@ from sstruct._estimators.core.solver_options import check_solver_options, consta
 from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
-from sstruct._input.labels import encode, find_classes, is_label, join_labels
+from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
@@ -360,16 +361,19 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _distinct_labels(self, y):
         """Return the labels that occur in a partition's y; None where no class is to be found."""
-        labels = join_labels([self._labels_of(labels) for labels in y])
+        labels = concatenate_labels([self._labels_of(labels) for labels in y])
+        labels = as_labels(labels, self.ignore_label)
         return find_classes(labels[~is_label(labels, self.ignore_label)])
 
     def _joined_labels(self, found):
         """Return the parameter `classes` from what `_distinct_labels` has found in partitions."""
-        return find_classes(join_labels(found))
+        classes = find_classes(as_labels(concatenate_labels(found)))
+        check_reserved(self, classes)
+        return classes
 
     def _labels(self, y, nodes):
         """Return all labels as one array with an entry a node; ``score`` uses it."""
-        return flat_labels(y, nodes, type(self).__name__)
+        return flat_labels(y, nodes, self)
 
     # ----------------------------------------------------------------------------------------------
 

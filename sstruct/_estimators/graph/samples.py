@@ -5,19 +5,19 @@ Everything here runs before any work and leaves the estimator as it was.
 
 import math
 import numbers
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
-from sstruct._checks.arrays import NUMBERS, array_of, is_empty, is_sized
+from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized
 from sstruct._checks.compressed import check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import plain
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import check_names, column_names, items_of
-from sstruct._input.labels import object_array
+from sstruct._input.labels import masked_as_none, object_array
 from sstruct._input.ragged import Nodes, flat_labels, pack_nodes
 from sstruct._problems.graph.arguments import WITH_FEATURES
 from sstruct._problems.graph.grid_edges import grid_directions, grid_edges
@@ -293,6 +293,7 @@ def _edge_features(items, n_edges, pairwise, expected):
             if needed and n_edges[i] > 0:
                 raise ValueError(f'X[{i}] has no edge features, which pairwise="{pairwise}" needs')
             continue
+        check_unmasked(features, f"the edge features of X[{i}]")
         try:
             features = np.asarray(features, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
@@ -455,23 +456,25 @@ def _label_image(item):
 
     Labels may be tuples, and what NumPy would unpack may be longer than memory.
     """
+    item = items_of(item)
     if isinstance(item, np.ndarray):
         return item
     if not isinstance(item, list | tuple):
         return np.asarray(item) if hasattr(item, "__array__") else object_array([item])
     if not all(isinstance(row, list | tuple | np.ndarray) and is_sized(row) for row in item):
         return object_array(item)
-    rows = [object_array(row) for row in item]
+    rows = [object_array(masked_as_none(row)) for row in item]
     if len({len(row) for row in rows}) != 1:
         return object_array(rows)
     return np.stack(rows)
 
 
-def image_labels(y, nodes, name):
+def image_labels(y, nodes, estimator):
     """Return all labels of images as one array with an entry a pixel."""
     y = items_of(y)
-    if nodes.form == "rows" or y is None or isinstance(y, str) or not is_sized(y):
-        return flat_labels(y, nodes, name)
+    strange = y is None or isinstance(y, str | Mapping | Set) or not is_sized(y)
+    if nodes.form == "rows" or strange:
+        return flat_labels(y, nodes, estimator)
     if len(y) != len(nodes):
         raise ValueError(f"X has {len(nodes)} samples but y has {len(y)}")
     items = []
@@ -480,7 +483,16 @@ def image_labels(y, nodes, name):
         if item.shape != tuple(nodes.shapes[i]) and (item.size or nodes.lengths[i]):
             raise ValueError(
                 f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "
-                f"shape {item.shape}"
+                f"shape {item.shape}{_advice(item.shape, nodes.shapes[i])}"
             )
         items.append(item.ravel())
-    return flat_labels(items, nodes, name)
+    return flat_labels(items, nodes, estimator)
+
+
+def _advice(found, expected):
+    """Return what to do about labels of an image that have a third axis; "" for others."""
+    if len(found) != 3 or found[:2] != tuple(expected):
+        return ""
+    if found[2] == 1:
+        return ". Write y[i][..., 0]"
+    return ". Convert colors to labels; if these are indicators (one-hot), y[i].argmax(axis=2)"

@@ -16,8 +16,9 @@ from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import items_of
-from sstruct._input.labels import join_labels
-from sstruct._input.ragged import NO_NODES, Nodes
+from sstruct._input.labels import as_labels, concatenate_labels
+from sstruct._input.partial import label_rules
+from sstruct._input.ragged import NO_NODES, Nodes, check_label_sequence, check_target
 
 GRAPH = "(node features of each type, edges of each pair of types)"
 
@@ -55,6 +56,16 @@ class TypedGraphs:
     def samples(self):
         """The sample of each node."""
         return np.repeat(np.arange(len(self)), self.counts.sum(axis=1))
+
+    def place_of(self, t):
+        """Return the function from the position of a label among those of a type to its name."""
+        ends = np.cumsum(self.counts[:, t])
+
+        def place(row):
+            i = int(np.searchsorted(ends, row, side="right"))
+            return f"y[{i}][{t}] at node {row - ends[i] + self.counts[i, t]}"
+
+        return place
 
     def by_type(self, values):
         """Cut an array with an entry a node: for each sample a list with an array for each type."""
@@ -295,11 +306,9 @@ def _refuse_twice(edges, first, i):
         )
 
 
-def labels_by_type(y, typed, name):
+def labels_by_type(y, typed, estimator):
     """Return the labels of each type's nodes, one array a type, sample after sample."""
-    if y is None:
-        raise ValueError(f"This {name} estimator requires y to be passed, but the target y is None")
-    check_depth(y, "y")
+    check_target(y, estimator)
     y = items_of(y)
     if not isinstance(y, list | tuple | np.ndarray) or not is_sized(y):
         raise TypeError(
@@ -318,10 +327,7 @@ def labels_by_type(y, typed, name):
         if len(item) != n_types:
             raise ValueError(f"y[{i}] has labels of {len(item)} types, expected {n_types}")
         for t, own in enumerate(item):
-            # Items of tables are their columns.
-            strange = isinstance(own, str | bytes) or hasattr(own, "columns")
-            if strange or not is_sized(own):
-                raise TypeError(f"y[{i}][{t}] is {shortened(own)}, expected a list of labels")
+            check_label_sequence(own, f"y[{i}][{t}]", int(typed.counts[i, t]))
             if len(own) != typed.counts[i, t]:
                 raise ValueError(
                     f"X[{i}] has {typed.counts[i, t]} nodes of type {t} but y[{i}][{t}] has "
@@ -329,4 +335,8 @@ def labels_by_type(y, typed, name):
                 )
     # Arrays without an entry may be of any dtype.
     y = [item for item in y if len(item)]
-    return [join_labels([item[t] for item in y if len(item[t])]) for t in range(n_types)]
+    of_type = (concatenate_labels([item[t] for item in y if len(item[t])]) for t in range(n_types))
+    return [
+        as_labels(labels, **label_rules(estimator, typed.place_of(t)))
+        for t, labels in enumerate(of_type)
+    ]

@@ -8,6 +8,7 @@ from scipy import sparse
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.graph.training import LabeledGraphs, rows_of, without_nodes
 from sstruct._input.labels import encode, is_label, object_array, training_classes
+from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_weights
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
@@ -48,6 +49,8 @@ class LabeledTypedGraphs(LabeledGraphs):
                 raise ValueError(no_label_of(t))
             classes.append(training_classes(given, own, used[at], sample[at].__getitem__))
             codes[at] = encode(own, classes[-1])
+            if given is None:
+                check_reserved(estimator, classes[-1], codes[at], typed.place_of(t))
         if not used.any():
             raise ValueError("y has no labeled node in a sample of positive weight")
         self.classes_of = tuple(classes)

@@ -10,13 +10,14 @@ from sstruct._estimators.core.sample_data import SampleData, first_rows, label_a
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._estimators.label_set.training import blocks_of_weight
 from sstruct._input.labels import encode, is_one_label, shortened, training_classes
+from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_weights, flat_labels, pack_rows
 from sstruct._problems.core._rows import AT_ONCE, compressed
 from sstruct._problems.label_set._multiclass import MulticlassProblem
 from sstruct.losses import class_weights
 
 
-def _flat_labels(y, rows, name):
+def _flat_labels(y, rows, estimator):
     """Return one label a row, of any dtype; sequences of labels belong to other estimators."""
     if isinstance(y, list | tuple):
         for i, label in enumerate(y):
@@ -24,7 +25,7 @@ def _flat_labels(y, rows, name):
                 raise ValueError(
                     f"y[{i}] is {shortened(label)}, expected one label: y should be a 1d array"
                 )
-    return flat_labels(y, rows, name)
+    return flat_labels(y, rows, estimator)
 
 
 def one_label_training(estimator, rows, y, sample_weight, cost_of):
@@ -39,7 +40,7 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     cost_of : callable
         From codes, weights and the number of classes to a (K, K) table of costs.
     """
-    labels = _flat_labels(y, rows, type(estimator).__name__)
+    labels = _flat_labels(y, rows, estimator)
     # Of one integer, boolean or string a row there is nothing to find out, and of objects
     # scikit-learn knows nothing.
     if labels.dtype.kind not in "iubUSO":
@@ -49,7 +50,10 @@ def one_label_training(estimator, rows, y, sample_weight, cost_of):
     classes = training_classes(estimator.classes, labels, used, int)
     if len(classes) < 2:
         raise ValueError("y has one class in samples of positive weight, expected two or more")
-    codes, weights = encode(labels[used], classes), weights[used]
+    codes = encode(labels, classes)
+    if estimator.classes is None:
+        check_reserved(estimator, classes, codes, "y[{}]".format)
+    codes, weights = codes[used], weights[used]
     cost = cost_of(codes, weights, len(classes))
     total = float(weights.sum())
     row_weight = np.zeros(len(rows))

@@ -11,7 +11,7 @@ from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import shortened
 from sstruct._estimators.core.sample_data import SampleData
 from sstruct._input.frames import items_of
-from sstruct._input.labels import is_label
+from sstruct._input.labels import as_labels, is_label, masked_as_none
 from sstruct._input.partial import known_numbers
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.tree._problem import TreeProblem
@@ -312,7 +312,9 @@ def pack_states(y, trees, ignore_label):
     sizes = np.diff(trees.start, axis=1)
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
-        states = array_of(item, f"y[{i}]", "an array of states")
+        states = array_of(masked_as_none(item), f"y[{i}]", "an array of states")
+        if states.ndim == 1 and states.dtype.kind in "fO":
+            states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] of part {p}")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
         if states.dtype.kind not in "iu":
