@@ -73,9 +73,10 @@ class ChainSSVM(LabelingSSVM):
     <bounds>
     <classes>
     ignore_label : object, default=None
-        Label that means "not known": such nodes are left out of training (the chain is cut there),
-        of the loss and of ``score``, but are still predicted. None: every label is known. For label
-        arrays padded with -1 it is -1.
+        Label of nodes whose label is unknown. Such nodes, and those whose label is None, NaN or
+        masked, are left out of training (the chain is cut there), of the loss and of ``score``, but
+        are still predicted. None: every label is known, and a missing one raises an error. For
+        label arrays padded with -1 it is -1.
     <lam>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling.

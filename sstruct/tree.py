@@ -62,9 +62,10 @@ class TreeSSVM(BaseSSVM):
         Lower and upper bounds of the weights, in the order of ``w_``; infinite where free. The
         quadratic weights are nonnegative in any case.
     ignore_label : int or None, default=-1
-        State that means "not annotated": such parts and their edges are left out of training (a
-        child of such a part is a root in that sample), of the loss and of ``score``, but are still
-        predicted. None: every part is annotated.
+        State of parts that are not annotated. These, and those whose state is None or masked, are
+        left out of training with their edges (a child of such a part is a root in that sample), of
+        the loss and of ``score``, but are still predicted. None: every part is annotated, and a
+        missing state raises an error.
     <lam>
     loss : {"distance", "hamming", "hamming-count"}, default="distance"
         Cost of wrong states. ``"distance"``: mean over annotated parts of

@@ -15,7 +15,6 @@ NUMBERS = "an array of numbers"
 NO_ARRAY = TypeError, ValueError, ArithmeticError, NotImplementedError, np.ma.MaskError
 # Entries that are copied in one go.
 AT_ONCE = 2**20
-MASKED = {np.ma.MaskedArray, type(np.ma.masked)}
 # Lists in lists, of which NumPy looks at every entry; those that hold themselves have no end.
 MOST_DEEP = 8
 # What NumPy's generators are made of, but for lists and arrays of integers.
@@ -59,13 +58,15 @@ def array_of(values, name, kind="an array"):
 
 
 def check_unmasked(values, name):
-    """Raise ValueError if an array, or a row in a list of these, has masked entries.
+    """Raise ValueError if an array, or an array in a list of these, has masked entries.
 
     NumPy would drop the mask and use the values below it.
     """
-    if isinstance(values, list | tuple) and not MASKED.isdisjoint(map(type, values)):
-        for i, item in enumerate(values):
-            check_unmasked(item, f"{name}[{i}]")
+    objects = isinstance(values, np.ndarray) and values.dtype == object and values.ndim > 0
+    if isinstance(values, list | tuple) or objects:
+        if any(issubclass(kind, np.ma.MaskedArray) for kind in set(map(type, values))):
+            for i, item in enumerate(values):
+                check_unmasked(item, f"{name}[{i}]")
     elif isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(
             f"found {int(np.ma.getmaskarray(values).sum())} masked entries in {name}. Fill them "

@@ -45,7 +45,9 @@ def items_of(values):
 
 
 def _is_image(values):
-    """Whether NumPy reads an object that is not a sequence, such as an image of PIL."""
+    """Whether an object has an array but is not a sequence, as an image of PIL."""
+    if isinstance(values, np.generic):
+        return False
     return hasattr(values, "__array_interface__") and not hasattr(values, "__len__")
 
 

@@ -1,6 +1,7 @@
 """Labels of any hashable type: joined, ordered, turned into integers."""
 
 import numbers
+from collections import deque
 from collections.abc import Hashable, Iterable
 from itertools import chain, islice
 
@@ -119,11 +120,12 @@ def label_array(labels, place=None):
         if array.dtype != object:  # it is where an integer is too large, and for fractions
             return array
     if not types <= EQUAL_TO_THEMSELVES:
-        for at, label in enumerate(labels):
-            if type(label) in EQUAL_TO_THEMSELVES or label is np.ma.masked:
-                continue
-            if not is_hashable(label):  # even comparing a sparse matrix would read it
-                raise _unhashable([label], "" if place is None else f"{place(at)}: ")
+        try:  # even comparing a sparse matrix would read it
+            deque(map(hash, labels), maxlen=0)
+        except (TypeError, ValueError):
+            for at, label in enumerate(labels):
+                if label is not np.ma.masked and not is_hashable(label):
+                    raise _unhashable([label], "" if place is None else f"{place(at)}: ") from None
     return object_array(labels)
 
 

@@ -65,8 +65,8 @@ def _name(place):
 def check_reserved(estimator, classes, codes=None, place=None):
     """Raise or warn if a class is a value that other libraries reserve for padding or void.
 
-    Raise where it is hardly a class: -100 if all other labels are nonnegative, 255 of a uint8
-    mask if the others count from 0 or 1, "<PAD>" and "[PAD]". Warn where it may be a class, as
+    Raise if it is hardly a class: -100 if all other labels are nonnegative, 255 of a uint8
+    mask if the others count from 0 or 1, "<PAD>" and "[PAD]". Warn if it may be a class, as
     "pad" is. 255 may be gray instead: it is accepted if the other labels are 0, or some exceed 126.
 
     Parameters

@@ -112,8 +112,8 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
     answer is then None.
     """
     check_depth(X, "X")
-    check_unmasked(X, "X")
     X = items_of(X)
+    check_unmasked(X, "X")
     if sparse.issparse(X):
         check_attributes(X, "X")
     convert = numeric_rows if numeric else _as_it_is
@@ -245,8 +245,6 @@ def _concatenated(X, expected, numeric):
     items, lengths, names = [], [], None
     n_sparse = 0
     for i, item in enumerate(X):
-        if isinstance(item, np.ma.MaskedArray):
-            check_unmasked(item, f"X[{i}]")
         # Arrays, which are most items, are checked below.
         if type(item) is not np.ndarray and is_empty(item):
             lengths.append(0)
@@ -430,8 +428,10 @@ def flat_labels(y, nodes, estimator, convert=as_labels):
     elif isinstance(y, np.ndarray) and y.ndim == 2 and y.dtype != object:
         lengths, flat = np.full(len(y), y.shape[1]), y.reshape(-1)
     else:
+        expected = nodes.lengths.tolist()
         for i, item in enumerate(y):
-            check_label_sequence(item, f"y[{i}]", int(nodes.lengths[i]))
+            if type(item) is not list:
+                check_label_sequence(item, f"y[{i}]", expected[i])
         lengths, flat = [len(item) for item in y], None
         if 0 in lengths:  # empty arrays may be of any dtype
             y = [item for item in y if len(item)]

@@ -112,7 +112,7 @@ def test_fits_keep_their_bits(rng, monkeypatch, warm_start):
 
 
 def test_nothing_is_said_of_one_label_or_of_few_errors(rng):
-    X, y = chains(rng)
+    X, _ = chains(rng)
     same = [np.full(6, "often") for _ in range(N)]
     assert fit_warnings(ChainSSVM(lam=10.0, classes=["often", "rare"]), X, same) == []
     same[0][0] = "rare"

@@ -203,10 +203,10 @@ def test_what_is_not_finite_may_be_masked():
 
 def test_labels_of_any_type():
     labels = np.empty((1, 4), dtype=object)
-    labels[0, :] = ["b", None, None, -1]
+    labels[0, :] = ["b", "c", None, -1]
     labels[0, 0] = labels[0, 2] = ("a", 1)
     found = superpixel_labels([[0, 1, 0, 2]], labels)
-    assert found.tolist() == [("a", 1), None, -1]
+    assert found.tolist() == [("a", 1), "c", -1]
 
 
 def test_what_is_in_no_segment_is_no_string():

@@ -313,7 +313,7 @@ def pack_states(y, trees, ignore_label):
     out = np.empty(sizes.shape, dtype=np.int32)
     for i, item in enumerate(y):
         states = array_of(masked_as_none(item), f"y[{i}]", "an array of states")
-        if states.ndim == 1 and states.dtype.kind in "fO":
+        if states.ndim == 1 and states.dtype.kind in ("f", "O"):
             states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] of part {p}")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
