@@ -36,7 +36,7 @@ NODE, EDGE = np.zeros((2, 2)), np.zeros((2, 2))
 PAIR = [[0, 1]]
 MODEL = MRF(NODE, PAIR, EDGE)
 DATES = np.zeros((2, 2), dtype="M8[s]")
-SETS = np.array([[0, 1], [0, np.ones(1)]], dtype=object)
+SETS = np.array([[0, 1], [0, np.ones(2)]], dtype=object)
 JOINTS, MAPS = {"features": [NODE]}, {"features": np.zeros((2, 1, 1, 1))}
 ROWS = PerNode(StandardScaler())
 BENT = sparse.csr_matrix(EDGE)
