@@ -360,9 +360,9 @@ _looked_at = {}
 
 
 def reads_one_fit(method: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a public method that uses what was fitted: it reads a checked copy of the object.
+    """Decorate a public method that uses fitted attributes: call it on a checked copy.
 
-    So all that the method, and the methods that it calls, read is of one fit, even if another
+    The method, and the methods that it calls, then read the attributes of one fit, even if another
     thread fits the object again meanwhile.
     """
 
@@ -381,7 +381,7 @@ class CheckedState:
     """
 
     _fitted_state: ClassVar[FittedState] = FittedState()
-    # Whether this is the copy that a method reads: nothing changes it, and it has been checked.
+    # True for the checked copy that a method reads, which no fit changes.
     _is_snapshot: ClassVar[bool] = False
 
     def __getstate__(self):
@@ -447,7 +447,7 @@ class CheckedState:
         return snapshot
 
     def _publish(self, attributes):
-        """Replace the fitted attributes, in one step for other threads; None: there is none."""
+        """Replace the fitted attributes, in one step for other threads; None removes one."""
         state = {**self.__dict__, **attributes}
         for name, value in attributes.items():
             if value is None:

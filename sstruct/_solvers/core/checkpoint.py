@@ -139,7 +139,7 @@ class Checkpoint:
             unlock(lock)
 
     def _remove_remains(self):
-        """Remove the unfinished files of fits that were killed; no other fit is running."""
+        """Remove the temporary files of fits that were killed; requires the lock."""
         pattern = re.compile(re.escape(self.path.name) + r"\.[0-9a-f]{16}\.tmp")
         with suppress(OSError):
             for found in os.scandir(self.path.parent):
@@ -246,7 +246,7 @@ class Checkpoint:
 
 
 def locked_file(path):
-    """Open and lock a file, which nobody else may hold; None if it cannot be locked at all.
+    """Open and lock a file; return None if the platform or the file system cannot lock it.
 
     Raises
     ------
@@ -270,7 +270,7 @@ def locked_file(path):
             return None
         if is_at(file, path):
             return file
-        # Who held the lock has removed the file since it was opened.
+        # The last holder has removed the file since it was opened here: try the new one.
         file.close()
 
 
