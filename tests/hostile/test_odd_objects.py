@@ -326,7 +326,7 @@ SEGMENTS = np.array([[0, 0, -1], [1, 1, 1]])
     [
         (lambda: labels.as_labels([_ComparedByCode()]), TypeError, "cannot be a label"),
         (lambda: labels.as_labels([_damaged(), "a"]), TypeError, "cannot be a label"),
-        (lambda: Sequences.from_lengths([[1.0]] * 4, MASKED), ValueError, "masked entries in lengths"),
+        (lambda: Sequences.from_lengths([[1.0]] * 4, MASKED), ValueError, "entries in lengths"),
         (lambda: inference.MRF([[0.0, 1.0]], [], memoryview(OBJECTS)), ValueError, "2 tables, exp"),
         (lambda: inference.MRF(memoryview(OBJECTS), [], []), ValueError, r"node_costs\[0\] must"),
         (lambda: inference.MRF([[0.0]], [], [], factors=_damaged()), TypeError, "list of pairs"),
