@@ -143,7 +143,7 @@ def test_an_image_without_contrast(rng):
     [
         (lambda X, y: X.__setitem__(1, np.ones((2, 2, 3))), r"X\[1\] has 3 features, expected 2"),
         (lambda X, y: X.__setitem__(1, np.ones((2, 2))), r"X\[1\] has shape \(2, 2\), expected"),
-        (lambda X, y: X.__setitem__(1, np.ones((0, 2, 2))), r"X\[1\] has shape \(0, 2, 2\)"),
+        (lambda X, y: X.__setitem__(1, np.ones((0, 2, 2))), r"X\[1\] is .* shape \(0, 2\) but y"),
         (lambda X, y: X.__setitem__(1, np.full((1, 5, 2), np.inf)), r"X\[1\] contains NaN or"),
         (lambda X, y: y.__setitem__(1, np.zeros((5, 1))), r"shape \(1, 5\) but y\[1\] has shape"),
         (lambda X, y: y.__setitem__(1, np.zeros(5)), r"shape \(1, 5\) but y\[1\] has shape \(5,\)"),

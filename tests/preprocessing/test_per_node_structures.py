@@ -57,7 +57,7 @@ def test_pixels_are_rows_of_one_array(images, transformer):
     for X in (images, objects(images), tuple(images)):
         per_node = PerNode(transformer)
         out = per_node.fit_transform(X)
-        assert type(out) is (list if isinstance(X, tuple) else type(X))
+        assert isinstance(out, list if isinstance(X, tuple) else type(X))
         assert [image.shape[:2] for image in out] == list(SHAPES)
         np.testing.assert_array_equal(nodes_of(out), expected)
         np.testing.assert_array_equal(nodes_of(per_node.transform(X)), again.transform(flat))
