@@ -59,3 +59,20 @@ def test_a_cycle_that_fusion_moves_cannot_mend(rng):
     )
     assert cost == 0
     assert ((np.roll(labels, -1) - labels) % 3 == 1).all()
+
+
+def test_the_work_on_large_graphs_is_bounded():
+    # Without a limit, moves of forests alone take twice as much.
+    rng = np.random.default_rng(0)
+    height, width, K = 180, 240, 11
+    node = np.arange(height * width).reshape(height, width)
+    edges = np.concatenate([
+        np.stack([node[:, :-1].ravel(), node[:, 1:].ravel()], axis=1),
+        np.stack([node[:-1].ravel(), node[1:].ravel()], axis=1),
+    ]).astype(np.int32)  # fmt: skip
+    truth = np.kron(rng.integers(0, K, (height // 15, width // 15)), np.ones((15, 15), int)).ravel()
+    costs = rng.normal(size=(height * width, K)) - (np.arange(K) == truth[:, None])
+    table = (1 - np.eye(K) + 0.4 * rng.normal(size=(K, K)))[None]
+    decoder, start = GraphDecoder("expansion", 0), costs.argmin(axis=1).astype(np.int32)
+    work = decoder.decode_arrays(costs, edges, np.ones((len(edges), 1)), table, start)[2]
+    assert 2**28 < work < 1.4 * 2**28

@@ -205,6 +205,36 @@ def checked_node_costs(node_costs, n_labels=None):
         raise ValueError(
             f"node_costs must have shape (n_nodes, {n_labels or 'n_labels'}), n_nodes at least 1; "
             f"found {costs.shape}")
+    if np.isfinite(costs).all():
+        return costs
+    wrong = ~((costs > -np.inf) & (costs <= np.inf)).all(axis=1)
+    if wrong.any():
+        v = int(wrong.argmax())
+        raise ValueError(
+            f"node_costs[{v}] = {costs[v].tolist()} must be finite, or inf for forbidden labels")
+    wrong = (costs == np.inf).all(axis=1)
+    if wrong.any():
+        raise ValueError(f"node_costs[{int(wrong.argmax())}] is inf for every label: none is allowed")
+    return costs
+
+
+def with_finite_costs(node_costs, edges, spread):
+    """Return node costs (V, K) with finite costs of forbidden labels that no minimum has.
+
+    Such a cost exceeds that of every allowed label of the node by more than all its edges can gain.
+    So it is as large as other costs of the node and its edges, and loses no precision.
+
+    spread : ndarray of shape (E,)
+        By how much the costs of an edge differ at most.
+    """
+    is_forbidden = node_costs == np.inf
+    if not is_forbidden.any():
+        return node_costs
+    top = np.where(is_forbidden, -np.inf, node_costs).max(axis=1)
+    gain = np.bincount(edges.ravel(), np.repeat(spread, 2), len(node_costs))
+    margin = np.maximum(2 * gain, np.abs(top))
+    margin[margin == 0] = 1.0
+    costs = np.where(is_forbidden, (top + margin)[:, np.newaxis], node_costs)
     check_finite(costs, "node_costs")
     return costs
 
@@ -218,7 +248,7 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     Parameters
     ----------
     node_costs : array-like of shape (n_nodes, 2)
-        Cost of either label at each node, finite.
+        Cost of either label at each node, ``+inf`` if the node must not have the label.
     edges : array-like of int of shape (n_edges, 2)
         Pairs of different nodes, each pair once.
     edge_costs : array-like of shape (n_edges,) or (n_edges, 2, 2)
@@ -241,8 +271,9 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     Raises
     ------
     ValueError
-        If an edge is out of range, a self-loop or given twice, a cost is NaN or infinite, shapes do
-        not fit together, or an edge is repulsive and `roof_duality` is False.
+        If an edge is out of range, a self-loop or given twice, a cost is NaN or infinite (except
+        ``+inf`` in `node_costs`), both labels of a node are forbidden, shapes do not fit together,
+        or an edge is repulsive and `roof_duality` is False.
 
     Notes
     -----
@@ -260,6 +291,12 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
     >>> from sstruct.inference import graph_cut
     >>> graph_cut([[0.0, 2.0], [1.0, 0.5], [2.0, 0.0]], [[0, 1], [1, 2]], [1.0, 0.2])
     (array([0, 0, 1], dtype=int32), 1.2)
+
+    Seeds: the first node must have label 1, the last one label 0:
+
+    >>> inf = float("inf")
+    >>> graph_cut([[inf, 0.0], [0.5, 0.4], [0.0, inf]], [[0, 1], [1, 2]], [0.2, 1.0])
+    (array([1, 0, 0], dtype=int32), 0.7)
 
     Of two nodes that want to differ, and do not care how, none can be decided:
 
@@ -280,6 +317,8 @@ def graph_cut(node_costs, edges, edge_costs, *, roof_duality=False):
             f"edge_costs[{e}] = {costs[e, 0]:g} of edge {tuple(edges[e].tolist())}: expected a cost "
             ">= 0 of different labels; for a repulsive edge give costs (n_edges, 2, 2) and "
             "roof_duality=True")
+    node = with_finite_costs(
+        node, edges, costs[:, 0] if costs.shape[1] == 1 else np.ptp(costs, axis=1))
     if costs.shape[1] == 1 and not roof_duality:
         return potts_cut(node, edges, costs)
     if costs.shape[1] == 1:

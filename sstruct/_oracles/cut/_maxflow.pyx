@@ -140,7 +140,8 @@ def maxflow(n, edges, capacities, source, sink):
     edges : array-like of int of shape (n_edges, 2)
         Pairs of different nodes (u, v). Edges that join the same nodes add up.
     capacities : array-like of shape (n_edges, 2)
-        Capacities u -> v and v -> u, finite and not negative.
+        Capacities u -> v and v -> u, not negative, and finite except at edges of the source or the
+        sink: ``+inf`` keeps a node on the side of the source, or of the sink.
     source, sink : int
         Two different nodes.
 
@@ -156,8 +157,10 @@ def maxflow(n, edges, capacities, source, sink):
     Raises
     ------
     ValueError
-        If an edge is out of range or a self-loop, a capacity is negative, NaN or infinite, shapes
-        do not fit together, or source and sink are not two different nodes.
+        If an edge is out of range or a self-loop, a capacity is negative, NaN or infinite between
+        other nodes than source and sink, infinite capacities join source and sink directly or
+        through one node, shapes do not fit together, or source and sink are not two different
+        nodes.
 
     Notes
     -----
@@ -193,11 +196,13 @@ def maxflow(n, edges, capacities, source, sink):
     if capacities.shape != edges.shape:
         raise ValueError(
             f"capacities must have shape {edges.shape}, one row for each edge; found {capacities.shape}")
-    wrong = (~np.isfinite(capacities) | (capacities < 0)).any(axis=1)
+    inner = ~np.isin(edges, (source, sink)).any(axis=1)
+    wrong = ~(capacities >= 0).all(axis=1) | (inner & np.isinf(capacities).any(axis=1))
     if wrong.any():
         e = int(wrong.argmax())
         raise ValueError(
-            f"capacities[{e}] = {tuple(capacities[e].tolist())}: expected finite numbers >= 0")
+            f"capacities[{e}] = {tuple(capacities[e].tolist())}: expected finite numbers >= 0, or inf "
+            "at the source or the sink")
     # An edge at the source or the sink is a terminal capacity; only arcs out of the source and into
     # the sink can carry flow of use.
     from_source, to_sink = np.zeros(n), np.zeros(n)
@@ -208,9 +213,19 @@ def maxflow(n, edges, capacities, source, sink):
         np.add.at(to_sink, edges[enters, other], capacities[enters, other])
     through = np.minimum(from_source, to_sink)
     direct = from_source[sink]
+    if np.isinf(through).any() or direct == np.inf:
+        way = "directly" if direct == np.inf else f"through node {int(np.isinf(through).argmax())}"
+        raise ValueError(f"the flow is unbounded: infinite capacities join source and sink {way}")
     from_source[sink] = to_sink[source] = 0
     through[source] = through[sink] = 0
-    inner = ~np.isin(edges, (source, sink)).any(axis=1)
+    # More than can leave or enter the node by other edges stands for an infinite capacity.
+    for terminal_capacity, leaving in ((from_source, 0), (to_sink, 1)):
+        tied = np.isinf(terminal_capacity)
+        if tied.any():
+            others = through.copy()
+            np.add.at(others, edges[inner, leaving], capacities[inner, 0])
+            np.add.at(others, edges[inner, 1 - leaving], capacities[inner, 1])
+            terminal_capacity[tied] = 2 * others[tied] + 1
     cdef const int32_t[:, ::1] pairs = np.ascontiguousarray(edges[inner])
     cdef const double[:, ::1] capacity = np.ascontiguousarray(capacities[inner])
     cdef const double[::1] terminal = from_source - to_sink

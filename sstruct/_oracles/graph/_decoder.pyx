@@ -22,6 +22,9 @@ from sstruct._oracles.core._graph_costs cimport labeling_cost
 
 METHODS = ("cut", "expansion", "max-sum")
 EXACT = ("cut", "max-sum")
+# Work of all moves of forests in one decoding, reached from some 300,000 labels of all nodes on. On
+# an image of 360 x 480 pixels and 11 labels moves without a limit take 16 s and gain 0.04 %.
+cdef double WORK_OF_FORESTS = 2.0 ** 28
 
 
 cdef class GraphDecoder:
@@ -120,12 +123,14 @@ cdef class GraphDecoder:
     cdef int move(
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Expansion moves; where roof duality leaves nodes undecided, moves of forests in turn."""
-        cdef double work = 0, cost
+        cdef double work = 0, left = WORK_OF_FORESTS, cost
         self.moves.minimize(costs, self.random_state, labels, answer)
         # Both kinds of moves, until neither gains.
-        while self.moves.is_energy_set and not answer.exact:
+        while self.moves.is_energy_set and not answer.exact and left > 0:
             cost = answer.cost
-            self.trees.minimize(costs, self.random_state, labels, answer)
+            left += answer.work
+            self.trees.minimize(costs, self.random_state, labels, left, answer)
+            left -= answer.work
             if answer.cost >= cost:
                 break
             work += answer.work

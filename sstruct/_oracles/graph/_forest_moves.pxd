@@ -22,7 +22,7 @@ cdef class ForestMoves(Storage):
     cdef double* edge_weights        # (n_nodes, G)
 
     cdef int minimize(
-        self, const GraphCosts* costs, uint64_t seed, int32_t* labels,
+        self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
         GraphAnswer* answer) except -1 nogil
     cdef int reserve(self, const GraphCosts* costs) except -1 nogil
     cdef int32_t find(self, int32_t v) noexcept nogil

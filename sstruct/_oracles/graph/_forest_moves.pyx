@@ -112,10 +112,11 @@ cdef class ForestMoves:
         self.free.n_edges = n_edges
 
     cdef int minimize(
-            self, const GraphCosts* costs, uint64_t seed, int32_t* labels,
+            self, const GraphCosts* costs, uint64_t seed, int32_t* labels, double most_work,
             GraphAnswer* answer) except -1 nogil:
         """Lower the cost of the labels by moves of random forests; they are never made worse.
 
+        most_work : when to stop anyway, including the work that `answer` has already
         answer: its cost is set, its work increased, whether it is exact left alone.
         """
         cdef Py_ssize_t i, idle = 0
@@ -130,7 +131,7 @@ cdef class ForestMoves:
         for i in range(costs.n_nodes):
             self.order[i] = <int32_t> i
         for _ in range(MOST_MOVES):
-            if idle == MOST_IDLE:
+            if idle == MOST_IDLE or answer.work >= most_work:
                 break
             self.choose(costs, &seed)
             self.condition(costs, labels)

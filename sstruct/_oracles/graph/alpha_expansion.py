@@ -11,7 +11,7 @@ from sstruct._checks.arrays import array_of, generator_of, real_array
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import check_finite, checked_simple_edges
-from sstruct._oracles.cut._binary_energy import checked_node_costs
+from sstruct._oracles.cut._binary_energy import checked_node_costs, with_finite_costs
 from sstruct._oracles.graph._decoder import GraphDecoder
 
 
@@ -35,7 +35,7 @@ def alpha_expansion(
     Parameters
     ----------
     node_costs : array-like of shape (n_nodes, n_labels)
-        Cost of each label at each node, finite.
+        Cost of each label at each node, ``+inf`` if the node must not have the label.
     edges : array-like of int of shape (n_edges, 2)
         Pairs of different nodes, each pair once.
     edge_costs : array-like of shape (n_edges,)
@@ -63,7 +63,8 @@ def alpha_expansion(
     ------
     ValueError
         If an edge is out of range, a self-loop or given twice, a label is out of range, a cost is
-        NaN or infinite, or shapes do not fit together.
+        NaN or infinite (except ``+inf`` in `node_costs`), all labels of a node are forbidden or its
+        label in `labels` is, or shapes do not fit together.
 
     Notes
     -----
@@ -121,11 +122,21 @@ def alpha_expansion(
     if ((start < 0) | (start >= K)).any():
         v = int(((start < 0) | (start >= K)).argmax())
         raise ValueError(f"labels[{v}] = {start[v]} is out of range: {K} labels")
+    is_wrong = node[np.arange(V), start] == np.inf
+    if is_wrong.any():
+        v = int(is_wrong.argmax())
+        raise ValueError(
+            f"labels[{v}] = {start[v]} is forbidden: node_costs[{v}, {start[v]}] is inf"
+        )
     if not is_integer(n_starts) or n_starts < 1:
         raise ValueError(f"n_starts must be an integer of at least 1, found {shortened(n_starts)}")
     if isinstance(random_state, np.random.RandomState):
         random_state = random_state.randint(2**31)
     seeds = generator_of(random_state).integers(2**63, size=n_starts)
+    is_forbidden = node == np.inf
+    node = with_finite_costs(
+        node, pairs, np.abs(weights) * (1.0 if distance is None else np.ptp(distance))
+    )
     best = None
     for seed in seeds.tolist():
         found, value, _, exact = GraphDecoder("expansion", seed).decode_arrays(
@@ -135,12 +146,29 @@ def alpha_expansion(
             best = found
         else:
             best = _cheaper_regions(best, found, node, pairs, weights, distance)
-            value = float(
-                node[np.arange(V), best].sum() + _edge_part(best, pairs, weights, distance).sum()
-            )
+            value = _energy(best, node, pairs, weights, distance)
         if exact:
             break
+    # Decoding the neighbors of a hub given each of its labels may end at a forbidden one; another
+    # label of the hub then has less energy.
+    for v in np.flatnonzero(is_forbidden[np.arange(V), best]):
+        others = [_energy(_replaced(best, v, k), node, pairs, weights, distance) for k in range(K)]
+        best = _replaced(best, v, int(np.argmin(others)))
+        value = min(others)
     return best, value
+
+
+def _replaced(labels, v, label):
+    """Return labels with another one at node v."""
+    labels = labels.copy()
+    labels[v] = label
+    return labels
+
+
+def _energy(labels, node, pairs, weights, distance):
+    """The energy of a labeling."""
+    edge_part = _edge_part(labels, pairs, weights, distance)
+    return float(node[np.arange(len(node)), labels].sum() + edge_part.sum())
 
 
 def _edge_part(labels, pairs, weights, distance):
