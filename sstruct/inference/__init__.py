@@ -12,7 +12,7 @@ from sstruct.inference._applications.discrete_tomography import discrete_tomogra
 from sstruct.inference._applications.graph_matching import graph_matching
 from sstruct.inference._applications.rays import projection_rays
 from sstruct.inference._files.dd import MatchingProblem, read_dd
-from sstruct.inference._files.uai import read_uai, write_uai
+from sstruct.inference._files.uai import read_uai, read_uai_evidence, write_uai
 from sstruct.inference._methods.map_mrf import map_mrf
 from sstruct.inference._model.map_result import MapResult
 from sstruct.inference._model.mrf import MRF
@@ -33,6 +33,7 @@ __all__ = [
     "projection_rays",
     "read_dd",
     "read_uai",
+    "read_uai_evidence",
     "top_k",
     "tree_max_sum",
     "viterbi",

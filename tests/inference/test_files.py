@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sstruct.inference import MRF, read_dd, read_uai, write_uai
+from sstruct.inference import MRF, read_dd, read_uai, read_uai_evidence, write_uai
 from tests.inference import fuzz_files
 from tests.reference import mrf as reference
 
@@ -89,16 +89,88 @@ SOUND = "MARKOV\n2\n2 2\n2\n1 0\n2 0 1\n\n2\n 0.5 1\n\n4\n 1 2\n 3 4\n"
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        SOUND.replace("MARKOV", "BAYES"),
+        SOUND.replace("MARKOV", "bayes"),
+        SOUND.replace("MARKOV\n", ""),
+        "\ufeff" + SOUND,
+        "\ufeff" + SOUND.replace("MARKOV\n", ""),
+        SOUND.replace("\n", "\r\n"),
+        "# by hand\n" + SOUND,
+        SOUND.replace("2 2\n", "2 2 # labels # of each\n#\n# 3 3\n", 1) + "# 17",
+        SOUND.replace("0.5", "5D-01"),
+        SOUND.replace("0.5", "5.0d-1").replace(" 1 2\n", " 1E0 .2D+01\n"),
+    ],
+)
+@pytest.mark.parametrize("block", [2**20, 33])
+def test_dialects_of_public_archives(tmp_path, text, block, monkeypatch):
+    monkeypatch.setattr("sstruct.inference._files.tokens._BLOCK", block)
+    model = read_uai(write(tmp_path, text))
+    np.testing.assert_allclose(model.node_costs, [-np.log(0.5), 0, 0, 0])
+    np.testing.assert_allclose(model.tables, -np.log([1, 2, 3, 4]))
+
+
+def test_comments_do_not_hide_the_line_of_an_error(tmp_path):
+    text = "# one\n\n# three\n" + SOUND.replace("0.5", "half")
+    with pytest.raises(ValueError, match="line 12: 'half' found"):
+        read_uai(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("0", {}),
+        ("1 0\n", {}),
+        ("1\n0\n", {}),
+        ("2 0 1 3 2", {0: 1, 3: 2}),
+        ("1\n2 0 1 3 2\n", {0: 1, 3: 2}),
+        ("1\r\n 2\r\n 0 1\r\n 3 2\r\n", {0: 1, 3: 2}),
+        ("\ufeff1\n1 5 0", {5: 0}),
+        ("1 5 0", {5: 0}),
+        ("# seen\n1 # sample\n1 5 0", {5: 0}),
+    ],
+)
+@pytest.mark.parametrize("compressed", [False, True])
+def test_evidence(tmp_path, text, expected, compressed):
+    data = gzip.compress(text.encode()) if compressed else text
+    assert read_uai_evidence(write(tmp_path, data)) == expected
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", "line 1: the file ends where the number of observed nodes"),
+        ("1", "line 1: the file ends where the number of observed nodes"),
+        ("2 0 1", "2 numbers found after the number of observed nodes, expected 4"),
+        ("1\n2 0 1 3\n", "4 numbers found after the number of observed nodes, expected 2"),
+        ("2\n1 0 1\n2 3 1 4 0\n", "8 numbers found"),
+        ("1 -1 0", "line 1: a node or a label is -1"),
+        ("1 a 0", "line 1: 'a' found, expected a node or a label"),
+        ("2 5 0\n5 1", "line 2: node 5 is observed twice"),
+    ],
+)
+def test_malformed_evidence_is_named(tmp_path, text, message):
+    with pytest.raises(ValueError, match=f"model, .*{message}"):
+        read_uai_evidence(write(tmp_path, text))
+
+
+def test_evidence_of_many_numbers_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="more than max_entries = 10"):
+        read_uai_evidence(write(tmp_path, "8" + " 1" * 16), max_entries=10)
+
+
+@pytest.mark.parametrize(
     "old, new, message",
     [
-        ("MARKOV", "BAYES", "line 1: 'BAYES' found, expected MARKOV"),
+        ("MARKOV", "BAYESIAN", "line 1: 'BAYESIAN' found, expected MARKOV, BAYES or the number"),
         ("2\n2 2\n2", "-2\n2 2\n2", "line 2: the number of variables is -2"),
         ("\n2 2\n", "\n2 0\n", "line 3: the number of labels of node 1 is 0"),
         ("\n2 2\n", "\n2 2.5\n", "line 3: '2.5' found, expected the number of labels of node 1"),
         ("\n2 2\n", "\n2 999999\n", "line 3: labels of node 1: more than max_entries = 1000"),
         ("\n2\n1 0", "\n2\n1 2", "line 5: a node of factor 0 is 2, expected 0 to 1"),
         ("\n2 0 1", "\n2 1 1", "line 6: factor 1 names a node twice"),
-        ("\n2 0 1", "\n5 0 1", "line 6: factor 1 has 5 nodes; at most four"),
+        ("\n2 0 1", "\n5 0 1", "line 6: factor 1 has 5 nodes; factors of more than four"),
         ("\n4\n", "\n8\n", r"line 11: the table of factor 1 has 8 entries, expected 4.*\(2, 2\)"),
         ("0.5", "nan", "line 9: nan in the table of factor 0"),
         ("0.5", "-0.5", "line 9: -0.5 in the table of factor 0"),

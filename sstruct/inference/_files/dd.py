@@ -135,7 +135,7 @@ def read_dd(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> Matchi
     array([[-1.,  2.]])
     """
     problems, pair = {}, None
-    with Tokens(path, max_entries, comments=True) as tokens:
+    with Tokens(path, max_entries, comments=b"c") as tokens:
         while True:
             word = tokens.word("a problem, which begins with 'p' or 'gm'")
             if word == "gm" and (pair is not None or not problems):

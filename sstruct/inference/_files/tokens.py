@@ -17,13 +17,15 @@ from sstruct._checks.shown import brief
 _BLOCK = 2**20
 # Short: an array of words takes the longest one's room for each.
 _NUMBER = re.compile(
-    rb"[+-]?(?:[0-9]{1,50}(?:\.[0-9]{0,50})?|\.[0-9]{1,50})(?:[eE][+-]?[0-9]{1,9})?"
+    rb"[+-]?(?:[0-9]{1,50}(?:\.[0-9]{0,50})?|\.[0-9]{1,50})(?:[ed][+-]?[0-9]{1,9})?"
     rb"|[+-]?(?:nan|inf|infinity)",
     re.IGNORECASE,
 )
 # Words are separated by whitespace; a text of more bytes for each entry is refused.
 _BYTES_PER_ENTRY = 64
 _SPACES = b" \t\n\r\v\f"
+_BOM = b"\xef\xbb\xbf"
+_COMMENTS = {b"c": re.compile(rb"(?m)^c(?:[ \t].*)?$"), b"#": re.compile(rb"#.*")}
 
 
 class Tokens:
@@ -34,11 +36,11 @@ class Tokens:
     path : str or path-like
     max_entries : int
         Limit of what the file may declare, in numbers, all together (`declare`).
-    comments : bool, default=False
-        Pass over lines that begin with the word c.
+    comments : {b"c", b"#"}
+        What begins comments: the word c at the begin of a line, or # anywhere.
     """
 
-    def __init__(self, path, max_entries, comments=False):
+    def __init__(self, path, max_entries, comments):
         self.path, self.left = os.fspath(path), max_entries
         self.max_entries, self.comments = max_entries, comments
         self.most_bytes = _BYTES_PER_ENTRY * max(max_entries, 2**20)
@@ -47,7 +49,7 @@ class Tokens:
         self.file = open(self.path, "rb")
         if self.file.peek(2)[:2] == b"\x1f\x8b":
             self.file = gzip.GzipFile(fileobj=self.file)
-        self.text, self.words, self.at = b"", [], 0
+        self.text, self.words, self.at, self.has_d = b"", [], 0, False
         self.rest, self.line, self.n_bytes, self.ended = b"", 1, 0, False
         return self
 
@@ -87,22 +89,36 @@ class Tokens:
                     f"{self.max_entries} limits that"
                 )
             self.ended = not block
+            if self.n_bytes == len(block):
+                block = block.removeprefix(_BOM)
             text = self.rest + block
             # A word, or a comment, may go on in the next block.
-            ends = b"\n" if self.comments else _SPACES
-            cut = len(text) if self.ended else 1 + max(text.rfind(byte) for byte in ends)
+            cut = len(text) if self.ended else self._end(text)
             self.text, self.rest = text[:cut], text[cut:]
             if len(self.rest) > _BLOCK:
                 self.text = b""
                 raise self.error(f"a word or a line of more than {_BLOCK} characters")
-            if self.comments:
-                self.text = re.sub(rb"(?m)^c(?:[ \t].*)?$", b"", self.text)
+            self.text = _COMMENTS[self.comments].sub(b"", self.text)
             self.words, self.at = self.text.split(), 0
+            # Only exponents as Fortran writes them have this letter.
+            self.has_d = b"d" in self.text or b"D" in self.text
         return True
+
+    def _end(self, text):
+        """Where the last complete word, or line with a comment, of a text ends."""
+        line = 1 + text.rfind(b"\n")
+        if self.comments == b"c":
+            return line
+        comment = text.find(b"#", line)
+        return 1 + max(text.rfind(byte, 0, comment if comment >= 0 else None) for byte in _SPACES)
 
     def at_end(self):
         """Whether there is no word left."""
         return not self._next_block()
+
+    def is_next(self, words):
+        """Whether the next word is one of these, in any case."""
+        return self._next_block() and self.words[self.at].upper() in words
 
     def word(self, what):
         """Take a word, as str; `what` says in errors what it should have been."""
@@ -139,6 +155,8 @@ class Tokens:
                 if not _NUMBER.fullmatch(word):
                     word = word.decode("latin-1")[:40]
                     raise self.error(f"{word!r} found, expected a number of {what}", self.at + k)
+            if self.has_d:
+                some = [word.upper().replace(b"D", b"E") for word in some]
             parts.append(np.array(some, dtype="S").astype(np.float64))
             self.at += len(some)
             missing -= len(some)

@@ -40,7 +40,10 @@ def _scopes(tokens, n_nodes, n_factors):
     for f in range(n_factors):
         arity = tokens.integer(f"the number of nodes of factor {f}", 0, _MOST_LABELS)
         if arity > 4:
-            raise tokens.error(f"factor {f} has {arity} nodes; at most four are supported")
+            raise tokens.error(
+                f"factor {f} has {arity} nodes; factors of more than four are not supported. Split "
+                "it by an auxiliary node whose labels are combinations of labels of its nodes"
+            )
         tokens.declare(16, f"factor {f}")
         what = f"a node of factor {f}"
         scope = tuple(tokens.integer(what, 0, n_nodes - 1) for _ in range(arity))
@@ -68,10 +71,11 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     Parameters
     ----------
     path : str or path-like
-        A text file, plain or gzip, of type ``MARKOV``: number of variables, their numbers of
-        labels, number of factors, the nodes of each (number, then nodes), then the table of each
-        (number of entries, then entries, the last node's label fastest). Entries are potentials
-        p >= 0, and costs are -log(p); a potential 0 forbids.
+        A text file, plain or gzip: ``MARKOV``, ``BAYES`` or neither, number of variables, their
+        numbers of labels, number of factors, the nodes of each (number, then nodes), then the table
+        of each (number of entries, then entries, the last node's label fastest). Entries are
+        potentials p >= 0, and costs are -log(p); a potential 0 forbids. ``#`` begins a comment
+        that ends with the line; exponents may be written with ``D``, as Fortran does.
     max_entries : int, default=2**27
         Limit of all labels and table entries, and 16 for each variable and factor, together. An
         entry takes some 16 bytes of memory. Words of more than 2^20 characters, and more than
@@ -89,10 +93,11 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     ValueError
         If the file is cut short, goes on after its end, declares more than `max_entries`, has a
         factor of more than four nodes, a potential that is negative, NaN or infinite, or is
-        otherwise no such file. The line is named.
+        otherwise not such a file. The line is named.
 
     See Also
     --------
+    read_uai_evidence : Reads the observed labels that belong to a model.
     write_uai : Writes such a file.
 
     Notes
@@ -112,11 +117,12 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
     array([[0.   ,   inf],
            [0.693, 0.   ]])
     """
-    with Tokens(path, max_entries) as tokens:
-        word = tokens.word("MARKOV")
-        if word.upper() != "MARKOV":
-            raise tokens.error(f"{word[:40]!r} found, expected MARKOV")
-        n_nodes = tokens.integer("the number of variables", 1, _MOST_LABELS)
+    with Tokens(path, max_entries, comments=b"#") as tokens:
+        what = "MARKOV, BAYES or the number of variables"
+        if tokens.is_next((b"MARKOV", b"BAYES")):
+            tokens.word(what)
+            what = "the number of variables"
+        n_nodes = tokens.integer(what, 1, _MOST_LABELS)
         n_labels = []
         for v in range(n_nodes):
             n_labels.append(tokens.integer(f"the number of labels of node {v}", 1, _MOST_LABELS))
@@ -146,6 +152,71 @@ def read_uai(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> MRF:
             )
     costs = [np.zeros(count) + node.get(v, 0.0) for v, count in enumerate(n_labels)]
     return MRF(costs, list(pairs), list(pairs.values()), factors=factors)
+
+
+def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27) -> dict[int, int]:
+    """Read the observed labels of a model from a UAI evidence file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        A text file, plain or gzip, usually named ``.evid``: the number of observed nodes, then node
+        and label of each. Or, as in the competitions since 2010, the number of samples before that,
+        which must be 0 or 1. Comments are as in :func:`read_uai`.
+    max_entries : int, default=2**27
+        Limit of the numbers in the file.
+
+    Returns
+    -------
+    evidence : dict of int to int
+        The label of each observed node, for `evidence` of :func:`map_mrf`.
+
+    Raises
+    ------
+    ValueError
+        If the file has several samples, observes a node twice, has the wrong number of numbers or
+        is otherwise not such a file. The line is named.
+
+    See Also
+    --------
+    map_mrf : Finds the best labels of all other nodes.
+    read_uai : Reads the model.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from sstruct.inference import read_uai_evidence
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "model.uai.evid"
+    ...     _ = path.write_text("1\\n2 0 1 3 0\\n")
+    ...     read_uai_evidence(path)
+    {0: 1, 3: 0}
+    """
+    with Tokens(path, max_entries, comments=b"#") as tokens:
+        numbers = []
+        while not numbers or not tokens.at_end():
+            tokens.declare(1, "the evidence")
+            what = "a node or a label" if numbers else "the number of observed nodes"
+            numbers.append(tokens.integer(what, 0, _MOST_LABELS))
+        first, rest = numbers[0], numbers[1:]
+        if len(rest) != 2 * first and rest and len(rest) == 1 + 2 * rest[0]:
+            if first != 1:
+                raise tokens.error(f"{first} samples of evidence found, expected one")
+            first, rest = rest[0], rest[1:]
+        elif numbers == [1]:
+            raise tokens.error("the file ends where the number of observed nodes is expected")
+        if len(rest) != 2 * first:
+            raise tokens.error(
+                f"{len(rest)} numbers found after the number of observed nodes, expected "
+                f"{2 * first}: node and label of each"
+            )
+        evidence = {}
+        for v, label in zip(rest[::2], rest[1::2], strict=True):
+            if v in evidence:
+                raise tokens.error(f"node {v} is observed twice")
+            evidence[v] = label
+    return evidence
 
 
 def _tables(mrf):
