@@ -54,7 +54,7 @@ def test_bounds_converge_to_the_linear_program(step, new_rng):
         if value == np.inf:
             continue
         result = map_mrf(MRF(*plain.arguments()), "fwmap", step=step, max_iter=3000, start="zero")
-        assert result.status in ("CONVERGED", "STALLED")
+        assert result.status in ("CONVERGED", "UNPROVEN", "STALLED")
         assert result.lower_bound <= value + 1e-9 * (1 + abs(value))
         assert result.lower_bound >= value - 1e-4 * (1 + abs(value))
         n_open += result.gap > 1e-3
@@ -233,7 +233,9 @@ def test_weights_of_the_proximal_term(rng):
     assert large.lower_bound == pytest.approx(1e6 * small.lower_bound, rel=1e-4)
 
 
-def test_auto_goes_on_where_messages_have_stalled(new_rng):
+def test_auto_goes_on_where_messages_have_stalled(new_rng, monkeypatch):
+    monkeypatch.setattr("sstruct.inference._methods.elimination.MOST_TERMS", 0)
+    monkeypatch.setattr("sstruct.inference._methods.map_mrf.MOST_VARIABLES", 0)
     n_better = 0
     for seed in range(10):
         plain = frustrated_model(new_rng(seed))

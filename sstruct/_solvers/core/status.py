@@ -15,6 +15,7 @@ class Status(StrEnum):
     INTERRUPTED = "INTERRUPTED"
     ROUNDING = "ROUNDING"  # rounding may be larger than the tolerance: no certificate
     INFEASIBLE = "INFEASIBLE"  # of models: no labeling is allowed
+    UNPROVEN = "UNPROVEN"  # of models: all methods have ended, the gap is above the tolerance
 
 
 class Limit(StrEnum):

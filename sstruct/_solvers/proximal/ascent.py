@@ -165,7 +165,7 @@ def ascend(problem, record, offer_labels, ascent, first=None):
     engine.move(best, _first_weight(ascent, record, engine, best_bound))
     first_bound = best_bound
     for iteration in range(1, ascent.max_iter + 1):
-        in_time = engine.iterate(record.deadline)
+        in_time, quantities = engine.iterate(record.deadline), (np.nan, np.nan)
         if iteration % EVALUATE_EVERY == 0 or not in_time:
             at = engine.multipliers
             bound = problem.bound(at)
@@ -173,14 +173,14 @@ def ascend(problem, record, offer_labels, ascent, first=None):
             offer_labels(at, engine)
             if bound > best_bound:
                 best, best_bound = at, bound
-            promised, disagreed = engine.gap_quantities(at, bound)
+            promised, disagreed = quantities = engine.gap_quantities(at, bound)
             is_solved = promised <= record.tol * (1 + abs(bound)) and disagreed <= AGREEMENT
             if is_solved or record.is_closed():
-                record.row()
+                record.row(quantities)
                 return Status.CONVERGED
             if record.is_infeasible():
                 return Status.INFEASIBLE
-        record.row()
+        record.row(quantities)
         if not in_time or record.is_late():
             return Status.TIME_LIMIT
         if record.has_stalled(PATIENCE, begin):

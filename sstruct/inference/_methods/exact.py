@@ -98,11 +98,13 @@ def n_marginals(model):
     return len(model.node_costs) + int(np.diff(model.table_start)[model.edge_table].sum())
 
 
-def integer_program(mrf, record, most_branches=None):
+def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     """The linear program over the local polytope, node marginals 0 or 1; return the status.
 
     most_branches : int, optional
         Nodes of the search tree after which to stop.
+    seconds : float
+        Time limit, beside that of the record.
     """
     model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
@@ -115,10 +117,11 @@ def integer_program(mrf, record, most_branches=None):
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
     options = {"mip_rel_gap": record.tol}
-    if record.deadline < np.inf:
-        options["time_limit"] = record.deadline - time.monotonic()
-        if options["time_limit"] <= 0:
-            return Status.TIME_LIMIT
+    seconds = min(seconds, record.deadline - time.monotonic())
+    if seconds <= 0:
+        return Status.TIME_LIMIT
+    if seconds < np.inf:
+        options["time_limit"] = seconds
     if most_branches is not None:
         options["node_limit"] = most_branches
     program = {
@@ -130,7 +133,8 @@ def integer_program(mrf, record, most_branches=None):
     run = highs.solve if most_branches is None else highs.solve_here
     status, x, bound = run(np.where(allowed, costs, 0.0), program, options)
     if status == 2:
-        return Status.INFEASIBLE
+        # With an allowed labeling, HiGHS is wrong: costs are too far apart for its tolerances.
+        return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
     if x is not None:
         start = model.node_start
         labels = np.array(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from operator import itemgetter
 from typing import Any, Literal
 
@@ -19,10 +20,19 @@ from sstruct._problems.map.term_calls import TermCalls
 from sstruct._solvers.core.status import Status
 from sstruct._solvers.proximal.ascent import Ascent
 from sstruct.inference._methods.combination import combine
-from sstruct.inference._methods.exact import forest, integer_program, is_forest, n_marginals
+from sstruct.inference._methods.elimination import eliminator, minimize, move
+from sstruct.inference._methods.exact import (
+    MOST_VARIABLES,
+    forest,
+    integer_program,
+    is_forest,
+    n_marginals,
+)
+from sstruct.inference._methods.feasible import FIRST_REVISIONS, find_feasible
 from sstruct.inference._methods.fwmap import LOOKS, fwmap
 from sstruct.inference._methods.message_passing import message_passing
 from sstruct.inference._methods.moves import cut, expansion, no_cut
+from sstruct.inference._model.auxiliary import pairwise_model
 from sstruct.inference._model.map_result import MapResult, Record
 from sstruct.inference._model.mrf import MRF
 from sstruct.inference._model.terms import ModelWithTerms
@@ -33,6 +43,8 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods: where pairs contradict one another its
 # labelings are better. Ising models: by 3 to 5 % before they are combined.
 MOST_PROPAGATIONS = 100
+# HiGHS after the other methods of "auto".
+SECONDS_OF_BRANCHING = 10.0
 FLOAT_MAX = sys.float_info.max
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
 
@@ -50,6 +62,7 @@ def map_mrf(
     schedule: Literal["work", "clock"] = "work",
     start: Literal["trws", "zero"] = "trws",
     terms: Iterable[Any] | None = None,
+    evidence: Mapping[int, int] | None = None,
 ) -> MapResult:
     """Find a labeling of low energy, and a lower bound on the energy of every labeling.
 
@@ -67,16 +80,17 @@ def map_mrf(
         * ``"icm"``: iterated conditional modes, from the best label of each node. Any model, no
           bound.
         * ``"alpha-expansion"``: Potts models, and models with one metric table for all edges, with
-          nonnegative weights, nothing forbidden and the same number of labels at each node. No
+          nonnegative weights, no forbidden pairs and the same number of labels at each node. No
           bound.
-        * ``"graph-cut"``: two labels for each node, all pairs attractive, nothing forbidden. Exact.
-        * ``"exact"``: max-sum on forests, otherwise HiGHS on an integer program of at most 2^18
-          variables (labels of nodes and entries of tables), which runs in a process of its own
-          where it takes long.
-        * ``"auto"``: max-sum on forests, a cut where it is exact, otherwise ``"trws"``, followed by
-          ``"fwmap"`` if it stalls with a gap.
+        * ``"graph-cut"``: two labels for each node, all pairs attractive, none forbidden. Exact.
+        * ``"exact"``: max-sum on forests, variable elimination if its tables have at most 2^23
+          entries in all, otherwise HiGHS on an integer program of at most 2^18 variables (labels
+          of nodes and entries of tables), in a separate process if it takes long.
+        * ``"auto"``: max-sum on forests, a cut if it is exact, variable elimination as above.
+          Otherwise ``"trws"``, then, as long as a gap is left, ``"fwmap"``, moves that improve the
+          labeling, and HiGHS as above for at most 10 seconds, or until `max_time` if it is given.
     tol : float, default=1e-6
-        Stop where energy - bound <= tol (1 + abs(energy)).
+        Stop if energy - bound <= tol (1 + abs(energy)).
     max_time : float, default=None
         Stop after this many seconds, set-up included. Cuts, expansion moves and ``"icm"`` do not
         watch the time. HiGHS does so only between its steps: with 10^5 variables and more it may
@@ -87,7 +101,7 @@ def map_mrf(
         labelings.
     random_state : int, numpy.random.Generator, numpy.random.RandomState or None, default=None
         Order of labels in ``"alpha-expansion"`` and of trees in ``"fwmap"``. The other methods are
-        deterministic.
+        deterministic, except for HiGHS stopped by the time.
     proximal_weight : float, "paper" or None, default=None
         Constant c of [2] for ``"fwmap"``: how far a step may go, in units of the costs.
         ``"paper"``: ``1500000 / (n_trees + 22)**2``, formula (18) of [2]. None: chosen from the
@@ -115,26 +129,39 @@ def map_mrf(
           shape (n, K), with K the largest number of labels of these nodes, and is ``+inf`` where a
           label is forbidden or does not exist.
 
+    evidence : dict of int to int, default=None
+        Observed labels: maps nodes to the only label that they may have, as
+        :func:`read_uai_evidence` returns them.
+
     Returns
     -------
     result : MapResult
-        The best labeling found and the bound. Ctrl-C ends the search with a valid result.
+        The best labeling found, of all nodes, and the bound. Ctrl-C ends the search with a valid
+        result.
 
     Raises
     ------
     TypeError
-        If `mrf` is no MRF, or a term lacks an attribute or returns no number or labels.
+        If `mrf` is not an MRF or `evidence` not a dict, or a term lacks an attribute or returns no
+        number or labels.
     ValueError
-        If the method is not for this model, or a parameter is out of range. If a term returns
+        If the method is not for this model, a parameter is out of range, or `evidence` has a node
+        or a label that does not exist. If a term returns
         labels that have the wrong shape, are out of range or forbidden, have another cost than
         before, or are worse than an earlier answer; the message names the term.
 
     Notes
     -----
     All iterative methods end with ``"icm"``. If a gap is left, moves of two neighbors at once
-    follow from the best 24 labelings, and HiGHS combines what they lead to; not for models with
+    follow from the best 24 labelings, and HiGHS combines their results; not for models with
     factors or with more than 2^23 entries of pairs. After ``"fwmap"`` and ``"trws"``, up to 100
-    iterations of ``"bp"`` look for more labelings before that.
+    iterations of ``"bp"`` look for more labelings before that. In models of at most 2^15 nodes,
+    edges and factors, moves of many nodes follow: variable elimination of nodes chosen at random,
+    with the labels of the others fixed.
+
+    If costs of ``+inf`` leave ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` without an allowed
+    labeling, a backtracking search with constraint propagation looks for one, in a bounded number
+    of steps. An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
 
     ``"trws"`` visits the nodes in their order: if nodes are numbered along the rows of an image,
     every row and column is one chain. The time of an iteration is proportional to the entries of
@@ -143,13 +170,13 @@ def map_mrf(
     four nodes become nodes of their own, whose labels are the allowed tuples.
 
     If the bound of ``"fwmap"`` or ``"trws"`` rises above the largest possible energy, every
-    labeling is forbidden (``INFEASIBLE``). With `terms`, the largest energy is not known: if
+    labeling is forbidden, too (``INFEASIBLE``). With `terms`, the largest energy is not known: if
     they contradict each other, bounds rise until `max_iter` or `max_time`.
 
     ``"fwmap"`` covers the edges by the fewest forests. A node has a copy in each tree that contains
     it; multipliers couple the copies, and the sum of the trees' minima is maximized. An iteration
     takes the time of a sweep of ``"trws"``, and several times as much for passes over cached
-    labelings. It also ends as ``CONVERGED`` if the bound is that of the linear relaxation and the
+    labelings. It ends as ``UNPROVEN`` if the bound is that of the linear relaxation and the
     labels have more energy: trees agree on the shares of all labels to 0.001 in sum, and the bound
     is within `tol` (1 + abs(bound)) of what these shares cost.
 
@@ -174,7 +201,7 @@ def map_mrf(
     >>> model = MRF(node_costs, [[0, 1], [1, 2], [2, 3], [3, 0]], 0.2 * (1 - np.eye(3)))
     >>> result = map_mrf(model)
     >>> result.labels, result.status, result.method
-    (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'trws')
+    (array([2, 0, 2, 2], dtype=int32), 'CONVERGED', 'exact')
     """
     began = time.monotonic()
     if not isinstance(mrf, MRF):
@@ -182,79 +209,156 @@ def map_mrf(
     if not isinstance(method, str) or method not in METHODS:
         raise ValueError(f"method must be one of {METHODS}; found {shortened(method)}")
     check_options(tol, max_time, max_iter, proximal_weight, step, schedule, start)
-    is_auto = method == "auto"
+    if evidence is not None:
+        mrf = mrf._with_evidence(evidence)
     energies, own_terms = mrf, None
     terms = [] if terms is None else listed(terms, "terms", "a list of terms or None")
     if terms:
         if method not in ("auto", "fwmap"):
             raise ValueError(f"method {method!r} takes no terms; 'fwmap' does")
-        method, is_auto = "fwmap", False
+        method = "fwmap"
         own_terms = UserTerms(TermCalls(terms, mrf))
         energies = ModelWithTerms(mrf, own_terms)
-    if is_auto:
-        method = _best_method(mrf)
     labels = np.array([mrf.node_cost(v).argmin() for v in range(mrf.n_nodes)], dtype=np.int32)
-    record, sweeps = Record(energies, labels, tol, max_time, began), None
+    record = Record(energies, labels, tol, max_time, began)
+    run = _Run(mrf, record, method, Ascent(max_iter, random_state, proximal_weight, step, schedule))
     try:
-        if method != "fwmap":
-            status, sweeps = _run(mrf, method, record, max_iter, random_state)
-        if method == "fwmap" or (is_auto and status == Status.STALLED):
-            method = "fwmap"
-            ascent = Ascent(max_iter, random_state, proximal_weight, step, schedule)
-            status = fwmap(mrf, record, ascent, start=start, sweeps=sweeps, terms=own_terms)
-        if method in ("fwmap", "trws", "bp") and own_terms is None:
-            status = _improve(mrf, record, status, 0 if method == "bp" else max_iter)
+        if own_terms is not None:
+            status = fwmap(mrf, record, run.ascent, start=start, terms=own_terms)
+        else:
+            status = run.minimize(start)
     except KeyboardInterrupt:
         status = Status.INTERRUPTED
-    return record.result(status, method)
+    return record.result(status, run.method)
 
 
-def _improve(mrf, record, status, max_iter):
-    """Improve good labelings by moves of two nodes, and combine them; return the status.
+class _Run:
+    """A method and those that follow it.
 
-    max_iter : int
-        Of belief propagation, to look for more with; MOST_PROPAGATIONS at most, 0: none.
+    Parameters
+    ----------
+    mrf : MRF
+    record : Record
+    method : str
+        As of `map_mrf`; then the one that ran last.
+    ascent : Ascent
+        With the limit of iterations and the seed of all methods.
     """
-    if status is Status.INFEASIBLE or record.is_closed():
+
+    def __init__(self, mrf, record, method, ascent):
+        self.mrf, self.record, self.method, self.ascent = mrf, record, method, ascent
+
+    @cached_property
+    def small(self):
+        """What eliminates nodes, None for large models."""
+        return eliminator(self.mrf)
+
+    def minimize(self, start):
+        """Return the status."""
+        mrf, record, is_auto = self.mrf, self.record, self.method == "auto"
+        if is_auto:
+            status = self._exactly()
+            if status is not None:
+                return status
+            self.method = "trws"
+        if self.method == "graph-cut":
+            return cut(mrf, record)
+        if self.method == "alpha-expansion":
+            return expansion(mrf, record, self.ascent.random_state)
+        if self.method in ("exact", "bp") and is_forest(mrf):
+            return forest(mrf, record)
+        if self.method == "exact":
+            status = minimize(self.small, record)
+            if status is not None:
+                return status
+        if self.method != "fwmap":
+            self._search_locally(2**62 if self.method == "icm" else mrf.n_nodes)
+        if self.method == "icm":
+            return Status.CONVERGED
+        if self.method == "exact":
+            return integer_program(mrf, record)
+        return self._iterate(start, is_auto)
+
+    def _exactly(self):
+        """Run what finds a minimum fast; return the status, or None if nothing does."""
+        self.method = "exact"
+        if is_forest(self.mrf):
+            return forest(self.mrf, self.record)
+        if no_cut(self.mrf) is None:
+            self.method = "graph-cut"
+            return cut(self.mrf, self.record)
+        return minimize(self.small, self.record)
+
+    def _iterate(self, start, is_auto):
+        """Run ``"trws"``, ``"bp"`` or ``"fwmap"``, improve labelings, and return the status."""
+        mrf, record, max_iter = self.mrf, self.record, self.ascent.max_iter
+        if not self._make_feasible(FIRST_REVISIONS):
+            return Status.INFEASIBLE
+        status, sweeps = Status.STALLED, None
+        if self.method != "fwmap":
+            averaged = self.method == "trws"
+            status, sweeps = message_passing(mrf, record, max_iter, averaged=averaged)
+        if self.method == "fwmap" or (is_auto and status in (Status.STALLED, Status.MAX_ITER)):
+            self.method = "fwmap"
+            status = fwmap(mrf, record, self.ascent, start=start, sweeps=sweeps)
+        del sweeps
+        if status is Status.INFEASIBLE or record.is_closed():
+            return status
+        if not self._make_feasible():
+            return Status.INFEASIBLE
+        if record.energy < np.inf:
+            self._improve(0 if self.method == "bp" else max_iter)
+        if is_auto and not (record.is_closed() or record.is_late()):
+            status = self._branch(status)
         return status
-    if mrf.n_factors or n_marginals(mrf) > MOST_ENTRIES:
-        return status
-    if max_iter and not record.is_late():
-        message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
-    moves, found = JointMoves(PackedMRF(mrf)), {}
-    for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
-        energy = moves.search(labels, LOOKS)
-        record.offer(labels, energy)
-        found[labels.tobytes()] = energy, labels
-        if record.is_late() or record.is_closed():
-            break
-    if len(found) > 1 and not record.is_closed():
-        combine(mrf, [labels for _, labels in sorted(found.values(), key=itemgetter(0))], record)
-    return Status.CONVERGED if record.is_closed() else status
 
+    def _search_locally(self, most_visits):
+        """Offer the best labeling after local search."""
+        labels = self.record.labels.copy()
+        self.record.offer(labels, PackedMRF(self.mrf).improve(labels, most_visits))
 
-def _run(mrf, method, record, max_iter, random_state):
-    """Do what a method says; return the status and, of messages, the MessagePassing."""
-    if method == "graph-cut":
-        return cut(mrf, record), None
-    if method == "alpha-expansion":
-        return expansion(mrf, record, random_state), None
-    if method in ("exact", "bp") and is_forest(mrf):
-        return forest(mrf, record), None
-    labels = record.labels.copy()
-    record.offer(labels, PackedMRF(mrf).improve(labels, 2**62 if method == "icm" else mrf.n_nodes))
-    if method == "icm":
-        return Status.CONVERGED, None
-    if method == "exact":
-        return integer_program(mrf, record), None
-    return message_passing(mrf, record, max_iter, averaged=method == "trws")
+    def _make_feasible(self, *most_revisions):
+        """Look for an allowed labeling if none is known; return whether there may be one."""
+        if self.record.energy < np.inf or self.record.is_late():
+            return True
+        may_exist = find_feasible(self.mrf, self.record, *most_revisions)
+        if self.record.energy < np.inf:
+            self._search_locally(self.mrf.n_nodes)
+        return may_exist
 
+    def _improve(self, max_iter):
+        """Improve good labelings by moves of two and of many nodes, and combine them.
 
-def _best_method(mrf):
-    """What is exact where something fast is, else what has the best bound."""
-    if is_forest(mrf):
-        return "exact"
-    return "trws" if no_cut(mrf) else "graph-cut"
+        max_iter : int
+            Of belief propagation, to look for more with; MOST_PROPAGATIONS at most, 0: none.
+        """
+        mrf, record = self.mrf, self.record
+        if mrf.n_factors == 0 and n_marginals(mrf) <= MOST_ENTRIES:
+            if max_iter and not record.is_late():
+                message_passing(mrf, record, min(max_iter, MOST_PROPAGATIONS), averaged=False)
+            moves, found = JointMoves(PackedMRF(mrf)), {}
+            for labels in record.best_offered(8 * MOST_ENTRIES // n_marginals(mrf)):
+                energy = moves.search(labels, LOOKS)
+                record.offer(labels, energy)
+                found[labels.tobytes()] = energy, labels
+                if record.is_late() or record.is_closed():
+                    return
+            if len(found) > 1:
+                ranked = sorted(found.values(), key=itemgetter(0))
+                combine(mrf, [labels for _, labels in ranked], record)
+        if self.small is not None and not record.is_closed():
+            move(self.small, record)
+
+    def _branch(self, status):
+        """Try to close the gap by an integer program; return the status."""
+        if n_marginals(pairwise_model(self.mrf)[0]) > MOST_VARIABLES:
+            return status
+        seconds = SECONDS_OF_BRANCHING if self.record.deadline == np.inf else np.inf
+        found = integer_program(self.mrf, self.record, seconds=seconds)
+        if found in (Status.CONVERGED, Status.INFEASIBLE):
+            self.method = "exact"
+            return found
+        return Status.TIME_LIMIT if self.record.is_late() else status
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):

@@ -15,9 +15,14 @@ def _no_reason_common(mrf):
     """Why neither cuts nor moves are for a model, or None."""
     if mrf.n_factors:
         return f"the model has {mrf.n_factors} factors of three or four nodes"
-    if not (np.isfinite(mrf.node_costs).all() and np.isfinite(mrf.tables).all()):
-        return "the model forbids labels or pairs"
+    if not np.isfinite(mrf.tables).all():
+        return "the model forbids pairs of labels"
     return None
+
+
+def _forbids_a_node(mrf):
+    """Whether a node has no allowed label."""
+    return not np.logical_or.reduceat(np.isfinite(mrf.node_costs), mrf.node_start[:-1]).all()
 
 
 def no_cut(mrf):
@@ -53,6 +58,8 @@ def cut(mrf, record):
     reason = no_cut(mrf)
     if reason is not None:
         raise ValueError(f'method="graph-cut" is for attractive pairs of two labels: {reason}')
+    if _forbids_a_node(mrf):
+        return Status.INFEASIBLE
     labels, _ = graph_cut(mrf.node_costs.reshape(-1, 2), mrf.edges, _binary_tables(mrf))
     record.offer(labels, mrf.energy(labels))
     record.bound(record.energy)
@@ -106,6 +113,8 @@ def expansion_arguments(mrf):
 def expansion(mrf, record, random_state):
     """Lower the energy by expansion moves; return the status."""
     weights, distance = expansion_arguments(mrf)
+    if _forbids_a_node(mrf):
+        return Status.INFEASIBLE
     labels, _ = alpha_expansion(
         mrf.node_costs.reshape(mrf.n_nodes, -1),
         mrf.edges,

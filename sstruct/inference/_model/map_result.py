@@ -24,18 +24,29 @@ class MapResult:
     gap : float
         ``energy - lower_bound``, not negative: the labels are at most this far from the optimum.
     status : str
-        ``CONVERGED``: the gap is within `tol`, or the method has finished. ``MAX_ITER``,
-        ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped it. ``STALLED``: nothing has improved
-        for a while. ``INFEASIBLE``: every labeling is forbidden, the bound is ``+inf``.
+        ``CONVERGED``: the gap is at most ``tol * (1 + abs(energy))``. ``UNPROVEN``: the method has
+        finished with a larger gap; the labeling may be optimal, but this is not proven.
+        ``INFEASIBLE``: every labeling is proven to be forbidden; energy and bound are ``+inf``.
+        ``MAX_ITER``, ``TIME_LIMIT``, ``INTERRUPTED`` (Ctrl-C): what stopped the search.
+        ``STALLED``: neither energy nor bound improved for many iterations.
     history : dict of ndarray
         ``seconds`` since the call, and the best ``lower_bound`` and ``energy`` so far: one entry at
-        the start and one for each iteration.
+        the start and one for each iteration. ``A`` and ``B`` are the quantities of equation (10)
+        of [1], for iterations of ``"fwmap"`` that evaluate them (every fifth), otherwise NaN. Both
+        are 0 if and only if the multipliers are optimal: other multipliers have a bound that is
+        higher by at most ``A + B * d``, where d is the largest sum over the copies of a label of
+        the absolute differences of the multipliers.
     method : str
-        The method that ran: what ``"auto"`` chose.
+        The method that ran last: ``"auto"`` names the one that proved the optimum, if any.
 
     See Also
     --------
     map_mrf : Makes results.
+
+    References
+    ----------
+    [1] P. Swoboda, V. Kolmogorov. MAP inference via block-coordinate Frank-Wolfe algorithm. CVPR
+    2019.
 
     Examples
     --------
@@ -54,6 +65,13 @@ class MapResult:
     status: str
     history: dict[str, np.ndarray]
     method: str
+
+    def __repr__(self):
+        labels = np.array2string(self.labels, threshold=50, separator=", ").replace("\n", "")
+        return (
+            f"MapResult(labels={labels}, energy={self.energy}, lower_bound={self.lower_bound}, "
+            f"gap={self.gap}, status={self.status!r}, method={self.method!r})"
+        )
 
 
 # Labelings that a last local search begins at. Side chain fmj (minimum 978.046): from the best
@@ -102,9 +120,10 @@ class Record:
         """Keep a bound if it is better than the best."""
         self.lower_bound = max(self.lower_bound, value)
 
-    def row(self):
-        """Write a row of the history."""
-        self.rows.append((time.monotonic() - self.start, self.lower_bound, self.energy))
+    def row(self, gap_quantities=(np.nan, np.nan)):
+        """Write a row of the history; gap_quantities: A and B of FWMAP."""
+        seconds = time.monotonic() - self.start
+        self.rows.append((seconds, self.lower_bound, self.energy, *gap_quantities))
 
     def is_closed(self):
         """Whether the gap is closed to the tolerance."""
@@ -130,17 +149,21 @@ class Record:
         """
         if len(self.rows) - begin <= window:
             return False
-        _, bound, energy = self.rows[-1 - window]
+        bound, energy = self.rows[-1 - window][1:3]
         gain = self.lower_bound - bound if self.lower_bound > -np.inf else 0.0
         return self.energy >= energy and gain <= 0.1 * self.tol * (1 + abs(self.lower_bound))
 
     def result(self, status, method):
-        """Return the MapResult."""
+        """Return the MapResult; its status is CONVERGED if and only if the gap is closed."""
         energy = self.energy
         if status == Status.INFEASIBLE:
             self.lower_bound = np.inf
         # A bound that rounding lifts above an energy is not better than the energy.
         self.lower_bound = min(self.lower_bound, energy)
+        if self.is_closed():
+            status = Status.CONVERGED
+        elif status == Status.CONVERGED:
+            status = Status.UNPROVEN
         self.row()
         table = np.array(self.rows)
         # Infinite from infinite is no number.
@@ -155,6 +178,8 @@ class Record:
                 "seconds": table[:, 0],
                 "lower_bound": np.minimum(table[:, 1], self.lower_bound),
                 "energy": table[:, 2],
+                "A": table[:, 3],
+                "B": table[:, 4],
             },
             method=method,
         )

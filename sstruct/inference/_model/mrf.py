@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sstruct._checks.arrays import array_of
+from sstruct._checks.scalars import is_integer
+from sstruct._checks.shown import shortened
 from sstruct._oracles.core._edges import checked_simple_edges
 from sstruct.inference._model.packing import (
     checked_weights,
@@ -303,6 +305,34 @@ class MRF:
                 f"labels[{v}] = {labels[v]} is out of range: node {v} has {self.n_labels[v]} labels"
             )
         return labels.astype(np.int32)
+
+    def _with_evidence(self, evidence):
+        """Return the model with the labels of some nodes given; `evidence` maps nodes to them."""
+        if not isinstance(evidence, Mapping):
+            raise TypeError(
+                "evidence must be a dict that maps nodes to labels, such as {3: 0}; found "
+                f"{shortened(evidence)}"
+            )
+        costs = self.node_costs.copy()
+        for v, label in evidence.items():
+            if not is_integer(v) or not 0 <= v < self.n_nodes:
+                raise ValueError(
+                    f"evidence has the node {shortened(v)}, expected an integer from 0 to "
+                    f"{self.n_nodes - 1}"
+                )
+            if not is_integer(label) or not 0 <= label < self.n_labels[v]:
+                raise ValueError(
+                    f"evidence[{v}] is {shortened(label)}, expected an integer from 0 to "
+                    f"{self.n_labels[v] - 1}: node {v} has {self.n_labels[v]} labels"
+                )
+            kept = self.node_start[v] + label
+            cost = costs[kept]
+            costs[self.node_start[v] : self.node_start[v + 1]] = np.inf
+            costs[kept] = cost
+        model = MRF.__new__(MRF)
+        model.__dict__.update(vars(self), node_costs=costs)
+        model._lock()
+        return model
 
     def energy(self, labels: ArrayLike) -> float:
         """Compute the energy of a labeling.

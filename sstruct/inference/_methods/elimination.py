@@ -1,0 +1,231 @@
+"""Variable elimination: exact if all tables stay small, otherwise exact moves of many nodes."""
+
+import heapq
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from sstruct._solvers.core.status import Status
+
+# Terms of the models that are planned for, in Python, and entries of all their tables.
+MOST_TERMS = 2**15
+# Entries of the largest and of all tables of an exact elimination.
+LARGEST_TABLE = 2**20
+ALL_TABLES = 2**23
+# Neighbors visited in one plan; a visit takes about as long as VISIT entries of a table.
+MOST_VISITS = 2**20
+VISIT = 64
+# The same limits for moves, their work in all, and moves without a gain before they end.
+LARGEST_OF_MOVE = 2**14
+ALL_OF_MOVE = 2**21
+WORK_OF_MOVES = 2**29
+MOST_IDLE = 8
+
+
+class Elimination:
+    """The terms of a model over the allowed labels of its nodes, for `plan` and `run`.
+
+    Parameters
+    ----------
+    mrf : MRF
+
+    Attributes
+    ----------
+    allowed : list of ndarray
+        The labels of each node whose cost is finite.
+    size : list of int
+        Their numbers.
+    work : int
+        Entries of tables and visits of neighbors so far.
+    """
+
+    def __init__(self, mrf):
+        self.mrf, self.work = mrf, 0
+        self.allowed = [np.flatnonzero(np.isfinite(mrf.node_cost(v))) for v in range(mrf.n_nodes)]
+        self.size = [len(labels) for labels in self.allowed]
+        self.neighbors = [set() for _ in range(mrf.n_nodes)]
+        scopes = [*mrf.edges.tolist(), *(mrf.factor(f)[0].tolist() for f in range(mrf.n_factors))]
+        for scope in scopes:
+            for v in scope:
+                self.neighbors[v].update(scope)
+        for v, others in enumerate(self.neighbors):
+            others.discard(v)
+
+    @cached_property
+    def terms(self):
+        """Scopes, sorted, and their costs for the allowed labels."""
+        mrf = self.mrf
+        terms = [((v,), mrf.node_cost(v)[k]) for v, k in enumerate(self.allowed)]
+        pairs = ((mrf.edges[e], mrf.edge_cost(e)) for e in range(mrf.n_edges))
+        factors = (mrf.factor(f) for f in range(mrf.n_factors))
+        for larger in (pairs, factors):
+            for scope, costs in larger:
+                order = np.argsort(scope)
+                scope = tuple(scope[order].tolist())
+                kept = np.ix_(*(self.allowed[v] for v in scope))
+                terms.append((scope, costs.transpose(order)[kept]))
+        return terms
+
+    def plan(self, largest=LARGEST_TABLE, total=ALL_TABLES, rng=None):
+        """Choose an order of elimination by minimum fill.
+
+        Parameters
+        ----------
+        largest, total : int
+            Most entries of one table and of all.
+        rng : numpy.random.Generator, optional
+            Break ties at random, and leave out nodes until the other tables are small enough.
+
+        Returns
+        -------
+        order : list of int, or None
+            Nodes in their order; without `rng`, None if the tables are too large or the plan takes
+            too long.
+        """
+        around = [set(others) for others in self.neighbors]
+        tie = range(len(around)) if rng is None else rng.permutation(len(around)).tolist()
+        key, waiting, order, visits = {}, [], [], 0
+
+        def fill(v):
+            nonlocal visits
+            others, missing = around[v], np.inf
+            entries = prod(self.size[u] for u in others) * self.size[v]
+            visits += len(others)
+            if entries <= largest:
+                visits += len(others) ** 2
+                missing = sum(len(others) - 1 - len(others & around[u]) for u in others)
+            key[v] = missing, entries, tie[v]
+            heapq.heappush(waiting, (key[v], v))
+
+        for v in range(len(around)):
+            fill(v)
+        while waiting:
+            entry, v = heapq.heappop(waiting)
+            if key.get(v) != entry:
+                continue
+            is_small = entry[1] <= min(largest, total)
+            if (not is_small and rng is None) or visits > MOST_VISITS:
+                self.work += VISIT * visits
+                return None
+            if not is_small:  # leave out one of those in the table
+                v = rng.choice(sorted(around[v] | {v}))
+            del key[v]
+            others = around[v]
+            for u in others:
+                around[u].discard(v)
+            changed = set(others)
+            if is_small:
+                order.append(v)
+                total -= entry[1]
+                for u in others:
+                    around[u] |= others
+                    around[u].discard(u)
+                    changed |= around[u]
+            for u in changed:
+                fill(u)
+        self.work += VISIT * visits
+        return order
+
+    def run(self, order, labels, record):
+        """Minimize over the labels of the nodes in `order`, with the others' labels given.
+
+        Parameters
+        ----------
+        order : list of int
+        labels : ndarray of shape (V,), dtype int32
+            Allowed at the nodes that are not in `order`.
+        record : Record
+
+        Returns
+        -------
+        labels : ndarray of shape (V,), dtype int32, or None
+            None if every choice is forbidden or the time is over.
+        """
+        place = {v: i for i, v in enumerate(order)}
+        buckets = [[] for _ in order]
+
+        def put(scope, costs):
+            if scope:
+                buckets[min(place[v] for v in scope)].append((scope, costs))
+                return True
+            return bool(costs < np.inf)
+
+        possible = True
+        for scope, costs in self.terms:
+            if not all(v in place for v in scope):
+                entry = tuple(
+                    slice(None) if v in place else np.searchsorted(self.allowed[v], labels[v])
+                    for v in scope
+                )
+                scope, costs = tuple(v for v in scope if v in place), costs[entry]
+                if not scope:
+                    continue  # the same for all choices
+            possible &= put(scope, costs)
+        choices = []
+        possible &= all(self.size[v] for v in order)
+        for v, bucket in zip(order, buckets, strict=True):
+            if record.is_late() or not possible:
+                return None
+            nodes = sorted({u for scope, _ in bucket for u in scope})
+            total = np.zeros([self.size[u] for u in nodes])
+            for scope, costs in bucket:
+                total += costs.reshape([self.size[u] if u in scope else 1 for u in nodes])
+            bucket.clear()
+            self.work += total.size
+            axis = nodes.index(v)
+            nodes.remove(v)
+            best = total.argmin(axis=axis)
+            choices.append((v, nodes, best.astype(np.min_scalar_type(self.size[v]))))
+            possible &= put(tuple(nodes), total.min(axis=axis))
+        if not possible:
+            return None
+        found, at = labels.copy(), {}
+        for v, nodes, best in reversed(choices):
+            at[v] = int(best[tuple(at[u] for u in nodes)])
+            found[v] = self.allowed[v][at[v]]
+        return found
+
+
+def eliminator(mrf):
+    """Return the Elimination of a model, or None if the model is too large for one."""
+    if mrf.n_nodes + mrf.n_edges + mrf.n_factors > MOST_TERMS:
+        return None
+    n_entries = np.diff(mrf.table_start)[mrf.edge_table].sum()
+    n_entries += np.diff(mrf.factor_table_start)[mrf.factor_table].sum()
+    return Elimination(mrf) if n_entries <= ALL_TABLES else None
+
+
+def minimize(elimination, record):
+    """Find a minimum by one elimination of all nodes; return the status, None if it is too large.
+
+    elimination : Elimination or None
+    """
+    order = None if elimination is None else elimination.plan()
+    if order is None:
+        return None
+    labels = elimination.run(order, record.labels, record)
+    if labels is None:
+        return Status.TIME_LIMIT if record.is_late() else Status.INFEASIBLE
+    record.offer(labels, elimination.mrf.energy(labels))
+    record.bound(record.energy)
+    return Status.CONVERGED
+
+
+def move(elimination, record):
+    """Improve the best labeling, which is allowed, by moves of nodes chosen at random.
+
+    Each move is an elimination in which nodes that make a table too large keep their labels.
+    """
+    rng, idle, begin = np.random.default_rng(0), 0, elimination.work
+    while idle < MOST_IDLE and elimination.work - begin < WORK_OF_MOVES:
+        order = elimination.plan(LARGEST_OF_MOVE, ALL_OF_MOVE, rng)
+        if order is None or record.is_late() or record.is_closed():
+            return
+        before = record.energy
+        labels = elimination.run(order, record.labels, record)
+        if labels is not None:
+            record.offer(labels, elimination.mrf.energy(labels))
+        if len(order) == elimination.mrf.n_nodes:
+            return
+        idle = 0 if record.energy < before else idle + 1
