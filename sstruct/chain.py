@@ -30,8 +30,10 @@ from sstruct._problems.core._decode import decode
 from sstruct.masks import check_known
 from sstruct.sequences import Sequences
 
-# From so many labels on "auto" trains on factors: benchmarks/notes/chains.md.
-LEAST_GDMM_LABELS = 1000
+# "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
+LEAST_GDMM_LABELS = 400
+# From this number on, a fit that ended at a limit is advised to try GDMM.
+LEAST_ADVISED_LABELS = 200
 
 
 @explains_arguments
@@ -102,7 +104,7 @@ class ChainSSVM(LabelingSSVM):
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
         is for chains of a thousand labels and more, where Viterbi's K^2 operations a node are too
         slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports.
-        ``"auto"`` uses ``"gdmm"`` from 1,000 labels on, unless a parameter that it does not support
+        ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
         or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
         does not take.
     <step>
@@ -386,14 +388,20 @@ class ChainSSVM(LabelingSSVM):
         sizes = len(self.classes_), self.n_features_in_
         return chain_weight_views(self._w, *sizes, self._terms, self._n_edge_features)
 
-    def _auto_solver(self, problem):
-        """GDMM for very many labels, where nothing is asked for that it does not have."""
+    def _supports_gdmm(self, problem):
         refused = any(self._solvers["gdmm"].refused(self._parameters()))
         refused |= isinstance(problem, EdgeFeatureChainProblem)
         # A mask would make its certificates Viterbi's.
-        if refused or self.transition_mask is not None or not self.transitions:
-            return "mp-bcfw"
-        return "gdmm" if problem.n_labels >= LEAST_GDMM_LABELS else "mp-bcfw"
+        return not refused and self.transition_mask is None and self.transitions
+
+    def _auto_solver(self, problem):
+        """Return "gdmm" for many labels if all parameters support it."""
+        many = problem.n_labels >= LEAST_GDMM_LABELS
+        return "gdmm" if many and self._supports_gdmm(problem) else "mp-bcfw"
+
+    def _alternative_solver(self, problem):
+        many = getattr(problem, "n_labels", 0) >= LEAST_ADVISED_LABELS
+        return "gdmm" if many and self.solver_ != "gdmm" and self._supports_gdmm(problem) else None
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)

@@ -399,20 +399,35 @@ def test_average_says_which_iterates_are_averaged(rng, average, kept):
     [
         ({}, "gdmm"),
         ({"gdmm_rho": 2.0, "sampling": "permutation", "average": False}, "gdmm"),
-        ({"classes": range(999)}, "mp-bcfw"),
+        ({"classes": range(399)}, "mp-bcfw"),
         ({"step": "pairwise"}, "mp-bcfw"),
         ({"sampling": "gap"}, "mp-bcfw"),
         ({"warm_start": True}, "mp-bcfw"),
-        ({"bounds": np.repeat([[-9.0], [9.0]], 1_005_000, axis=1)}, "mp-bcfw"),
+        ({"bounds": np.repeat([[-9.0], [9.0]], 162_000, axis=1)}, "mp-bcfw"),
         ({"rescaling": "slack"}, "mp-bcfw"),
         ({"transitions": False}, "mp-bcfw"),
-        ({"transition_mask": np.ones((1000, 1000), dtype=bool)}, "mp-bcfw"),
+        ({"transition_mask": np.ones((400, 400), dtype=bool)}, "mp-bcfw"),
     ],
 )
 def test_auto_is_gdmm_where_labels_are_very_many(rng, options, solver):
     X = [rng.standard_normal((3, 2))]
-    options = {"classes": range(1000), "max_iter": 1, "tol": 1.0, **options}
+    options = {"classes": range(400), "max_iter": 1, "tol": 1.0, **options}
     assert ChainSSVM(**options).fit(X, [[0, 7, 3]]).solver_ == solver
+
+
+@pytest.mark.parametrize(
+    ("options", "advised"),
+    [({}, True), ({"classes": range(20)}, False), ({"solver": "bcfw"}, True),
+     ({"warm_start": True}, False), ({"solver": "gdmm"}, False)],
+)  # fmt: skip
+def test_a_limit_with_many_labels_names_gdmm(rng, options, advised):
+    X = [rng.standard_normal((6, 2)) for _ in range(10)]
+    y = [rng.integers(20, size=6) for _ in X]
+    model = ChainSSVM(**{"classes": range(200), "max_iter": 1, "tol": 1e-9, **options})
+    with pytest.warns(ConvergenceWarning) as caught:
+        model.fit(X, y)
+    advice = "Increase max_iter, or tol, or use solver='gdmm'."
+    assert (advice in str(caught[0].message)) == advised
 
 
 def test_progress_names_the_solver_that_auto_is(monkeypatch, rng, caplog):

@@ -290,6 +290,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the name that ``solver="auto"`` stands for; it must not depend on `lam`."""
         return "mp-bcfw"
 
+    def _alternative_solver(self, problem):
+        """Return the solver that a warning suggests if a limit ended the fit, or None."""
+        return None
+
     def _options(self, solver, problem):
         """Return the Options of a solver, by its name; "auto" is settled here."""
         costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE

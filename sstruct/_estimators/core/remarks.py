@@ -69,6 +69,9 @@ def remarks(estimator, solution, training):
         # A certificate is as good as the decoder that it rests on.
         approximate = " (approximate)" if inference.quality is Quality.APPROXIMATE else ""
         limit, advice = _limit(estimator, solution.limit, training.problem.n_blocks)
+        solver = estimator._alternative_solver(training.problem)
+        if solver is not None:
+            advice = f"{advice[:-1]}, or use solver={solver!r}."
         ended = (
             f"{stopped}{approximate} after {solution.n_passes} passes, before "
             f"tol={float(estimator.tol):g}: {limit}"
