@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import f1_score
 
 from sstruct import (
     ChainSSVM,
@@ -216,6 +217,44 @@ def test_costs_and_classes(rng):
     slack = MulticlassSSVM(loss=costs, rescaling="slack").fit(X, y)
     assert slack.lam_ == pytest.approx(lam * mean)
     assert MulticlassSSVM(loss=np.zeros(3)).fit(X, y).lam_ == pytest.approx(lam)
+
+
+def test_costs_of_rare_labels_in_sets(rng):
+    X = rng.standard_normal((200, 3))
+    share = np.array([0.5, 0.1, 0.02])
+    Y = (np.arange(200)[:, np.newaxis] < 200 * share).astype(int)
+    model = MultilabelSSVM(loss="hamming-count", edges=None)
+    lam = model.fit(X, Y).lam_
+    # N / (2 K N_k) at N_k of N samples, the mean weighted by these costs.
+    costs, counts = 0.5 / 3 / np.array([1 - share, share]), np.array([1 - share, share])
+    mean = (counts * costs**2).sum() / (counts * costs).sum()
+    assert mean > 3 / 3
+    balanced = clone(model).set_params(loss="balanced")
+    assert balanced.fit(X, Y).lam_ == pytest.approx(lam / mean)
+    weights = rng.integers(1, 3, 200)
+    repeated = np.repeat(np.arange(200), weights)
+    expected = clone(balanced).fit(X[repeated], Y[repeated]).lam_
+    assert clone(balanced).fit(X, Y, weights).lam_ == pytest.approx(expected, rel=1e-12)
+    given = clone(model).set_params(loss=[3.0, 1.0, 2.0])
+    assert given.fit(X, Y).lam_ == pytest.approx(lam / ((9 + 1 + 4) / 6 / 3))
+    # Under slack rescaling costs weigh hinges, and all labels alike.
+    slack = {"rescaling": "slack", "max_iter": 1, "tol": 1.0}
+    assert clone(balanced).set_params(**slack).fit(X, Y).lam_ == pytest.approx(lam / 3)
+    same = clone(model).set_params(loss=[1.0, 1.0, 1.0]).fit(X, Y).lam_
+    assert same == clone(model).set_params(loss="hamming").fit(X, Y).lam_
+
+
+def test_balanced_sets_gain_macro_f1(rng):
+    groups = rng.random((4, 20)) < 0.2
+    topics = rng.random((900, 4)) < 0.2
+    Y = ((topics @ groups > 0) ^ (rng.random((900, 20)) < 0.02)).astype(int)
+    X = Y @ rng.normal(0, 0.6, (20, 12)) + rng.normal(0, 1.0, (900, 12))
+    plain, balanced = (
+        f1_score(Y[500:], MultilabelSSVM(edges="tree", loss=loss, random_state=0)
+                 .fit(X[:500], Y[:500]).predict(X[500:]), average="macro", zero_division=0)
+        for loss in ("hamming-count", "balanced")
+    )  # fmt: skip
+    assert balanced > plain + 0.01
 
 
 def test_sizes_of_nodes_are_costs(rng):

@@ -35,6 +35,8 @@ class TrainedNodes:
     mean_cost : float
         What a wrong node costs, on average over nodes (`mean_cost`).
     bias : bool
+    cost_spread : float
+        How much the costs of labels in sets differ (`cost_spread`); 1 for labels of nodes.
     """
 
     features: Any
@@ -42,6 +44,7 @@ class TrainedNodes:
     n_nodes: float
     mean_cost: float
     bias: bool
+    cost_spread: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,7 @@ class Scale:
         squares about it.
     total_weight : float
         Of the samples.
-    n_nodes, mean_cost, bias : as in `TrainedNodes`
+    n_nodes, mean_cost, bias, cost_spread : as in `TrainedNodes`
     """
 
     moments: tuple
@@ -63,12 +66,15 @@ class Scale:
     n_nodes: float
     mean_cost: float
     bias: bool
+    cost_spread: float = 1.0
 
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, of samples of a total weight."""
     moments = _moments(nodes.features, nodes.weight)
-    return Scale(moments, total_weight, nodes.n_nodes, nodes.mean_cost, nodes.bias)
+    return Scale(
+        moments, total_weight, nodes.n_nodes, nodes.mean_cost, nodes.bias, nodes.cost_spread
+    )
 
 
 def joined(scales):
@@ -78,12 +84,17 @@ def joined(scales):
     costs = nodes * [scale.mean_cost for scale in scales]
     with np.errstate(over="ignore", invalid="ignore"):
         moments = _joined([scale.moments for scale in scales])
+    spread = 1.0
+    if any(scale.cost_spread != 1 for scale in scales):
+        squares = costs @ [scale.mean_cost * scale.cost_spread for scale in scales]
+        spread = float(squares * nodes.sum() / costs.sum() ** 2)
     return Scale(
         moments,
         float(weights.sum()),
         float(nodes.sum() / weights.sum()),
         float(costs.sum() / nodes.sum()),
         scales[0].bias,
+        spread,
     )
 
 
@@ -98,6 +109,12 @@ def lam_from_scale(scale, slack=False):
     (but for the regularized bias), as they are whether losses are divided by the number of nodes or
     not (for samples of one size). Weight k is k copies. With slack rescaling, where costs do not
     set margins but weigh hinges, lam is multiplied by c.
+
+    In sets of labels whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
+    costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a
+    label whose errors cost t times as much needs weights t times as large. The plain mean does not
+    see rare labels, since costs that balance on and off have the mean 1 / K however rare "on" is.
+    Labels of nodes keep the plain mean, which is better there (benchmarks/notes/defaults.md).
 
     Parameters
     ----------
@@ -123,6 +140,8 @@ def lam_from_scale(scale, slack=False):
     """
     spread, total_weight = _spread(scale.moments, scale.bias), scale.total_weight
     cost = scale.mean_cost or 1.0
+    if not slack:
+        cost *= scale.cost_spread
     lam = STRENGTH * scale.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
     lam *= cost if slack else 1 / cost
     if not 0 < lam < np.inf:
@@ -263,3 +282,20 @@ def mean_cost(cost, codes, node_weight, total_weight):
     """
     count = np.bincount(codes, weights=node_weight, minlength=len(cost))
     return float((count * cost.sum(axis=1)).sum() / (max(len(cost) - 1, 1) * total_weight))
+
+
+def cost_spread(cost, count):
+    """Return the mean square of costs over their squared mean: 1 where all are equal.
+
+    Parameters
+    ----------
+    cost : ndarray
+        Cost of an error at each label and true value.
+    count : ndarray of the same shape
+        Weight of the samples with that true value.
+    """
+    cost, count = cost[count > 0], count[count > 0]
+    if not cost.any() or (cost == cost[0]).all():  # exactly 1, whatever rounding does
+        return 1.0
+    cost = cost / cost.max()
+    return float((count @ cost**2) * count.sum() / (count @ cost) ** 2)

@@ -5,7 +5,7 @@ from scipy import sparse
 
 from sstruct._checks.arrays import real_array
 from sstruct._checks.shown import shortened
-from sstruct._estimators.core.lam_from_scale import TrainedNodes
+from sstruct._estimators.core.lam_from_scale import TrainedNodes, cost_spread
 from sstruct._estimators.core.sample_data import SampleData, first_rows
 from sstruct._estimators.core.training import Training
 from sstruct._estimators.label_set.interactions import (
@@ -73,10 +73,11 @@ class MultilabelTraining:
         self.decoder = label_decoder(self.method, K, self.edges, self.parents)
         off_cost, on_cost = self.cost
         errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
+        spread = cost_spread(self.cost, np.array([total - on, on]))
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
         bias = estimator.fit_intercept
-        self.trained = TrainedNodes(rows.flat, row_weight, Y.shape[1], float(errors), bias)
+        self.trained = TrainedNodes(rows.flat, row_weight, Y.shape[1], float(errors), bias, spread)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         weights = weights * factor
         block_weight = weights / self.total
