@@ -11,6 +11,8 @@ from sklearn.model_selection import GridSearchCV
 
 import sstruct.graph
 from sstruct import GraphCRFSSVM
+from sstruct._estimators.graph import nearest_labels
+from sstruct._estimators.graph.training import LabeledGraphs
 from sstruct._testing._graph_enumeration import graph_enumeration
 from sstruct.plotting import ConvergenceDisplay
 from tests.reference import brute_force, dual_qp, graphs
@@ -71,6 +73,12 @@ def terms_of(X, y, pairwise, K, **keywords):
 def enumerated(monkeypatch):
     """Decoding by enumeration, whatever the model: every certificate is exact."""
     monkeypatch.setattr(sstruct.graph, "decoder_of", lambda *_, **__: graph_enumeration())
+
+
+@pytest.fixture
+def without_completion(monkeypatch):
+    """Unknown nodes are all too far from known labels to be completed."""
+    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
 
 
 def tight(**parameters):
@@ -195,7 +203,7 @@ def test_names_of_decoders(rng):
 
 
 @pytest.mark.parametrize("pairwise", MODELS)
-def test_forests_are_decoded_exactly(rng, pairwise):
+def test_forests_are_decoded_exactly(rng, without_completion, pairwise):
     # Two trees of a forest, and single nodes; some nodes leave training.
     edges = [[2, 0], [3, 2], [2, 4], [6, 5]]
     X, y = [], []
@@ -218,8 +226,8 @@ def test_where_a_forest_is_needed(rng):
     with pytest.raises(ValueError, match=r"is for forests, but X\[1\] has a cycle"):
         model.fit([path, cycle], y)
     assert not hasattr(model, "w_")
-    # Without node 2 the cycle is a path.
-    model.fit([path, cycle], [y[0], [0, 1, -1, 0]])
+    # Without node 2 the cycle is a path. Labels of neighbors differ: it is not completed.
+    model.fit([path, cycle], [y[0], [0, 1, -1, 2]])
     assert model.inference_ == "max-sum (exact)"
     with pytest.raises(ValueError, match=r"is for forests, but X\[0\] has a cycle"):
         model.predict([cycle])
@@ -231,7 +239,9 @@ def test_where_a_forest_is_needed(rng):
 
 @pytest.mark.parametrize("sizes", [False, True])
 @pytest.mark.parametrize("pairwise", ["potts", "contrast", "directed"])
-def test_ignored_nodes_are_as_if_removed(rng, enumerated, pairwise, sizes):
+def test_nodes_far_from_known_labels_are_as_if_removed(
+    rng, enumerated, without_completion, pairwise, sizes
+):
     X, y = make(rng, pairwise=pairwise, n=12, sizes=sizes)
     y = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
     y[0], y[1] = np.arange(3), np.full(len(y[1]), -1)
@@ -251,6 +261,88 @@ def test_ignored_nodes_are_as_if_removed(rng, enumerated, pairwise, sizes):
         correct += weight * ((predicted == labels) & (labels >= 0)).sum()
         total += weight * (labels >= 0).sum()
     assert model.score(X, y, weights) == pytest.approx(correct / total)
+
+
+def completed(graph, labels, most=5):
+    """Labels completed from the nearest known ones, by the definition."""
+    edges = np.asarray(graph[1]).reshape(-1, 2)
+    known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
+    if sum(a != b for a, b in known) > len(known) / 2:
+        return labels
+    for _ in range(most):
+        before, labels = labels, labels.copy()
+        for node in np.flatnonzero(before < 0):
+            pairs = [(u, v) for u, v in edges if node in (u, v)]
+            votes = [before[u + v - node] for u, v in pairs if before[u + v - node] >= 0]
+            if votes:
+                labels = np.where(
+                    np.arange(len(labels)) == node, np.bincount(votes).argmax(), labels
+                )
+    return labels
+
+
+@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced"])
+@pytest.mark.parametrize("pairwise", MODELS)
+def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
+    X, y = make(rng, pairwise=pairwise, n=30, most=12, sizes=True)
+    y = [np.sort(labels) for labels in y]  # most neighbors agree in some graphs
+    partly = [np.where(rng.random(len(labels)) < 0.4, -1, labels) for labels in y]
+    partly[0], partly[1] = y[0], np.full(len(y[1]), -1)
+    whole = [completed(*pair) for pair in zip(X, partly)]
+    assert sum((a != b).sum() for a, b in zip(whole, partly)) >= 3
+    model = GraphCRFSSVM(pairwise=pairwise, loss=loss, lam=0.1, random_state=0)
+    model = model.fit(X, partly)
+    # Of given labels without weight a fit thinks the same, but for nodes that stay unknown.
+    kept = [i for i, labels in enumerate(whole) if (labels >= 0).any()]
+    parts = [graphs.without(X[i], whole[i]) for i in kept]
+    weights = [(partly[i] >= 0)[whole[i] >= 0].astype(float) for i in kept]
+    given = clone(model).fit([x for x, _ in parts], [labels for _, labels in parts], weights)
+    np.testing.assert_allclose(model.w_, given.w_, rtol=1e-9, atol=1e-12)
+    assert model.objective_ == pytest.approx(given.objective_, rel=1e-12)
+    assert model.dual_objective_ == pytest.approx(given.dual_objective_, rel=1e-12)
+
+
+def test_optimum_with_unknown_nodes(rng, enumerated):
+    X, y = make(rng, pairwise="full", n=9, sizes=True)
+    partly = [np.where(rng.random(len(labels)) < 0.3, -1, labels) for labels in y]
+    partly[0] = y[0]
+    whole = [completed(*pair) for pair in zip(X, partly)]
+    kept = [i for i, labels in enumerate(partly) if (labels >= 0).any()]
+    assert any((whole[i] != partly[i]).any() for i in kept)
+    model = tight(pairwise="full").fit(X, partly)
+    sized = [(*X[i][:3], np.where(partly[i] >= 0, X[i][3], 0.0)) for i in kept]
+    terms = terms_of(sized, [whole[i] for i in kept], "full", 3)
+    compare(model, terms, box(model, 3, 2, "full"))
+
+
+def test_which_nodes_are_completed(rng):
+    path = np.column_stack([np.arange(9), np.arange(1, 10)])
+    features = rng.standard_normal((10, 2))
+
+    def trained(labels, **parameters):
+        model = GraphCRFSSVM(lam=0.1, classes=[0, 1], **parameters)
+        packed = model._pack([(features, path)], model._model_to_fit(), fitted=False)
+        return LabeledGraphs(model, packed, np.array(labels), None).graphs.length.tolist()
+
+    labels = np.array([0, 0, -1, 1, 1, 1, 0, 0, 0, 1])
+    assert trained(labels) == [10]
+    assert trained(labels, pairwise=0.0) == [9]
+    assert trained([0, 1, -1, 1, 0, 1, 0, 0, 1, 0]) == [9]  # most neighbors differ
+    assert trained([0] + [-1] * 9) == [6]  # five edges away from a known one
+
+
+def test_no_edge_across_a_border_is_lost(rng):
+    """Where every pixel at a border is unknown, weights are about those of known labels."""
+    y = [np.repeat([0, 1, 2], rng.multinomial(30, [1 / 3] * 3)) for _ in range(30)]
+    path = np.column_stack([np.arange(29), np.arange(1, 30)])
+    X = [(np.eye(3)[labels] + 0.7 * rng.standard_normal((30, 3)), path) for labels in y]
+    partly = [labels.copy() for labels in y]
+    for labels, true in zip(partly, y):
+        at = np.flatnonzero(np.diff(true))
+        labels[np.concatenate([at, at + 1])] = -1
+    model, best = (GraphCRFSSVM(random_state=0).fit(X[:20], labels[:20]) for labels in (partly, y))
+    assert model.score(X[20:], y[20:]) > best.score(X[20:], y[20:]) - 0.01
+    assert model.edge_coef_[0] > 2 * best.edge_coef_[0]
 
 
 def test_balanced_counts_sizes(rng, enumerated):

@@ -19,6 +19,7 @@ from sstruct import (
     TreeSSVM,
     ssvm_path,
 )
+from sstruct._estimators.graph import nearest_labels
 from sstruct.datasets import make_sequences
 from tests.estimators import test_graph, test_grid, test_tree
 from tests.reference import brute_force, dual_qp
@@ -218,6 +219,7 @@ def test_node_weights_of_graphs_reach_the_optimum(rng, monkeypatch, loss, pairwi
     y[4] = np.where(np.arange(len(y[4])) > 0, -1, y[4])
     weights = node_weights(rng, y)
     weights[4][0] = 2.0
+    monkeypatch.setattr(nearest_labels, "MOST_EDGES", 0)
     # To the reference they are sizes; it is not given the sample that has no weight.
     sized = [
         (x, edges, None, own * (1 if size is None else size))

@@ -184,8 +184,8 @@ def test_other_structures(rng):
     completed = quietly(clone(init).fit, rows, partly).predict(rows)
     assert (completed == sets).mean() > (latent.predict(rows) == sets).mean()
     assert quietly(latent.set_params(init=init).fit, rows, partly).score(rows, sets) != own
-    images = np.eye(2)[rng.integers(2, size=(4, 3, 3))] + 0.5 * rng.normal(size=(4, 3, 3, 2))
-    labels = np.where(rng.random((4, 3, 3)) < 0.5, HIDDEN, images.argmax(axis=3))
+    images = np.eye(2)[rng.integers(2, size=(4, 6, 6))] + 0.5 * rng.normal(size=(4, 6, 6, 2))
+    labels = np.where(rng.random((4, 6, 6)) < 0.5, HIDDEN, images.argmax(axis=3))
     grid = GridCRFSSVM(lam=0.1, ignore_label=HIDDEN, random_state=0)
     bounds = [
         quietly(LatentSSVM(grid, init=init, max_rounds=1).fit, images, labels).history_["bound"][0]

@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import connected_components
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._estimators.graph.nearest_labels import nearest_labels
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
@@ -109,12 +110,13 @@ class LabeledGraphs:
     labels : ndarray of shape (n_nodes,)
     sample_weight : as in ``fit``
     completion : Completion or None
-        Labels, or states below them, that take the place of `labels`.
+        Labels, or states below them, that take the place of `labels`. None: unknown nodes near a
+        known label are completed by `nearest_labels`, and do not count in the loss.
 
     Attributes
     ----------
     graphs : Graphs
-        Those that train, without the nodes that do not, nor their edges.
+        The graphs of the fit, with their labeled nodes, those completed and the edges between.
     classes : ndarray of shape (K,)
     sample_weight : ndarray of shape (n_blocks,)
         Weight of each graph.
@@ -146,17 +148,27 @@ class LabeledGraphs:
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
         self.sample_weight = weights[kept]
         self.graphs = graphs.selected(kept)
-        n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
-        known = codes  # hidden ones tell no data from others
+        known = codes  # the labels that identify the data
         if completion is not None:
             known, codes = np.where(completion.in_loss, codes, -1), completion.codes
             self.classes = completion.classes(self.classes)
             self._cost = completion.spread(self._cost)
+        elif not used.all() and self._reads_edges(estimator):
+            # Completed nodes connect known ones: without them no edge would cross a void border.
+            known, node_weight = np.where(used, codes, -1), node_weight * used
+            codes = nearest_labels(graphs, known, len(self.classes))
+            used = codes >= 0
+        n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
         partial = np.flatnonzero(n_used < self.graphs.length)
         if len(partial):
             self.graphs = without_nodes(self.graphs, used, n_used, partial)
             codes, known, node_weight = codes[used], known[used], node_weight[used]
         self._codes, self._known, self._node_weight = codes, known, node_weight
+
+    @staticmethod
+    def _reads_edges(estimator):
+        """Whether edges add anything to scores."""
+        return isinstance(estimator.pairwise, str) or estimator.pairwise > 0
 
     def problem(self, pairwise, decoder, bias):
         return self.graphs.problem(
