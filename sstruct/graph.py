@@ -86,7 +86,7 @@ class GraphCRFSSVM(LabelingSSVM):
         - ``"hamming-count"``: the number of wrong nodes (the sum of their sizes).
         - ``"hamming"``: the share of wrong nodes.
         - ``"balanced"``: as ``"hamming"``, but a node with true label k counts N / (K N_k), for N_k
-          of N nodes with that label.
+          of N nodes with that label and the K labels that occur.
         - an array (K,): as ``"hamming"``, with the weight of a node by its true label.
         - an array (K, K): the mean cost of the nodes, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.

@@ -61,7 +61,7 @@ class GridCRFSSVM(GraphCRFSSVM):
         - ``"hamming-count"``: the number of wrong pixels.
         - ``"hamming"``: the share of wrong pixels.
         - ``"balanced"``: as ``"hamming"``, but a pixel with true label k counts N / (K N_k), for
-          N_k of N pixels with that label.
+          N_k of N pixels with that label and the K labels that occur.
         - an array (K,): as ``"hamming"``, with the weight of a pixel by its true label.
         - an array (K, K): the mean cost of the pixels, rows the true label, columns the predicted
           one; nonnegative, with a zero diagonal.

@@ -99,9 +99,10 @@ def node_costs(
 
 
 def _balanced(codes: np.ndarray, weights: np.ndarray, n_labels: int) -> NDArray[np.float64]:
-    """Return N / (K N_k), every N weighted; 0 for a label that never is the truth."""
+    """Return N / (K N_k) for the K labels that occur, every N weighted; 0 for other labels."""
     count = np.bincount(codes, weights=weights, minlength=n_labels)
-    return np.divide(count.sum(), n_labels * count, out=np.zeros(n_labels), where=count > 0)
+    occurs = count > 0
+    return np.divide(count.sum(), occurs.sum() * count, out=np.zeros(n_labels), where=occurs)
 
 
 def class_weighted_costs(
@@ -118,7 +119,7 @@ def class_weighted_costs(
     cost : ndarray of shape (K, K)
         Rows the truth.
     class_weight : dict, "balanced" or None
-        ``"balanced"`` is N / (K N_k), as with ``loss="balanced"``.
+        ``"balanced"`` is N / (K N_k) for the K labels that occur, as with ``loss="balanced"``.
     classes : ndarray of shape (K,)
     codes : ndarray of int of shape (n_nodes,)
         True labels of the labeled nodes, 0 ... K - 1.

@@ -57,7 +57,8 @@ class MulticlassSSVM(ClassifierMixin, LabelingSSVM):
         the order of ``classes_``.
     class_weight : dict, "balanced" or None, default=None
         Weight c_i of each class's hinge losses, with scikit-learn's meaning: classes that a dict
-        leaves out have weight 1; ``"balanced"`` is N / (K N_k), counts weighted by samples.
+        leaves out have weight 1; ``"balanced"`` is N / (K N_k) for the K classes that occur,
+        counts weighted by samples.
     <rescaling>
     search : {"auto", "angular", "bisecting", "binary"}, default="auto"
         How ``rescaling="slack"`` finds the worst class. ``"auto"`` compares all of them. The others

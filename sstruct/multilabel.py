@@ -120,7 +120,8 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Cost of a wrong set of labels.
 
         - ``"hamming-count"``: the number of wrong labels.
-        - ``"hamming"``: the share of wrong labels.
+        - ``"hamming"``: the number of wrong labels, divided by K. Hidden labels of
+          :class:`LatentSSVM` count as right.
         - ``"balanced"``: N / (2 K N_k) for each wrong label, for N samples, of which N_k have the
           true value (on or off) of that label.
         - an array (K,): the cost of each label, divided by K.
@@ -427,8 +428,10 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         known = known_indicator(y, len(rows))
         if is_hierarchy(self.edges) and np.shape(self.edges) == known.shape[1:]:
             known = close_hierarchy(known, np.asarray(self.edges), "y")
-        used = (weights > 0) & (known >= 0).any(axis=1)
-        return KnownLabels(known, np.repeat(used[:, np.newaxis], known.shape[1], axis=1))
+        used, plain = (weights > 0) & (known >= 0).any(axis=1), bool((known >= 0).all())
+        known[~used] = 0  # any codes: these rows do not train
+        trained = np.repeat(used[:, np.newaxis], known.shape[1], axis=1)
+        return KnownLabels(known, trained, plain=plain)
 
     def _complete(self, X, known, n_states=1):
         rows = pack_rows(self, X, fitted=True)

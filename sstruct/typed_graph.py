@@ -75,12 +75,12 @@ class TypedGraphCRFSSVM(BaseSSVM):
     loss : {"hamming", "hamming-count", "balanced"}, default="hamming-count"
         Cost of a wrong labeling. ``"hamming-count"``: the number of wrong nodes; ``"hamming"``: the
         share of wrong nodes; ``"balanced"``: as ``"hamming"``, but a node with true label k counts
-        N / (K N_k), for N_k of N nodes with that label of its type, and K labels of all types
-        together. Nodes without a known label do not count.
+        N / (K N_k), for N_k of N nodes with that label of its type, and the K labels of all
+        types together that occur. Nodes without a known label do not count.
     class_weight : list of T dicts (or None), "balanced" or None, default=None
         For each type the factor of a wrong node's cost by its true label, on top of `loss`. Labels
         that a dict leaves out have weight 1. ``"balanced"``: N / (K N_k), for N_k of N nodes of
-        the type with label k, one of K.
+        the type with label k, one of the K that occur.
     <solver>
     <step>
     <sampling>

@@ -24,6 +24,9 @@ class KnownLabels:
         Of these nodes, where their labels may have states.
     empty : ndarray of int
         Indices of the samples without nodes.
+    plain : bool
+        Whether ``fit`` reads the labels as they were given, if no label of the samples that train
+        is hidden.
     warm : bool
         Whether a fit of other completions can go on from the working sets of one.
     """
@@ -35,6 +38,7 @@ class KnownLabels:
     classes: np.ndarray | None = None
     features: Any = None
     empty: Any = ()
+    plain: bool = True
 
     @property
     def in_loss(self):

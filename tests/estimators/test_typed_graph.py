@@ -10,7 +10,7 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, KFold
 
-from sstruct import GraphCRFSSVM, LatentSSVM, PathCV, TypedGraphCRFSSVM, ssvm_path
+from sstruct import ChainSSVM, GraphCRFSSVM, LatentSSVM, PathCV, TypedGraphCRFSSVM, ssvm_path
 from sstruct._testing._graph_enumeration import graph_enumeration
 from tests.estimators.same_bits import check_resuming
 from tests.reference import brute_force, dual_qp, typed_graphs
@@ -519,3 +519,24 @@ def test_searches_choose_lambda(rng):
     np.testing.assert_array_equal(search.split_scores(lam), scores)
     grid = GridSearchCV(model, {"lam": [0.01, 1.0]}, cv=3, n_jobs=2).fit(X, y)
     assert grid.best_score_ > 0
+
+
+def test_labels_that_do_not_occur_do_not_count_in_balanced_weights(rng):
+    X = [rng.standard_normal((4, 2)) for _ in range(20)]
+    y = [(x[:, 0] > 0.5).astype(int) for x in X]
+    count = np.bincount(np.concatenate(y))
+    balanced = count.sum() / (2 * count)  # as scikit-learn's compute_class_weight
+
+    def objective(**parameters):
+        return ChainSSVM(lam=0.1, tol=1e-6, classes=[0, 1, 2], **parameters).fit(X, y).objective_
+
+    by_label = {0: balanced[0], 1: balanced[1]}
+    expected = objective(class_weight=by_label)
+    assert objective(class_weight="balanced") == pytest.approx(expected, rel=1e-5)
+    expected = objective(loss=[*balanced, 5.0])
+    assert objective(loss="balanced") == pytest.approx(expected, rel=1e-5)
+    graphs, labels = [([x], {}) for x in X], [[own] for own in y]
+    typed = TypedGraphCRFSSVM(lam=0.1, classes=[[0, 1, 2]], tol=1e-6)
+    expected = typed.set_params(class_weight=[by_label]).fit(graphs, labels).objective_
+    found = typed.set_params(class_weight="balanced").fit(graphs, labels).objective_
+    assert found == pytest.approx(expected, rel=1e-5)

@@ -268,15 +268,16 @@ def _typed_costs(model, codes, weights):
     for own, of_type in zip(model.classes_, codes):
         of_samples = [np.bincount(c[c >= 0], minlength=len(own)) for c in of_type]
         counts.append(np.asarray(weights) @ np.array(of_samples))
-    total, n_labels = sum(c.sum() for c in counts), sum(map(len, counts))
+    total, n_labels = sum(c.sum() for c in counts), sum((c > 0).sum() for c in counts)
     out = []
     for t, count in enumerate(counts):
         cost = np.ones(len(count))
         if model.loss == "balanced":
             cost = np.divide(total, n_labels * count, out=np.zeros(len(count)), where=count > 0)
         if isinstance(model.class_weight, str):
+            occurs = count > 0
             share = np.divide(
-                count.sum(), len(count) * count, out=np.zeros(len(count)), where=count > 0
+                count.sum(), occurs.sum() * count, out=np.zeros(len(count)), where=occurs
             )
             cost = cost * share
         elif model.class_weight is not None and model.class_weight[t] is not None:
@@ -291,9 +292,6 @@ def row_blocks(model, X, y, weights):
         items(X)
     codes = codes_of(model, [[label] for label in items(y)])
     cost, factor, _ = node_costs(model, codes, weights, [np.ones(1)] * len(codes))
-    if isinstance(model.class_weight, str):  # "balanced", as scikit-learn's: of classes that occur
-        occurring = {code for (code,), weight in zip(codes, weights) if weight > 0}
-        factor = factor * len(factor) / len(occurring)
     for x, (code,), weight in zip(dense(X), codes, weights, strict=True):
         # Of one label a sample, class weights are those of the sample's hinge loss.
         yield model.coef_ @ x + model.intercept_, cost[code], code, weight * factor[code]

@@ -108,7 +108,9 @@ def test_label_sets_against_off(rng):
     sets = MultilabelSSVM(lam=0.01, random_state=0)
     latent = LatentSSVM(sets).fit(X, partly)
     assert latent.score(X, Y) > 0.85
-    assert sets.fit(X, np.nan_to_num(partly)).score(X, Y) < 0.5
+    with pytest.warns(UserWarning, match="the same set of labels for all 200"):
+        sets.fit(X, np.nan_to_num(partly))
+    assert sets.score(X, Y) < 0.5
 
 
 @pytest.mark.parametrize("n_states", [1, 2])
@@ -130,3 +132,23 @@ def test_images_with_inexact_decoders(rng, parameters, n_states):
     found = latent.predict(X, partly)
     assert (found == partly)[partly >= 0].all()
     assert latent.score(X, y) > 0.6
+
+
+@pytest.mark.parametrize("edges", ["full", "tree", None], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_which_nothing_is_known_do_not_train(rng, edges, weighted):
+    X = rng.normal(size=(40, 3))
+    Y = (X @ rng.normal(size=(3, 3)) > 0).astype(float)
+    partly, rest = Y.copy(), np.arange(40) >= 5
+    partly[~rest] = np.nan
+    model = MultilabelSSVM(lam=0.05, edges=edges, random_state=0)
+    latent = LatentSSVM(model).fit(X, partly, *[np.ones(40)] * weighted)
+    assert latent.n_hidden_ == 0
+    assert latent.converged_
+    plain = model.fit(X[rest], Y[rest])
+    assert latent.objective_ == pytest.approx(plain.objective_, rel=0.02)
+    assert np.mean(latent.predict(X) == plain.predict(X)) > 0.95
+    # An unknown row of weight 0 is no different.
+    weights = np.where(np.arange(40) == 0, 0.0, 1.0)
+    partly[1:5] = Y[1:5]
+    assert LatentSSVM(model).fit(X, partly, weights).n_hidden_ == 0

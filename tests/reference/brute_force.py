@@ -107,10 +107,10 @@ def node_cost(loss, y, weights, n_labels, node_weights):
             for label, factor in zip(labels, factors, strict=True):
                 if label >= 0:
                     count[label] += weight * factor
-        total = sum(count)
+        total, occurring = sum(count), sum(c > 0 for c in count)
         for a in range(K):
             for b in range(K):
-                cost[a][b] *= total / (K * count[a]) if count[a] > 0 else 0.0
+                cost[a][b] *= total / (occurring * count[a]) if count[a] > 0 else 0.0
         return cost, True
     loss = np.asarray(loss)
     if loss.ndim == 1:
@@ -138,7 +138,8 @@ def class_factors(class_weight, y, weights, node_weights, n_labels):
             for label, factor in zip(labels, factors, strict=True):
                 if label >= 0:
                     count[label] += weight * factor
-        return [sum(count) / (n_labels * c) if c > 0 else 0.0 for c in count]
+        occurring = sum(c > 0 for c in count)
+        return [sum(count) / (occurring * c) if c > 0 else 0.0 for c in count]
     return [(class_weight or {}).get(k, 1.0) for k in range(n_labels)]
 
 

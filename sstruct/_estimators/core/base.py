@@ -444,7 +444,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         samples = Samples(X, y, sample_weight)
         learner, part, held_out, empty = divided(self, samples, validation)
         training = learner._training_of(part.X, part.y, part.sample_weight, **more)
-        training.held_out = held_out
+        training.held_out, training.completed = held_out, completion is not None
         if empty is not None:
             training.empty = empty
         nodes, weight, training.nodes = training.nodes, training.total_weight, None
@@ -562,9 +562,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Learn from samples as they come: one step for each, in their order.
 
         For ``solver="perceptron"``, ``"pa"`` and ``"ssg"``. The first call begins at w = 0; others,
-        and those after ``fit``, go on from the last one. Calls with parts of the samples give the
-        weights, to the bit, of one call with all of them. ``w_`` is the average over all steps so
-        far, and there is no certificate: ``objective_`` and the dual attributes are NaN.
+        and those after ``fit``, continue from the last one. Calls with parts of the samples give
+        the weights, to the bit, of one call with all of them. ``w_`` is the average over all steps
+        so far, and there is no certificate: ``objective_`` and the dual attributes are NaN. A
+        ``fit`` with ``"ssg"`` evaluates the objective and returns the last weights instead of the
+        average if they are better, so that its ``w_`` may differ.
 
         Parameters
         ----------

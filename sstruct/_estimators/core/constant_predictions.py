@@ -30,6 +30,8 @@ def constant_prediction(estimator, training, w, n_threads):
     problem, classes = training.problem, training.attributes.get("classes_")
     if isinstance(problem, PartedBlocks) or not isinstance(classes, np.ndarray):
         return None
+    if training.completed:  # the labels of one round of many
+        return None
     while isinstance(problem, WrappedProblem):
         problem = problem.problem
     sets = isinstance(problem, MultilabelProblem)

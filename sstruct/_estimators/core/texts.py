@@ -46,7 +46,7 @@ class Common:
     class_weight : dict, "balanced" or None, default=None
         Factor of a wrong node's cost by its true label, on top of `loss`: weight 2 doubles the cost
         of errors at the label. Labels that a dict leaves out have weight 1. ``"balanced"``:
-        N / (K N_k), for N_k of N nodes with label k.
+        N / (K N_k), for N_k of N nodes with label k and the K labels that occur.
     solver : {<solvers>}, default="auto"
         The training algorithm. All but two minimize the same objective. ``"mp-bcfw"`` (multi-plane
         block-coordinate Frank-Wolfe, [1]_) alternates passes that call the max-oracle, which finds

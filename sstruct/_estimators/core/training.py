@@ -73,6 +73,8 @@ class Training:
         Samples that take no part in training; their score chooses among the weights.
     lam : float
         Set once the samples are packed.
+    completed : bool
+        Whether labels that are hidden have been completed.
     """
 
     problem: object
@@ -87,6 +89,7 @@ class Training:
     data_warnings: tuple = ()
     held_out: Samples | None = None
     lam: float = field(init=False)
+    completed: bool = field(default=False, init=False)
 
     @property
     def block_weight(self):
