@@ -22,12 +22,12 @@ from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, known_labels, refuse_lengths
+from sstruct._input.transition_masks import check_known
 from sstruct._problems.chain._edge_features import EdgeFeatureChainProblem
 from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
 from sstruct._problems.core._decode import decode
-from sstruct.masks import check_known
 from sstruct.sequences import Sequences
 
 # "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.

@@ -42,7 +42,11 @@ def test_fitted_attributes_are_annotated_in_the_class(name):
     estimator = OBJECTS[name]
     documented = [entry.name for entry in NumpyDocString(inspect.getdoc(estimator))["Attributes"]]
     known = set().union(*(inspect.get_annotations(base) for base in estimator.__mro__))
-    known |= {key for key in dir(estimator) if isinstance(getattr(estimator, key), property)}
+    known |= {
+        key
+        for key in dir(estimator)
+        if isinstance(inspect.getattr_static(estimator, key), property)
+    }
     assert documented
     assert not [key for names in documented for key in names.split(", ") if key not in known]
 

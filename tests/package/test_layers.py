@@ -22,10 +22,11 @@ def structures(layer, *others):
 
 # Of modules at the top: estimators that are made of others, and what all may use.
 ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
-BELOW_ESTIMATORS = ["losses", "masks", "mapped", "extending"]
+BELOW_ESTIMATORS = ["losses"]
+FACADES = ["masks", "mapped", "extending"]
 ESTIMATORS = sorted(
     {path.stem for path in ROOT.glob("*.py")}
-    - {"__init__", "sequences", *ON_ESTIMATORS, *BELOW_ESTIMATORS}
+    - {"__init__", "sequences", *ON_ESTIMATORS, *BELOW_ESTIMATORS, *FACADES}
 )
 
 # What a source may import or cimport: its own folder, and what stands in a line above its own.
@@ -51,7 +52,7 @@ RANKS = [
     structures("_estimators"),
     ESTIMATORS,
     ON_ESTIMATORS,
-    ["datasets", "metrics", "plotting", "preprocessing"],
+    ["datasets", "metrics", "plotting", "preprocessing", *FACADES],
     ["__init__"],
 ]
 RANK = {place: rank for rank, places in enumerate(RANKS) for place in places}

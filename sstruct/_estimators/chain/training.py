@@ -7,10 +7,10 @@ from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import flat_labels, labeled_nodes, refuse_lengths
+from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
 from sstruct.losses import class_weighted_costs, node_costs
-from sstruct.masks import allowed_transitions, check_labelings
 
 
 class LabeledChains:

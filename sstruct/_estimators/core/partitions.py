@@ -23,8 +23,8 @@ from sstruct._compat import num_samples
 from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._input import frames
+from sstruct._input.mapped_files import open_mapped
 from sstruct._input.ragged import check_weights
-from sstruct.mapped import open_mapped
 from sstruct.sequences import Sequences
 
 

@@ -1,0 +1,283 @@
+"""Which labels may follow each other."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from sstruct._checks.arrays import array_of
+from sstruct._input.labels import shortened
+from sstruct._input.partial import one_of
+
+
+def bio_transitions(before: Any, after: Any) -> bool:
+    """Tell whether a label may follow another in the BIO (IOB2) encoding of chunks.
+
+    Labels are ``"O"`` (outside of chunks), ``"B-X"`` (begins a chunk of type X) and ``"I-X"``
+    (continues it), or ``"B"`` and ``"I"`` where chunks have no types.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Neighboring labels; None: the boundary of the sequence.
+
+    Returns
+    -------
+    bool
+        False where `after` continues (``I-X``) what `before` (``B-X`` or ``I-X``) has not begun.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of the encoding.
+
+    See Also
+    --------
+    bioes_transitions : The encoding that marks ends too.
+
+    Examples
+    --------
+    >>> from sstruct.masks import bio_transitions
+    >>> bio_transitions("B-NP", "I-NP"), bio_transitions("O", "I-NP"), bio_transitions(None, "O")
+    (True, False, True)
+    """
+    place, kind = _tag(before, "BIO")
+    next_place, next_kind = _tag(after, "BIO")
+    return next_place != "I" or (place in ("B", "I") and kind == next_kind)
+
+
+def bioes_transitions(before: Any, after: Any) -> bool:
+    """Tell whether a label may follow another in the BIOES encoding of chunks.
+
+    As BIO, but the last label of a chunk is ``"E-X"``, and a chunk of one node is ``"S-X"``. More
+    transitions are forbidden than in BIO, such as those that leave a chunk without an end.
+
+    Parameters
+    ----------
+    before, after : str or None
+        Neighboring labels; None: the boundary of the sequence.
+
+    Returns
+    -------
+    bool
+        True if either `after` continues the chunk (``I-X``, ``E-X``) that `before` (``B-X``,
+        ``I-X``) leaves open, or there is none open and `after` continues none.
+
+    Raises
+    ------
+    ValueError
+        If a label is none of the encoding.
+
+    See Also
+    --------
+    bio_transitions : The encoding without ends.
+
+    Examples
+    --------
+    >>> from sstruct.masks import bioes_transitions
+    >>> bioes_transitions("B-NP", "E-NP"), bioes_transitions("S-NP", "S-NP")
+    (True, True)
+    >>> bioes_transitions("B-NP", "O"), bioes_transitions("B-NP", None)
+    (False, False)
+    """
+    place, kind = _tag(before, "BIOES")
+    next_place, next_kind = _tag(after, "BIOES")
+    is_open, continues = place in ("B", "I"), next_place in ("I", "E")
+    return is_open == continues and (not is_open or kind == next_kind)
+
+
+# Where pickles and skops look for them.
+bio_transitions.__module__ = bioes_transitions.__module__ = "sstruct.masks"
+
+
+def _tag(label, scheme):
+    """Return the letter of a label and the type of its chunk; ("", "") for a boundary."""
+    if label is None:
+        return "", ""
+    if isinstance(label, str):
+        letter, dash, kind = label.partition("-")
+        if label == "O" or (letter in set(scheme) - {"O"} and bool(dash) == bool(kind)):
+            return letter, kind
+    letters = [letter for letter in scheme if letter != "O"]
+    typed = ", ".join(f"'{letter}-type'" for letter in letters)
+    bare = ", ".join(map(repr, letters))
+    other = "BIOES" if scheme == "BIO" else "BIO"
+    raise ValueError(
+        f"label {shortened(label)} does not follow the {scheme} scheme: expected 'O', {typed} (or "
+        f"{bare} where chunks have no types); for {other} labels there is "
+        f"sstruct.masks.{other.lower()}_transitions"
+    )
+
+
+def allowed_transitions(mask, classes):
+    """Turn a `transition_mask` parameter into arrays.
+
+    Returns
+    -------
+    edge_mask : ndarray of bool of shape (K, K), or None
+    boundary_mask : ndarray of bool of shape (2, K), or None
+        Which labels may start, and end, a sequence.
+
+    Raises
+    ------
+    ValueError
+        If the array has another shape or another type than bool.
+    """
+    K = len(classes)
+    if mask is None:
+        return None, None
+    if callable(mask) and not isinstance(mask, type):
+        labels = classes.tolist()
+        edge = np.array([[_allows(mask, a, b) for b in labels] for a in labels])
+        starts = [_allows(mask, None, a) for a in labels]
+        return edge, np.array([starts, [_allows(mask, a, None) for a in labels]])
+    edge = array_of(mask, "transition_mask", "a bool array or a callable")
+    if edge.shape != (K, K) or edge.dtype != bool:
+        raise ValueError(
+            f"transition_mask must be a bool array of shape {(K, K)} for {K} classes or a "
+            f"callable, found dtype {edge.dtype} and shape {edge.shape}"
+        )
+    return np.array(edge, order="C"), None  # the user's may change
+
+
+def _allows(mask, a, b):
+    """Ask a callable; an exception in it goes out as it is, with a note."""
+    try:
+        return bool(mask(a, b))
+    except Exception as error:
+        error.add_note(f"raised by transition_mask({shortened(a)}, {shortened(b)})")
+        raise
+
+
+def check_labelings(codes, offsets, edge_mask, boundary_mask, classes, rule=None):
+    """Raise if a training labeling breaks the mask; codes -1 are not labeled.
+
+    rule : the `transition_mask` parameter, on which the message depends
+    """
+    if edge_mask is None:
+        return
+    names = classes.tolist()
+    some = np.flatnonzero(np.diff(offsets))  # sequences that are not empty
+    step = (codes[:-1] >= 0) & (codes[1:] >= 0)
+    step[offsets[some[1:]] - 1] = False
+    broken = np.flatnonzero(step & ~edge_mask[codes[:-1], codes[1:]])
+    if len(broken):
+        row = broken[0] + 1
+        i = int(np.searchsorted(offsets, row, side="right")) - 1
+        advice = _scheme_advice(rule, codes, offsets, names, row)
+        raise ValueError(
+            f"y[{i}] goes from {shortened(names[codes[row - 1]])} to "
+            f"{shortened(names[codes[row]])} at node {row - offsets[i]}, which "
+            f"transition_mask forbids{advice}"
+        )
+    if boundary_mask is None:
+        return
+    for mask, rows, what in (
+        (boundary_mask[0], offsets[some], "starts"),
+        (boundary_mask[1], offsets[some + 1] - 1, "ends"),
+    ):
+        broken = np.flatnonzero((codes[rows] >= 0) & ~mask[codes[rows]])
+        if len(broken):
+            at = broken[0]
+            advice = _scheme_advice(rule, codes, offsets, names, rows[at])
+            raise ValueError(
+                f"y[{some[at]}] {what} with {shortened(names[codes[rows[at]]])}, which "
+                f"transition_mask forbids{advice}"
+            )
+
+
+def _scheme_advice(rule, codes, offsets, names, row):
+    """Say which scheme the labels seem to follow, and what to do; "" for another rule."""
+    if rule is bioes_transitions:
+        if any(name[0] in "ES" for name in names):
+            return ": the tags before it leave a chunk open, or begin none. Correct them"
+        return ": no tag is E or S. These are BIO tags: take sstruct.masks.bio_transitions"
+    if rule is not bio_transitions:
+        return ""
+    first = {"B": 0, "I": 0}  # tags of chunks that do not follow a chunk of the same type
+    for start, stop in pairwise(offsets.tolist()):
+        kind_before = None
+        for code in codes[start:stop].tolist():
+            letter, kind = _tag(names[code], "BIO") if code >= 0 else ("", None)
+            if letter in first and kind != kind_before:
+                first[letter] += 1
+            kind_before = kind if letter in first else None
+    fixed = shortened(f"B{names[codes[row]][1:]}")
+    if first["B"]:
+        n = first["I"]
+        return f": {n} of the chunks begin with I, not with B. Change these tags, here to {fixed}"
+    return (
+        ": chunks begin with I, as in IOB1 tags, not with B, as in BIO (IOB2). Change the first "
+        f"tag of each chunk, here to {fixed}"
+    )
+
+
+def check_known(codes, offsets, edge_mask, boundary_mask, classes):
+    """Raise where no labeling that the mask allows has the known labels; codes -1 are not known."""
+    if edge_mask is None:
+        return
+    known = np.flatnonzero(codes >= 0)
+    samples = np.unique(np.searchsorted(offsets, known, side="right") - 1)
+    for i in samples[~_have_labelings(codes, offsets, samples, edge_mask, boundary_mask)].tolist():
+        _check_known(i, codes[offsets[i] : offsets[i + 1]], edge_mask, boundary_mask, classes)
+
+
+def _have_labelings(codes, offsets, samples, edge_mask, boundary_mask):
+    """Boolean array: whether any labeling that the mask allows has a sample's known labels.
+
+    All samples at once, the longest first: which labels can be reached, node by node.
+    """
+    lengths = np.diff(offsets)[samples]
+    order = np.argsort(-lengths, kind="stable")
+    first, K = offsets[samples[order]], len(edge_mask)
+    reached = np.ones((len(samples), K), dtype=bool)
+    steps = edge_mask.astype(np.float32)  # for a product, which counts ways
+    if boundary_mask is not None:
+        reached &= boundary_mask[0]
+    for node in range(lengths.max(initial=0)):
+        now = reached[: np.searchsorted(-lengths[order], -node)]
+        if node:
+            now[...] = now.astype(np.float32) @ steps > 0
+        code = codes[first[: len(now)] + node]
+        now &= (code < 0)[:, np.newaxis] | (code[:, np.newaxis] == np.arange(K))
+    if boundary_mask is not None:
+        reached &= boundary_mask[1]
+    out = np.empty(len(samples), dtype=bool)
+    out[order] = reached.any(axis=1)
+    return out
+
+
+def _check_known(i, codes, edge_mask, boundary_mask, classes):
+    """Raise where one sequence's known labels cannot be: labels that can be reached, node by node.
+
+    A sequence without a labeling before its first known label is left to the decoder.
+    """
+    names, last = classes.tolist(), -1
+    reached = np.ones(len(names), dtype=bool) if boundary_mask is None else boundary_mask[0]
+    for node, code in enumerate(codes.tolist()):
+        reached = edge_mask[reached].any(axis=0) if node else reached
+        before = (
+            f"after {shortened(names[codes[last]])} at node {last}" if last >= 0 else "at the start"
+        )
+        if not reached.any():
+            if last < 0:
+                return
+            raise ValueError(
+                f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a "
+                f"label that transition_mask lets others follow up to node {node}"
+            )
+        if code < 0:
+            continue
+        if not reached[code]:
+            raise ValueError(
+                f"y_partial[{i}] is {shortened(names[code])} at node {node}, expected "
+                f"{one_of(classes[reached])}: transition_mask allows no other label {before}"
+            )
+        last, reached = node, np.arange(len(names)) == code
+    if boundary_mask is not None and last >= 0 and not (reached & boundary_mask[1]).any():
+        raise ValueError(
+            f"y_partial[{i}] is {shortened(names[codes[last]])} at node {last}, expected a label "
+            f"after which transition_mask lets the sequence end at node {len(codes) - 1}"
+        )

@@ -1,0 +1,44 @@
+"""Modules that users import from have no other names than their own."""
+
+from types import ModuleType
+
+import pytest
+
+import sstruct
+from tests.package.public_objects import public_modules
+
+# Whose implementation is in private modules; estimators are imported from sstruct.
+DOCUMENTED = {
+    "sstruct",
+    "sstruct.datasets",
+    "sstruct.extending",
+    "sstruct.inference",
+    "sstruct.mapped",
+    "sstruct.masks",
+    "sstruct.metrics",
+    "sstruct.plotting",
+    "sstruct.preprocessing",
+}
+MODULES = {module.__name__: module for module in public_modules() if module.__name__ in DOCUMENTED}
+
+
+def test_documented_modules_are_found():
+    assert MODULES.keys() == DOCUMENTED
+
+
+@pytest.mark.parametrize("name", sorted(DOCUMENTED))
+def test_public_names_are_listed(name):
+    module = MODULES[name]
+    own = {
+        key
+        for key, value in vars(module).items()
+        # Public submodules are attributes once they have been imported.
+        if not (isinstance(value, ModuleType) and value.__name__ == f"{name}.{key}")
+    }
+    public = {key for key in own if not key.startswith("_")}
+    assert public == set(module.__all__) - {"__version__"}
+
+
+def test_functions_of_other_packages_cannot_be_imported():
+    for name in ("f1_score", "accuracy_score", "np"):
+        assert not hasattr(sstruct.metrics, name)
