@@ -41,7 +41,7 @@ def test_a_long_first_step_is_no_end(name):
     model = matching_model(*read_dd(FOLDER / name)).mrf
     result = map_mrf(model, "fwmap", max_iter=5000, random_state=0)
     assert result.lower_bound > -95.3
-    assert result.status == "CONVERGED"
+    assert result.status == "UNPROVEN"  # the relaxation is solved
 
 
 @pytest.mark.slow
