@@ -125,7 +125,8 @@ def _map(rng):
     model = inference.MRF(**_mrf(rng))
     terms = [Term([0, 1])] if rng.random() < 0.2 else None
     method = "fwmap" if terms else METHODS[rng.integers(len(METHODS))]
-    return {"mrf": model, "method": method, "terms": terms} | OF_MAPS
+    evidence = {int(rng.integers(model.n_nodes)): 0} if rng.random() < 0.3 else None
+    return {"mrf": model, "method": method, "terms": terms, "evidence": evidence} | OF_MAPS
 
 
 def _matching(rng):

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from sstruct.inference import MRF, read_dd, read_uai, write_uai
+from sstruct.inference import MRF, read_dd, read_uai, read_uai_evidence, write_uai
 from tests.reference.mrf import random_model
 
 MAX_ENTRIES = 20_000
@@ -41,7 +41,10 @@ def sources(rng, folder):
     """Bytes of sound files, by reader."""
     plain = random_model(rng, 5, 0.7, "forbidding", n_factors=2)
     write_uai(MRF(*plain.arguments()), folder / "sound.uai")
-    return {read_uai: (folder / "sound.uai").read_bytes(), read_dd: DD}
+    evidence = b"# seen\n1\n3 0 1 2 0 4 1\n"
+    return {
+        read_uai: (folder / "sound.uai").read_bytes(), read_dd: DD, read_uai_evidence: evidence
+    }  # fmt: skip
 
 
 def damaged(rng, text):
