@@ -149,6 +149,15 @@ class GraphCRFSSVM(LabelingSSVM):
     and `lam` is to be V times as large, as ``"auto"`` is. With a far smaller one large graphs take
     many passes.
 
+    An unknown node up to five edges away from a labeled one is completed before training: it takes
+    the most frequent label of its neighbors that are closer to labeled nodes, the first of several
+    in ``classes_``. Completed labels are part of the true labeling :math:`y_i` and then fixed;
+    errors there cost nothing. So the objective is convex, its certificate is valid, and edges
+    across a border of unknown nodes are learned from. Other unknown nodes and their edges are left
+    out: those farther away, those of graphs in which most edges between labeled nodes join
+    different labels, and all of them if `pairwise` is 0. :class:`LatentSSVM` completes all unknown
+    nodes with the labels that the model predicts.
+
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
     of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While
     it fits, ``"fwmap"`` keeps 8 K bytes for each node and each of the trees that have it, also in a

