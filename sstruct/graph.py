@@ -154,8 +154,8 @@ class GraphCRFSSVM(LabelingSSVM):
     in ``classes_``. Completed labels are part of the true labeling :math:`y_i` and then fixed;
     errors there cost nothing. So the objective is convex, its certificate is valid, and edges
     across a border of unknown nodes are learned from. Other unknown nodes and their edges are left
-    out: those farther away, those of graphs in which most edges between labeled nodes join
-    different labels, and all of them if `pairwise` is 0. :class:`LatentSSVM` completes all unknown
+    out: those farther away, those of graphs in which not most of the edges between labeled nodes
+    join equal labels, and all of them if `pairwise` is 0. :class:`LatentSSVM` completes all unknown
     nodes with the labels that the model predicts.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector

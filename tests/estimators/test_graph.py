@@ -267,7 +267,7 @@ def completed(graph, labels, most=5):
     """Labels completed from the nearest known ones, by the definition."""
     edges = np.asarray(graph[1]).reshape(-1, 2)
     known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
-    if sum(a != b for a, b in known) > len(known) / 2:
+    if sum(a != b for a, b in known) >= len(known) / 2:
         return labels
     for _ in range(most):
         before, labels = labels, labels.copy()
@@ -284,7 +284,7 @@ def completed(graph, labels, most=5):
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced"])
 @pytest.mark.parametrize("pairwise", MODELS)
 def test_unknown_nodes_are_completed_and_cost_nothing(rng, pairwise, loss):
-    X, y = make(rng, pairwise=pairwise, n=30, most=12, sizes=True)
+    X, y = make(rng, pairwise=pairwise, n=60, most=12, sizes=True)
     y = [np.sort(labels) for labels in y]  # most neighbors agree in some graphs
     partly = [np.where(rng.random(len(labels)) < 0.4, -1, labels) for labels in y]
     partly[0], partly[1] = y[0], np.full(len(y[1]), -1)
@@ -328,7 +328,8 @@ def test_which_nodes_are_completed(rng):
     assert trained(labels) == [10]
     assert trained(labels, pairwise=0.0) == [9]
     assert trained([0, 1, -1, 1, 0, 1, 0, 0, 1, 0]) == [9]  # most neighbors differ
-    assert trained([0] + [-1] * 9) == [6]  # five edges away from a known one
+    assert trained([0, -1, 0, -1, 1, -1, 1, -1, 0, -1]) == [5]  # no known neighbors to tell
+    assert trained([0, 0] + [-1] * 8) == [7]  # five edges away from a known one
 
 
 def test_no_edge_across_a_border_is_lost(rng):
