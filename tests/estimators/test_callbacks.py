@@ -385,7 +385,9 @@ def recorded():
 
 
 @pytest.mark.parametrize(
-    "callback", [lambda info: False, recorded(), remember, GapMonitor(), Recorder()], ids=str
+    "callback",
+    [lambda info: False, recorded(), remember, GapMonitor(), Recorder()],
+    ids=["lambda", "closure", "function", "callback", "callback of a test"],
 )
 def test_callbacks_are_not_part_of_a_fitted_model(tiny_chains, callback, tmp_path):
     model = tight().set_callbacks(callback).fit(*tiny_chains)
