@@ -154,9 +154,9 @@ class GraphCRFSSVM(LabelingSSVM):
     in ``classes_``. Completed labels are part of the true labeling :math:`y_i` and then fixed;
     errors there cost nothing. So the objective is convex, its certificate is valid, and edges
     across a border of unknown nodes are learned from. Other unknown nodes and their edges are left
-    out: those farther away, those of graphs in which not most of the edges between labeled nodes
-    join equal labels, and all of them if `pairwise` is 0. :class:`LatentSSVM` completes all unknown
-    nodes with the labels that the model predicts.
+    out: those farther away, those of graphs in which more than a tenth of them is farther away or
+    not most of the edges between labeled nodes join equal labels, and all of them if `pairwise` is
+    0. :class:`LatentSSVM` completes all unknown nodes with the labels that the model predicts.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector
     of the size of ``w_`` per thread, and per graph a few cached labelings of 4 V bytes each. While

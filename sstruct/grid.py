@@ -123,7 +123,8 @@ class GridCRFSSVM(GraphCRFSSVM):
     the data.
 
     Unknown pixels up to five edges away from a labeled pixel take the nearest label in training,
-    without loss, as nodes of :class:`GraphCRFSSVM` do; others are left out. Void borders between
+    without loss, as nodes of :class:`GraphCRFSSVM` do; others are left out, and so are all unknown
+    pixels of an image if more than a tenth of them is farther away. Void borders between
     objects therefore need no preparation.
 
     Images of one size share their edges, of which an H x W image has about 2 H W or, with 8

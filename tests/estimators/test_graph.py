@@ -269,6 +269,7 @@ def completed(graph, labels, most=5):
     known = [(labels[u], labels[v]) for u, v in edges if labels[u] >= 0 <= labels[v]]
     if sum(a != b for a, b in known) >= len(known) / 2:
         return labels
+    given = labels
     for _ in range(most):
         before, labels = labels, labels.copy()
         for node in np.flatnonzero(before < 0):
@@ -278,7 +279,7 @@ def completed(graph, labels, most=5):
                 labels = np.where(
                     np.arange(len(labels)) == node, np.bincount(votes).argmax(), labels
                 )
-    return labels
+    return labels if sum(labels < 0) <= 0.1 * sum(given < 0) else given
 
 
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced"])
@@ -316,10 +317,9 @@ def test_optimum_with_unknown_nodes(rng, enumerated):
 
 
 def test_which_nodes_are_completed(rng):
-    path = np.column_stack([np.arange(9), np.arange(1, 10)])
-    features = rng.standard_normal((10, 2))
-
     def trained(labels, **parameters):
+        path = np.column_stack([np.arange(len(labels) - 1), np.arange(1, len(labels))])
+        features = rng.standard_normal((len(labels), 2))
         model = GraphCRFSSVM(lam=0.1, classes=[0, 1], **parameters)
         packed = model._pack([(features, path)], model._model_to_fit(), fitted=False)
         return LabeledGraphs(model, packed, np.array(labels), None).graphs.length.tolist()
@@ -329,7 +329,9 @@ def test_which_nodes_are_completed(rng):
     assert trained(labels, pairwise=0.0) == [9]
     assert trained([0, 1, -1, 1, 0, 1, 0, 0, 1, 0]) == [9]  # most neighbors differ
     assert trained([0, -1, 0, -1, 1, -1, 1, -1, 0, -1]) == [5]  # no known neighbors to tell
-    assert trained([0, 0] + [-1] * 8) == [7]  # five edges away from a known one
+    assert trained([0, 0] + [-1] * 5) == [7]
+    assert trained([0, 0] + [-1] * 6) == [2]  # one of six is farther away than five edges
+    assert trained([0, 0] + [-1] * 10 + [1, 1] + [-1] * 6) == [19]  # one of 16 is
 
 
 def test_no_edge_across_a_border_is_lost(rng):
