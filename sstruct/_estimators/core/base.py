@@ -68,9 +68,10 @@ from sstruct.losses import check_loss
 
 PICKLE_FORMAT = 1
 
-# Work of an oracle call from which on "auto" spares calls before all else: gap sampling, caching
-# and corrective steps. Graph cuts of 200 superpixels: half the time to a gap of 0.01. CoNLL-2000,
-# a thousand units of work: no difference.
+# Work of an oracle call from which on "auto" saves calls by cached labelings, and for "bcfw", which
+# makes no passes over them, also by gap sampling and corrective steps. With "mp-bcfw" permutations
+# and pairwise steps took 0.70 to 0.91 of the calls of these on cuts of superpixels, snakes, digits
+# and Yeast, and 1.09 on OCR letters (benchmarks/results/costly_choices.csv).
 COSTLY_ORACLE = 20_000
 # Parts of data that are visited part by part have this share of the working memory: the rest is
 # for what is read ahead, and what is not yet forgotten.
@@ -298,10 +299,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the Options of a solver, by its name; "auto" is settled here."""
         costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
         step, sampling, cache = self.step, self.sampling, self.cache
+        careful = costly and solver == "bcfw"
         if step == "auto":
-            step = "corrective" if costly else "pairwise"
+            step = "corrective" if careful else "pairwise"
         if sampling == "auto":
-            sampling = _auto_sampling(problem, costly)
+            sampling = _auto_sampling(problem, careful)
         # Over all visits: of the averages it predicts best long before the optimum.
         by_score = self.early_stopping and self.average == "auto"
         if cache == "auto":
@@ -842,11 +844,11 @@ def tokenized(estimator):
     return normalize_token((type(estimator), estimator.__getstate__()))
 
 
-def _auto_sampling(problem, costly):
+def _auto_sampling(problem, by_gaps):
     """Return what ``sampling="auto"`` stands for; in order for data that stay on disk."""
     if sum(rows.mapped_bytes for rows, _ in problem.feature_rows()) > _working_memory():
         return "sequential"
-    return "gap" if costly else "permutation"
+    return "gap" if by_gaps else "permutation"
 
 
 def _working_memory():

@@ -67,9 +67,9 @@ class Common:
         mistake.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
         Kind of Frank-Wolfe step after an oracle call [2]_. ``"auto"`` is ``"pairwise"``, or
-        ``"corrective"`` where an oracle call is costly (an estimate of 20,000 multiply-adds and
-        more). Steps over cached labelings are corrective, unless `step` is ``"fw"``. It affects
-        speed, not the solution.
+        ``"corrective"`` for ``"bcfw"`` if an oracle call is costly (an estimate of 20,000
+        multiply-adds and more). Steps over cached labelings are corrective, unless `step` is
+        ``"fw"``. It affects speed, not the solution.
     sampling : {"auto", "uniform", "permutation", "gap", "sequential", "given"}, default="auto"
         Order in which samples are visited: at random with replacement, shuffled, or at random in
         proportion to their duality gaps, which a certificate refreshes every 10 passes.
@@ -78,7 +78,7 @@ class Common:
         after another, each shuffled. ``"given"``: in the order of the samples, for
         ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass always visits each sample
         once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond ``working_memory``;
-        else ``"gap"`` where an oracle call is costly, and ``"permutation"`` where it is not.
+        else ``"permutation"``, or ``"gap"`` for ``"bcfw"`` if an oracle call is costly.
     cache : {"auto", True, False}, default="auto"
         Whether a labeling found before may take the place of an oracle call, if it still promises
         enough progress ([2]_, section 3.3). ``"auto"`` is True where an oracle call is costly.
