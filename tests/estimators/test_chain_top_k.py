@@ -74,10 +74,10 @@ def test_every_form_of_input(tiny_chains):
 
 
 def test_labels_of_any_type():
-    y = [[("a", 1), None], [None]]
+    y = [[("a", 1), "b"], ["b"]]
     model = ChainSSVM(random_state=0).fit([[[2.0], [-1.0]], [[-2.0]]], y)
     labels, _ = model.predict_top_k([[[3.0], [0.0]]], k=2)
-    assert labels[0][0].tolist() == [("a", 1), None]
+    assert labels[0][0].tolist() == [("a", 1), "b"]
 
 
 def test_bad_input_is_refused(tiny_chains):

@@ -65,7 +65,7 @@ CHECKS += [
 )
 @pytest.mark.parametrize("estimator, check", CHECKS)
 def test_estimator_check(estimator, check):
-    tight = {"tol": 1e-10} if name_of(check) in WEIGHT_CHECKS else {}
+    tight = {"tol": 1e-12} if name_of(check) in WEIGHT_CHECKS else {}
     check(clone(estimator).set_params(**tight))
 
 

@@ -255,7 +255,10 @@ def test_functions_of_numba(rng, library):
     X, y = make_choices(rng)
     model = fit(X, y, oracle)
     np.testing.assert_array_equal(model.w_, fit(X, y, compiled_choice(library, 4)).w_)
-    assert [k.tolist() for k in model.predict(X)] == [[k] for k in fit(X, y, Choice()).predict(X)]
+    # An oracle in Python is visited in batches, so that both are optimal only to their tolerance.
+    other = fit(X, y, Choice())
+    distance = sum(np.sqrt(2 * each.dual_gap_ / each.lam_) for each in (model, other))
+    assert np.linalg.norm(model.w_ - other.w_) <= distance
 
 
 def right_argmax(w, x, shape, y_true, loss_weight, y, data):

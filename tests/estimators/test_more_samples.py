@@ -327,7 +327,7 @@ def test_working_sets_of_an_earlier_version_are_refused_by_name():
 
 def test_labels_of_any_type():
     X, y = make_sequences(n_samples=12, random_state=0)
-    names = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), None, "x"]
+    names = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5), 7, "x"]
     y = [[names[k] for k in labels] for labels in y]
     model = ChainSSVM(lam=0.1, warm_start=True, tol=1e-6, classes=names, random_state=0)
     cold = clone(model).set_params(warm_start=False).fit(X, y)

@@ -61,7 +61,7 @@ def assert_same_model(a, b, X):
 
 @pytest.mark.parametrize(
     "labels",
-    [[0, 1, 2], ["B", "I", "O"], [("a", 1), None, "x"], [True, False, 2.5]],
+    [[0, 1, 2], ["B", "I", "O"], [("a", 1), 7, "x"], [True, False, 2.0]],
     ids=["int", "str", "mixed", "numbers"],
 )
 @pytest.mark.parametrize("warm_start", [False, True])

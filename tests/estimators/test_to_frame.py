@@ -36,9 +36,7 @@ LABELS = {
     "numbers": [7, -2, 30],
     "strings": ["b", "aa", "c"],
     "pairs": [(1, 2), (3, 0), (1, 1)],
-    "mixed": ["x", None, 3],
-    "none": ["x", None, "y"],
-    "halves": [0.5, 1.5, -1.0],
+    "mixed": ["x", ("y", 1), 3],
     "large": [2**80, 5, -(2**70)],
 }
 
@@ -97,7 +95,7 @@ MODELS = {
         for pairwise in ("potts", "contrast", "full", "directed", 0.5)
     },
     "graph of pairs": lambda: graph(LABELS["pairs"], pairwise="directed", fit_intercept=False),
-    "graph of none": lambda: graph(LABELS["none"], pairwise="full"),
+    "graph of mixed": lambda: graph(LABELS["mixed"], pairwise="full"),
     **{
         f"grid, {pairwise}, {connectivity}": lambda pairwise=pairwise, connectivity=connectivity: (
             grid(pairwise=pairwise, connectivity=connectivity)
@@ -105,11 +103,7 @@ MODELS = {
         for pairwise in ("potts", "contrast", "full", "directed", 0.0)
         for connectivity in (4, 8)
     },
-    **{
-        f"rows of {name}": lambda labels=labels: rows(labels)
-        for name, labels in LABELS.items()
-        if name != "halves"  # which scikit-learn takes for a regression's
-    },
+    **{f"rows of {name}": lambda labels=labels: rows(labels) for name, labels in LABELS.items()},
     "sets": sets,
     "sets, named": lambda: sets(classes=list("pqrs")),
     "sets, tree": lambda: sets(edges="tree"),
@@ -141,8 +135,6 @@ def position(model, label):
     """Index of a label in ``classes_``, and not of one that merely equals it."""
     classes = model.classes_.tolist()
     found = [k for k, known in enumerate(classes) if known == label]
-    if not found and is_missing(label):
-        found = [classes.index(None)]
     (k,) = found
     return k
 

@@ -53,8 +53,8 @@ def answerer(X, y, oracle, n_threads=1):
     """One with two parts, of which a sample is left out."""
     parts = [(X[:10], y[:10]), (X[10:], y[10:])]
     places = [
-        (0, [0, *range(2, 10)], [0, *range(2, 10)]),
-        (9, list(range(len(X) - 10)), list(range(10, len(X)))),
+        (0, 0, 10, [0, *range(2, 10)], [0, *range(2, 10)]),
+        (9, 1, len(X) - 10, list(range(len(X) - 10)), list(range(10, len(X)))),
     ]
     out = Answerer(cloudpickle.dumps(oracle), parts, places)
     fine, form, _ = out.begin(0, (None, False), n_threads)

@@ -24,7 +24,7 @@ from sstruct._solvers.baselines.batch_frank_wolfe import BatchFrankWolfe
 from sstruct._solvers.baselines.cutting_plane import CuttingPlane
 from sstruct._solvers.baselines.subgradient import StochasticSubgradient
 from sstruct._solvers.core import solver
-from sstruct._solvers.core.progress import progress
+from sstruct._solvers.core.progress import Bar
 from sstruct._solvers.core.solver import Options, Setup
 from sstruct._testing._enumerated import EnumeratedProblem
 from sstruct.chain import ChainSSVM
@@ -620,7 +620,7 @@ def test_lines_of_progress(rng, name, caplog):
 
 def test_bar_without_a_gap_counts_passes():
     pytest.importorskip("tqdm")
-    with progress(1, "ssg", 1e-2, 4) as bar:
+    with Bar("ssg", 1e-2, 4) as bar:
         bar.update(1, float("nan"))
         assert bar.bar.n == 0.25
         bar.update(5, float("nan"))

@@ -155,7 +155,7 @@ def test_rounding_ends_a_path_of_no_gap_at_all(rng):
     solver = PathSolver(
         Setup(small.problem, small.lam, small.q, Options(max_iter=300)), small.state()
     )
-    points = list(solver.path(1e-18, 0.5, None, False))
+    points = list(solver.path(1e-18, 0.5, None))
     assert len(points) >= 1
     assert solver.status is Status.STALLED
     assert solver.end > 0
@@ -167,7 +167,7 @@ def test_the_first_breakpoint_is_as_small_as_it_may_be(rng):
     small = Small(rng, n=30)
     eps = 0.05
     solver = PathSolver(Setup(small.problem, small.lam, small.q, Options()), small.state())
-    first = next(solver.path(eps, 0.9, None, False))
+    first = next(solver.path(eps, 0.9, None))
     h = solver.hinge_at_zero
     assert h == pytest.approx(sum(t.weight * t.loss.max() for t in small.terms), rel=1e-12)
     assert h - first.linear <= eps

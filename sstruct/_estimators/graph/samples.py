@@ -107,7 +107,8 @@ def _without_edges(item):
         return item
     if is_empty(item):
         return [], []
-    return (item, []) if getattr(item, "shape", (1,))[:1] == (0,) else item
+    shape = getattr(item, "shape", None)  # a damaged sparse matrix has none
+    return (item, []) if isinstance(shape, tuple) and shape[:1] == (0,) else item
 
 
 def _is_table(part):

@@ -62,6 +62,7 @@ class MultilabelTraining:
             self._is_attractive(),
             relaxes=estimator.solver == "gdmm",
         )
+        decoder = label_decoder(self.method, K, self.edges, self.parents)  # checks `edges`
         if self.parents is not None:
             check_closed(Y, self.parents, np.flatnonzero(used))
         self.total = float(weights.sum())
@@ -70,7 +71,8 @@ class MultilabelTraining:
         self.cost = label_costs(estimator.loss, on, total)
         if self._enumerates_for_slack(K):
             self.method = "enumeration"
-        self.decoder = label_decoder(self.method, K, self.edges, self.parents)
+            decoder = label_decoder(self.method, K, self.edges, self.parents)
+        self.decoder = decoder
         off_cost, on_cost = self.cost
         errors = (off_cost * (total - on) + on_cost * on).mean() / self.total
         spread = cost_spread(self.cost, np.array([total - on, on]))

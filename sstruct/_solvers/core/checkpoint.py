@@ -141,8 +141,8 @@ class Checkpoint:
     def _remove_remains(self):
         """Remove the temporary files of fits that were killed; requires the lock."""
         pattern = re.compile(re.escape(self.path.name) + r"\.[0-9a-f]{16}\.tmp")
-        with suppress(OSError):
-            for found in os.scandir(self.path.parent):
+        with suppress(OSError), os.scandir(self.path.parent) as entries:
+            for found in entries:
                 if pattern.fullmatch(found.name):
                     os.unlink(found.path)
 
