@@ -30,6 +30,8 @@ from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_v
 from sstruct._problems.core._decode import decode
 from sstruct.sequences import Sequences
 
+__all__ = ["ChainSSVM"]
+
 # "auto" uses GDMM from this number of labels on: benchmarks/notes/chains.md.
 LEAST_GDMM_LABELS = 400
 # From this number on, a fit that ended at a limit is advised to try GDMM.

@@ -21,6 +21,8 @@ from sstruct._input.labels import object_array
 from sstruct._input.ragged import check_choice, check_number, check_weights
 from sstruct._problems.custom.oracle_calls import decoded, frozen, samples_of
 
+__all__ = ["StructuredSVM"]
+
 
 @explains_arguments
 @shares_documentation(Common)

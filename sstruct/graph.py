@@ -38,6 +38,8 @@ from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._problems.graph.arguments import PAIRWISE, WITH_FEATURES, attractive_edges
 from sstruct._solvers.core.seed import random_of
 
+__all__ = ["GraphCRFSSVM"]
+
 MODELS = PAIRWISE[1:]
 
 

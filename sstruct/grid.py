@@ -15,6 +15,8 @@ from sstruct._estimators.graph.fitted_state import GRID_STATE
 from sstruct._estimators.graph.samples import image_labels, pack_grids
 from sstruct.graph import GraphCRFSSVM
 
+__all__ = ["GridCRFSSVM"]
+
 # Names of the features that grids make for their edges, for `to_frame`.
 GRID_FEATURES = {
     "contrast": ["constant", "contrast"],

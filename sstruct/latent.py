@@ -39,6 +39,8 @@ from sstruct._input.ragged import check_number
 from sstruct._solvers.core.seed import random_of
 from sstruct.custom import StructuredSVM
 
+__all__ = ["LatentSSVM"]
+
 
 def _has(name):
     """Whether the estimator has a method."""

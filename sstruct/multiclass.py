@@ -24,6 +24,8 @@ from sstruct._input.labels import find_classes
 from sstruct._input.ragged import labels_of_rows, pack_rows
 from sstruct.losses import node_costs
 
+__all__ = ["MulticlassSSVM"]
+
 
 @explains_arguments
 @shares_documentation(Common)

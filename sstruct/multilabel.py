@@ -57,6 +57,8 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
 
+__all__ = ["MultilabelSSVM"]
+
 
 @explains_arguments
 @shares_documentation(Common)

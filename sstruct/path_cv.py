@@ -42,6 +42,8 @@ from sstruct._input.ragged import check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, RegularizationPath, path_options
 from sstruct.sequences import Sequences
 
+__all__ = ["PathCV"]
+
 # What a fold returns for the warnings of the whole search.
 FOR_WARNINGS = "empty", "data_warnings"
 SCORERS = (

@@ -29,6 +29,8 @@ from sstruct._problems.core.node_arguments import padded_bounds
 from sstruct._problems.tree._problem import max_marginals
 from sstruct._problems.tree.arguments import TreeModel
 
+__all__ = ["TreeSSVM"]
+
 # Names of what the weights of an edge are of, for `to_frame`.
 EDGE_FEATURES = ["dx^2", "dx", "dy^2", "dy", "pair_score"]
 

@@ -38,6 +38,8 @@ from sstruct._problems.core._decode import decode
 from sstruct._problems.graph._max_marginals import max_marginals
 from sstruct._solvers.core.seed import random_of
 
+__all__ = ["TypedGraphCRFSSVM"]
+
 LOSSES = ("hamming", "hamming-count", "balanced")
 
 

@@ -8,13 +8,11 @@ import sstruct
 
 
 def public_modules():
-    """All modules with a public name and with `__all__`."""
+    """All modules with a public name."""
     yield sstruct
     for info in pkgutil.walk_packages(sstruct.__path__, "sstruct."):
         if "._" not in info.name:
-            module = importlib.import_module(info.name)
-            if hasattr(module, "__all__"):
-                yield module
+            yield importlib.import_module(info.name)
 
 
 def public_objects():
