@@ -403,7 +403,6 @@ class TreeSSVM(BaseSSVM):
         >>> bool(found[0][0] == y[0][0])
         True
         """
-        self._require_fitted()
         if _has_no_samples(X) and (y_partial is None or _has_no_samples(y_partial)):
             return PerSample.of([])
         return PerSample.of(self._predict_states(X, y_partial)[1].astype(np.intp))
@@ -423,7 +422,6 @@ class TreeSSVM(BaseSSVM):
             For each sample a list of P arrays (S_p,), in the order of states. The states of
             ``predict`` have the highest score of their part, up to ties.
         """
-        self._require_fitted()
         if _has_no_samples(X):
             return object_array([])
         trees, problem = self._decoder(X)
