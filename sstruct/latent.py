@@ -1,7 +1,6 @@
 """LatentSSVM: structured SVMs learned from labels of which some are hidden."""
 
 import time
-import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -15,6 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 
 from sstruct._checks.shown import shortened
+from sstruct._checks.warn import warn_user
 from sstruct._compat import num_samples
 from sstruct._estimators.core.base import BaseSSVM, share_right, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import CheckedState, check_parameters, reads_one_fit
@@ -283,7 +283,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         n_states = int(self.states_per_label)
         known = model._known_labels(X, y, sample_weight)
         if len(known.empty):  # which all fits of the rounds would warn of
-            warn_of_empty(known.empty, stacklevel=3)
+            warn_of_empty(known.empty)
             rest = np.delete(np.arange(num_samples(X)), known.empty)
             samples = Samples(X, y, sample_weight).of(rest)
             X, y, sample_weight = samples.X, samples.y, samples.sample_weight
@@ -319,11 +319,10 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
             }
         )
         if not best.converged:
-            warnings.warn(
+            warn_user(
                 f"LatentSSVM made max_rounds={self.max_rounds} rounds, and the objective still "
                 f"falls by more than tol={float(self.tol):g}. Increase max_rounds, or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         return self
 

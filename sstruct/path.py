@@ -271,7 +271,7 @@ def ssvm_path(
     """
     options = path_options(eps, kappa, lam_min)
     sweep = Sweep(estimator, X, y, sample_weight)
-    warn_of_data(sweep.training, stacklevel=3)
+    warn_of_data(sweep.training)
     return RegularizationPath(sweep, *options)
 
 

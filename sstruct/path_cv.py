@@ -1,7 +1,6 @@
 """PathCV: lambda by cross-validation along regularization paths."""
 
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from sstruct._checks.arrays import array_of, is_sized, real_array
 from sstruct._checks.compressed import as_csr, check_compressed
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.shown import brief, shortened
+from sstruct._checks.warn import warn_user
 from sstruct._compat import safe_indexing
 from sstruct._estimators.core.base import BaseSSVM, stored_template, tokenized
 from sstruct._estimators.core.fitted_state import (
@@ -252,9 +252,9 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         if partitions is not None:
             empty = []  # of indices in a fold's partitions
         if not self.refit:  # whose fit warns of all samples
-            warn_of_empty(np.unique(np.concatenate([[], *empty])).astype(int), stacklevel=3)
+            warn_of_empty(np.unique(np.concatenate([[], *empty])).astype(int))
             for message in dict.fromkeys(chain.from_iterable(data_warnings)):
-                warnings.warn(message, UserWarning, stacklevel=2)
+                warn_user(message)
         fitted = {
             "scorer_": scorer,
             "n_splits_": len(folds),

@@ -1,10 +1,9 @@
 """Values of y that mark padding or void nodes elsewhere, and would be learned as classes."""
 
-import warnings
-
 import numpy as np
 
 from sstruct._checks.shown import plain, shortened
+from sstruct._checks.warn import warn_user
 
 PADDING = -1
 TORCH_PADDING = -100  # ignore_index of PyTorch's losses, and what Hugging Face pads labels with
@@ -88,12 +87,12 @@ def check_reserved(estimator, classes, codes=None, place=None):
     keep = f"if {found} is a class, name it: classes={shortened(classes.tolist())}"
     if not hasattr(estimator, "ignore_label"):
         text = f"{text} labels. {name} learns it as a class; leave such rows out, or {keep}"
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn_user(text)
     elif certain:
         raise ValueError(f"{text} labels. Set ignore_label={found}; {keep}")
     else:
         text = f"{text} labels. {name} learns it as a class. Set ignore_label={found}; {keep}"
-        warnings.warn(text, UserWarning, stacklevel=2)
+        warn_user(text)
 
 
 def _reserved(classes):

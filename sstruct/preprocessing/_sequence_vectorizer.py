@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sstruct._checks.arrays import array_of, is_sized, without_view
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
+from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.fitted_state import (
     CheckedState,
     Field,
@@ -201,7 +201,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         """
         self._require_fitted()
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
-        encoded.warn_of_missing(stacklevel=3)
+        encoded.warn_of_missing()
         return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
@@ -251,7 +251,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         encoded = _Encoded(X, names)
         if len(encoded.lengths) == 0:
             raise ValueError("X is empty, expected at least one sequence")
-        encoded.warn_of_missing(stacklevel=4)
+        encoded.warn_of_missing()
         kept = encoded.counts(len(names)) >= self.min_count
         if kept.all():
             self.vocabulary_ = dict(names)
@@ -487,15 +487,13 @@ class _Encoded:
                 )
             codes.append(self.pairs.names[f"{name}:{_text(string)}"])
 
-    def warn_of_missing(self, stacklevel):
+    def warn_of_missing(self):
         """Warn of values that are None or NaN, if there are any."""
         if self.n_missing:
             some = "1 missing value" if self.n_missing == 1 else f"{self.n_missing} missing values"
-            warnings.warn(
+            warn_user(
                 f"X has {some} (None or NaN), read as absent attributes; the first is of "
-                f"{shortened(self.first_missing)}",
-                UserWarning,
-                stacklevel=stacklevel,
+                f"{shortened(self.first_missing)}"
             )
 
     def _resolve_weights(self):

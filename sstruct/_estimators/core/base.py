@@ -2,7 +2,6 @@
 
 import math
 import os
-import warnings
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar, Self
@@ -17,6 +16,7 @@ from sstruct._checks.arrays import check_depth
 from sstruct._checks.partitioned import is_partitioned
 from sstruct._checks.scalars import is_integer
 from sstruct._checks.shown import shortened
+from sstruct._checks.warn import warn_user
 from sstruct._compat import with_callbacks
 from sstruct._estimators.core.arguments import other_name
 from sstruct._estimators.core.callbacks import CallbackSupport, FitTask
@@ -474,10 +474,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if parted:
             self._check_parameters()
             training = parted_training(self, X, y, sample_weight, validation)
-            warn_of_data(training, stacklevel=5)
+            warn_of_data(training)
         elif training is None:
             training = self._prepare(X, y, sample_weight, validation=Samples(*validation))
-            warn_of_data(training, stacklevel=5)
+            warn_of_data(training)
         if self.warm_start and "_warm_state" in self.__dict__:
             self._check_state()
         problem = training.problem
@@ -499,7 +499,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         self._check_given(X, y, sample_weight)
         twin = learner_of_part(self, y, classes)
         training = twin._prepare(X, y, sample_weight)
-        warn_of_empty(training.empty, stacklevel=5)
+        warn_of_empty(training.empty)
         options = replace(
             self._options(self.solver, training.problem), sampling="given", max_iter=1
         )
@@ -623,7 +623,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 del error
         task.end(solution)
         for remark, category in remarks(self, solution, training):
-            warnings.warn(remark, category, stacklevel=6)
+            warn_user(remark, category)
         return self
 
     def _named(self, data):

@@ -1,12 +1,11 @@
 """What a fit warns of: its data, the limit that ended it, and features that should be scaled."""
 
-import warnings
-
 import numpy as np
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from sstruct._checks.shown import shortened
+from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.constant_predictions import constant_prediction
 from sstruct._estimators.core.scales import Scales
 from sstruct._estimators.core.threads import n_threads
@@ -34,22 +33,18 @@ LARGE = 10.0
 SMALL = 0.01
 
 
-def warn_of_data(training, stacklevel):
+def warn_of_data(training):
     """Warn of the data of a fit before it begins."""
-    warn_of_empty(training.empty, stacklevel + 1)
+    warn_of_empty(training.empty)
     for message in training.data_warnings:
-        warnings.warn(message, UserWarning, stacklevel=stacklevel)
+        warn_user(message)
 
 
-def warn_of_empty(empty, stacklevel):
+def warn_of_empty(empty):
     """Warn of the indices of samples without nodes, if there are any."""
     if len(empty):
         some = "1 sample" if len(empty) == 1 else f"{len(empty)} samples"
-        warnings.warn(
-            f"X has {some} without nodes, ignored in training; the first is X[{empty[0]}]",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+        warn_user(f"X has {some} without nodes, ignored in training; the first is X[{empty[0]}]")
 
 
 def remarks(estimator, solution, training):

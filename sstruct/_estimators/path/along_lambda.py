@@ -1,6 +1,5 @@
 """What an estimator's data give at many values of lambda, solved in one sweep."""
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from sstruct._checks.shown import shortened
+from sstruct._checks.warn import warn_user
 from sstruct._estimators.core.base import BaseSSVM, stored_template
 from sstruct._estimators.core.fitted_state import CheckedState, of_format
 from sstruct._estimators.core.remarks import scale_remark
@@ -155,10 +155,9 @@ class AlongLambda(CheckedState):
             unscaled = None
             if status is not Status.STALLED:
                 unscaled = scale_remark(self._template, sweep.training, limited=True)
-            warnings.warn(
+            warn_user(
                 f"{ended}. {advice}" if unscaled is None else f"{ended}; {unscaled}",
                 ConvergenceWarning,
-                stacklevel=4,
             )
 
     def w(self, lam: float) -> np.ndarray:

@@ -5,7 +5,6 @@ import math
 import os
 import re
 import secrets
-import warnings
 import zipfile
 from contextlib import suppress
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from sstruct._checks.shown import brief, shortened
+from sstruct._checks.warn import warn_user
 from sstruct._kernels._clock import seconds
 
 try:
@@ -239,7 +239,7 @@ class Checkpoint:
 
     def _warn(self, message):
         try:
-            warnings.warn(message, RuntimeWarning, stacklevel=2)
+            warn_user(message, RuntimeWarning)
         except RuntimeWarning as error:
             self.failure = error
             raise

@@ -1,0 +1,15 @@
+"""Warnings that show the line of the user's code."""
+
+import sys
+import warnings
+
+# Frames of these packages are skipped: scikit-learn wraps methods that call callbacks.
+INSIDE = ("sstruct.", "sklearn.callback.")
+
+
+def warn_user(message, category=UserWarning):
+    """Warn, at the line that called this package, however deep inside the warning arises."""
+    frame, level = sys._getframe(1), 2
+    while frame is not None and f"{frame.f_globals.get('__name__')}.".startswith(INSIDE):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
