@@ -336,7 +336,7 @@ def sample(**change):
         ([sample()], None, "y to be passed"),
         ([sample()], [[0, 0]] * 2, "X has 1 samples but y has 2"),
         ([sample()], [[0]], r"y\[0\] has shape \(1,\), expected \(2,\)"),
-        ([sample()], [[0.0, 0.0]], r"y\[0\] has dtype float64, expected integers"),
+        ([sample()], [["a", "b"]], r"y\[0\] has dtype <U1, expected integers"),
         ([sample()], [[0, 4]], r"y\[0\] has state 4 of part 1, expected 0 to 3, or -1"),
         ([sample()], [[-2, 0]], r"y\[0\] has state -2 of part 0"),
         ([sample()], [[-1, -1]], "no annotated part"),

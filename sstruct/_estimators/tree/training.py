@@ -317,7 +317,7 @@ def pack_states(y, trees, ignore_label):
             states = as_labels(states, ignore_label, lambda p, i=i: f"y[{i}] of part {p}")
         if states.shape != sizes[i].shape:
             raise ValueError(f"y[{i}] has shape {states.shape}, expected {sizes[i].shape}")
-        if states.dtype.kind not in "iu":
+        if states.dtype.kind not in "iuf":  # floats are whole numbers here
             raise TypeError(f"y[{i}] has dtype {states.dtype}, expected integers")
         ignored = is_label(states, ignore_label)
         wrong = np.flatnonzero(~ignored & ((states < 0) | (states >= sizes[i])))
