@@ -7,7 +7,14 @@ import numpy as np
 
 from sstruct._checks.arrays import array_of, is_sized
 from sstruct._input.frames import items_of
-from sstruct._input.labels import as_labels, is_missing, masked_as_none, ordered, shortened
+from sstruct._input.labels import (
+    IGNORE,
+    as_labels,
+    is_missing,
+    masked_as_none,
+    ordered,
+    shortened,
+)
 from sstruct._input.ragged import check_weights
 
 
@@ -22,15 +29,20 @@ class FlatLabels:
             self.sequence_weights = check_weights(sample_weight, self.n_sequences)
         self.sequence = np.repeat(np.arange(self.n_sequences), [len(labels) for labels in y_true])
         true, predicted = list(chain.from_iterable(y_true)), list(chain.from_iterable(y_pred))
+        unknown, advice = (), IGNORE
         if ignore_label is not None:
-            unknown = unknown_labels(true, ignore_label)
+            unknown, advice = unknown_labels(true, ignore_label), "y_pred needs a label here"
             keep = [label not in unknown for label in true]
             true = [label for label, kept in zip(true, keep) if kept]
             predicted = [label for label, kept in zip(predicted, keep) if kept]
             self.sequence = self.sequence[np.array(keep, dtype=bool)]
         # Integers, since scikit-learn reads neither tuples nor a mix of types as labels.
         self.labels = ordered(chain(true, predicted))
-        as_labels(self.labels, place=lambda k: _place(self.labels[k], y_true, y_pred))
+        as_labels(
+            self.labels,
+            place=lambda k: _place(self.labels[k], y_true, y_pred, unknown),
+            advice=advice,
+        )
         self.code = {label: code for code, label in enumerate(self.labels)}
         self.true = np.fromiter(map(self.code.__getitem__, true), np.int64, len(true))
         self.predicted = np.fromiter(map(self.code.__getitem__, predicted), np.int64, len(true))
@@ -67,12 +79,12 @@ def unknown_labels(labels, ignore_label):
     return {label for label in ordered(labels) if is_missing(label) or label == ignore_label}
 
 
-def _place(label, y_true, y_pred):
-    """Name the first place of a label, for an error."""
-    for name, y in (("y_true", y_true), ("y_pred", y_pred)):
-        for i, labels in enumerate(y):
-            for v, other in enumerate(labels):
-                if other is label:
+def _place(label, y_true, y_pred, unknown):
+    """Name the first place of a label, for an error, where the true label is not unknown."""
+    for i, pairs in enumerate(map(zip, y_true, y_pred)):
+        for v, pair in enumerate(pairs):
+            for name, other in zip(("y_true", "y_pred"), pair):
+                if other is label and pair[0] not in unknown:
                     return f"{name}[{i}] at node {v}"
 
 

@@ -24,6 +24,7 @@ from sstruct._estimators.core.fitted_state import (
     Number,
     Of,
     check_parameters,
+    reads_one_fit,
 )
 from sstruct._input.frames import cut, frame_like, items_of, joined, library_of
 from sstruct._input.labels import label_array, object_array
@@ -236,7 +237,7 @@ class PerNode(
 
     def _apply(self, method, X, fitted):
         """Call a method of the fitted transformers; fitted: X has the features of the fit."""
-        self._require_fitted()
+        self = self._require_fitted()  # a copy that no other fit changes
         given = structures_of(items_of(X))
         items = given.items
         nodes = pack_nodes(self, items, fitted=fitted, numeric=False)
@@ -252,6 +253,7 @@ class PerNode(
         return _joinable(given, given.restored(out, edge_rows))
 
     @available_if(_transformer_has("get_feature_names_out"))
+    @reads_one_fit
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the transformer's names of the columns it makes.
 
@@ -265,7 +267,6 @@ class PerNode(
         names : ndarray of str objects
             A name for each column.
         """
-        self._require_fitted()
         known = getattr(self, "feature_names_in_", None)
         names = known if input_features is None else input_features
         return self.transformer_.get_feature_names_out(names)
@@ -301,16 +302,15 @@ class PerNode(
             out = given.restored(out, None if edge_rows is None else edges.cut(edge_rows))
             out = _joinable(given, out)
         width = inner.n_features_in_ if hasattr(inner, "n_features_in_") else _width(rows)
-        self.transformer_ = inner
-        self.__dict__.pop("edge_transformer_", None)
-        if edge_inner is not None:
-            self.edge_transformer_ = edge_inner
-        self.n_features_in_ = width
-        self.__dict__.pop("feature_names_in_", None)
-        if hasattr(inner, "feature_names_in_"):
-            self.feature_names_in_ = inner.feature_names_in_
-        elif nodes is not None and nodes.feature_names is not None:
-            self.feature_names_in_ = nodes.feature_names
+        names = None if nodes is None else nodes.feature_names
+        self._publish(
+            {
+                "transformer_": inner,
+                "edge_transformer_": edge_inner,
+                "n_features_in_": width,
+                "feature_names_in_": getattr(inner, "feature_names_in_", names),
+            }
+        )
         return out
 
     def _check_transformer(self, name):

@@ -26,6 +26,7 @@ from sstruct._estimators.core.fitted_state import (
     Field,
     FittedState,
     check_parameters,
+    reads_one_fit,
     refuse,
 )
 from sstruct._input.frames import library_of, records
@@ -185,6 +186,7 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         encoded, new_columns, dtype = self._fit(X)
         return self._named(encoded.rows(new_columns, len(self.vocabulary_), dtype))
 
+    @reads_one_fit
     def transform(self, X: Iterable[Any]) -> Sequences:
         """Return the rows of sequences.
 
@@ -199,11 +201,11 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
             Its flat array is CSR, of shape (number of items, number of attributes), with sorted
             indices. Its columns are named, so that estimators have ``feature_names_in_``.
         """
-        self._require_fitted()
         encoded = _Encoded(X, _KnownNames(self.vocabulary_))
         encoded.warn_of_missing()
         return self._named(encoded.rows(None, len(self.vocabulary_), _checked_dtype(self.dtype)))
 
+    @reads_one_fit
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> np.ndarray:
         """Return the names of the columns.
 
@@ -217,12 +219,11 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         names : ndarray of str objects of shape (n_attributes,)
             Attribute of each column.
         """
-        self._require_fitted()
         return object_array(self.vocabulary_)
 
-    def __getstate__(self):
+    def _stored_state(self):
         # vocabulary_ is the same names, which files keep once.
-        state = super().__getstate__()
+        state = super()._stored_state()
         state.pop("vocabulary_", None)
         return state
 
@@ -254,16 +255,17 @@ class SequenceVectorizer(CheckedState, TransformerMixin, BaseEstimator, auto_wra
         encoded.warn_of_missing()
         kept = encoded.counts(len(names)) >= self.min_count
         if kept.all():
-            self.vocabulary_ = dict(names)
-            self._column_names = object_array(self.vocabulary_)
+            self._publish_vocabulary(dict(names))
             return encoded, None, dtype
         # The spare last entry is where ABSENT, index -1, finds itself.
         new_columns = np.full(len(names) + 1, ABSENT, dtype=np.int32)
         new_columns[:-1][kept] = np.arange(np.count_nonzero(kept))
         kept_names = (name for name, keep in zip(names, kept.tolist()) if keep)
-        self.vocabulary_ = {name: column for column, name in enumerate(kept_names)}
-        self._column_names = object_array(self.vocabulary_)
+        self._publish_vocabulary({name: column for column, name in enumerate(kept_names)})
         return encoded, new_columns, dtype
+
+    def _publish_vocabulary(self, vocabulary):
+        self._publish({"vocabulary_": vocabulary, "_column_names": object_array(vocabulary)})
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

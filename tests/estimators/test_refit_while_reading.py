@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import sstruct
 from sstruct import (
@@ -24,6 +25,7 @@ from sstruct import (
     TreeSSVM,
     TypedGraphCRFSSVM,
 )
+from sstruct.preprocessing import PerNode, SequenceVectorizer
 from tests.estimators.choices import Sign
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -31,6 +33,7 @@ FOLDER = Path(sstruct.__file__).parent
 # Where attributes are read: the modules of estimators, and a few functions of others.
 MODULES = {str(path) for path in FOLDER.glob("*.py")}
 MODULES |= {str(path) for path in FOLDER.glob("_estimators/**/*.py")}
+MODULES |= {str(path) for path in FOLDER.glob("preprocessing/*.py")}
 MODULES -= {path for path in MODULES if path.endswith("fitted_state.py")}
 READERS = ("read", "_require_fitted", "_snapshot", "_publish")
 COMMON = {"lam": 0.1, "random_state": 0, "max_iter": 5}
@@ -100,6 +103,13 @@ def fits(kind):
         )
         other = [[-1 if label < 0 else label + 5 for label in sample] for sample in hidden]
         return *(m.fit(X, y) for m, y in zip(makes, (hidden, other))), X, hidden
+    if kind == "words":
+        X = [[{"w": "a", "n": 2.0}, {"b": 1}]]
+        other = [[{"b": 1}, {"n": 3}, {"w:a": 1}, {"c": 1}]]
+        return SequenceVectorizer().fit(X), SequenceVectorizer().fit(other), X, None
+    if kind == "scaled nodes":
+        frames, other = ([pd.DataFrame(x, columns=list(n)) for x in X] for n in ("abc", "xyz"))
+        return *(PerNode(StandardScaler()).fit(each) for each in (frames, other)), frames, None
     searches = (
         PathCV(ChainSSVM(**COMMON), lams=lams, cv=2, eps=0.5, scoring=scoring)
         for lams, scoring in (([1.0, 0.1], None), ([0.5], scored_by_classes))
@@ -115,7 +125,10 @@ KINDS = (
     "chain", "chain, edge features", "graph", "grid", "typed graph", "tree", "label sets",
     "label sets or one label", "classes", "custom", "latent", "path",
 )  # fmt: skip
+TRANSFORMERS = "words", "scaled nodes"
 READS = {
+    "transform": lambda model, X, y: transformed(model, X),
+    "get_feature_names_out": lambda model, X, y: model.get_feature_names_out(),
     "predict": lambda model, X, y: model.predict(X),
     "decision_function": lambda model, X, y: model.decision_function(X),
     "predict_top_k": lambda model, X, y: model.predict_top_k(X, 2),
@@ -126,8 +139,19 @@ READS = {
     "intercept_": lambda model, X, y: model.intercept_,
     "edge_coef_": lambda model, X, y: model.edge_coef_,
     "classes_": lambda model, X, y: model.classes_,
-    "pickle": lambda model, X, y: pickle.loads(pickle.dumps(model)).predict(X),
+    "pickle": lambda model, X, y: used(pickle.loads(pickle.dumps(model)), X),
 }
+
+
+def used(model, X):
+    return model.predict(X) if hasattr(model, "predict") else transformed(model, X)
+
+
+def transformed(model, X):
+    rows = model.transform(X)
+    if isinstance(rows, list):
+        return rows
+    return rows.flat.toarray(), list(rows.feature_names)
 
 
 def listed(value):
@@ -183,7 +207,7 @@ def traced(trace, function):
         sys.settrace(previous)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", [*KINDS, *TRANSFORMERS])
 def test_each_call_sees_one_fit(kind):
     first, second, X, y = fits(kind)
     new, old = replacing(first, second), replacing(first, first)

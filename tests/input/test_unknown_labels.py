@@ -207,6 +207,9 @@ def test_metrics():
             score(true, zeros)
     with pytest.raises(ValueError, match=r"y_pred\[1\] at node 0 is None"):
         metrics.flat_accuracy_score([[0], [1]], [[0], [None]])
+    assert metrics.flat_accuracy_score([[None, 1]], [[None, 1]], ignore_label=-1) == 1.0
+    with pytest.raises(ValueError, match=r"y_pred\[1\] at node 0 is None.*y_pred needs a label"):
+        metrics.flat_accuracy_score([[None], [1]], [[None], [None]], ignore_label=-1)
     with pytest.raises(ValueError, match="Unknown label type: continuous"):
         metrics.flat_accuracy_score([[0.5]], [[0.5]])
     with pytest.raises(TypeError, match=r"y_true\[0\] must be a sequence of labels, found dict"):
