@@ -86,6 +86,22 @@ def test_integer_programs_equal_enumeration(n_nodes, density, kind, n_factors, s
         assert result.gap <= 2e-6 * (1 + abs(least))
 
 
+def test_integer_programs_of_tiny_costs(new_rng, monkeypatch):
+    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    for seed in range(20):
+        plain = reference.random_model(new_rng(seed), 4, 1.0, "real")
+        tiny = reference.Model(
+            [1e-9 * costs for costs in plain.node],
+            plain.edges,
+            [1e-9 * table for table in plain.tables],
+            plain.weights,
+            plain.factors,
+        )
+        result = map_mrf(MRF(*tiny.arguments()), "exact", tol=0.0)
+        assert result.energy == pytest.approx(reference.minimum(tiny), rel=1e-9, abs=1e-20)
+        assert result.lower_bound <= reference.minimum(tiny) + 1e-20
+
+
 @settings(max_examples=60)
 @given(
     form=st.sampled_from(["potts", "linear", "quadratic"]),

@@ -104,7 +104,7 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     most_branches : int, optional
         Nodes of the search tree after which to stop.
     seconds : float
-        Time limit, beside that of the record.
+        Time limit in addition to `max_time`.
     """
     model, _ = pairwise_model(mrf)
     n_variables = n_marginals(model)
@@ -116,6 +116,9 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     record.bound(trivial_bound(model))
     costs, matrix, sums = local_polytope(model)
     allowed = np.isfinite(costs)
+    costs = np.where(allowed, costs, 0.0)
+    # HiGHS takes differences of costs below 1e-7 for 0. A power of two changes no digit.
+    exponent = min(0, int(np.frexp(np.abs(costs).max())[1]))
     options = {"mip_rel_gap": record.tol}
     seconds = min(seconds, record.deadline - time.monotonic())
     if seconds <= 0:
@@ -131,7 +134,7 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
     }
     # With a limit on its search, it is soon over.
     run = highs.solve if most_branches is None else highs.solve_here
-    status, x, bound = run(np.where(allowed, costs, 0.0), program, options)
+    status, x, bound = run(np.ldexp(costs, -exponent), program, options)
     if status == 2:
         # With an allowed labeling, HiGHS is wrong: costs are too far apart for its tolerances.
         return Status.INFEASIBLE if record.energy == np.inf else Status.STALLED
@@ -143,7 +146,7 @@ def integer_program(mrf, record, most_branches=None, seconds=np.inf):
         )
         record.offer(labels, PackedMRF(mrf).improve(labels, mrf.n_nodes))
     if bound is not None:
-        record.bound(bound)
+        record.bound(float(np.ldexp(bound, exponent)))
     if status == 0:
         return Status.CONVERGED
     return Status.TIME_LIMIT if status == highs.TIME_LIMIT else Status.STALLED
