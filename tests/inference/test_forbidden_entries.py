@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from sstruct._solvers.core.status import Status
 from sstruct.inference import MRF, map_mrf
 from sstruct.inference._methods import elimination, feasible
+from sstruct.inference._methods import map_mrf as module
 from sstruct.inference._methods.elimination import Elimination, minimize, move
 from sstruct.inference._methods.feasible import find_feasible
 from sstruct.inference._model.map_result import Record
@@ -188,6 +189,14 @@ def test_a_gap_that_is_left_is_not_called_converged(new_rng):
         for method in ("auto", "trws", "fwmap", "bp", "icm", "exact"):
             check_status(map_mrf(model, method))
     assert map_mrf(model, "icm").status == "UNPROVEN"
+
+
+def test_only_max_time_ends_as_time_limit(rng, monkeypatch):
+    monkeypatch.setattr(elimination, "MOST_TERMS", 0)
+    monkeypatch.setattr(module, "integer_program", lambda *_, **__: Status.TIME_LIMIT)
+    model = MRF(*frustrated_model(rng).arguments())
+    assert map_mrf(model).status in ("UNPROVEN", "STALLED")
+    assert map_mrf(model, max_time=1e6).status == "TIME_LIMIT"
 
 
 @settings(max_examples=60)

@@ -37,7 +37,7 @@ class Tokens:
     max_entries : int
         Limit of what the file may declare, in numbers, all together (`declare`).
     comments : {b"c", b"#"}
-        What begins comments: the word c at the begin of a line, or # anywhere.
+        Start of a comment: the word c at the start of a line, or # anywhere.
     """
 
     def __init__(self, path, max_entries, comments):

@@ -43,7 +43,7 @@ MOST_ENTRIES = 2**23
 # Iterations of belief propagation after other methods: where pairs contradict one another its
 # labelings are better. Ising models: by 3 to 5 % before they are combined.
 MOST_PROPAGATIONS = 100
-# HiGHS after the other methods of "auto".
+# Time limit of HiGHS after the other methods of "auto", if there is no `max_time`.
 SECONDS_OF_BRANCHING = 10.0
 FLOAT_MAX = sys.float_info.max
 METHODS = ("auto", "fwmap", "trws", "bp", "icm", "alpha-expansion", "graph-cut", "exact")
@@ -85,7 +85,8 @@ def map_mrf(
         * ``"graph-cut"``: two labels for each node, all pairs attractive, none forbidden. Exact.
         * ``"exact"``: max-sum on forests, variable elimination if its tables have at most 2^23
           entries in all, otherwise HiGHS on an integer program of at most 2^18 variables (labels
-          of nodes and entries of tables), in a separate process if it takes long.
+          of nodes and entries of tables), in a separate process if it takes long. HiGHS proves a
+          minimum up to differences of about 1e-7.
         * ``"auto"``: max-sum on forests, a cut if it is exact, variable elimination as above.
           Otherwise ``"trws"``, then, as long as a gap is left, ``"fwmap"``, moves that improve the
           labeling, and HiGHS as above for at most 10 seconds, or until `max_time` if it is given.
@@ -250,7 +251,7 @@ class _Run:
 
     @cached_property
     def small(self):
-        """What eliminates nodes, None for large models."""
+        """Return the Elimination of the model, None if the model is large."""
         return eliminator(self.mrf)
 
     def minimize(self, start):
@@ -308,9 +309,9 @@ class _Run:
             return Status.INFEASIBLE
         if record.energy < np.inf:
             self._improve(0 if self.method == "bp" else max_iter)
-        if is_auto and not (record.is_closed() or record.is_late()):
-            status = self._branch(status)
-        return status
+        if record.is_late():
+            return Status.TIME_LIMIT
+        return self._branch(status) if is_auto and not record.is_closed() else status
 
     def _search_locally(self, most_visits):
         """Offer the best labeling after local search."""
@@ -330,7 +331,7 @@ class _Run:
         """Improve good labelings by moves of two and of many nodes, and combine them.
 
         max_iter : int
-            Of belief propagation, to look for more with; MOST_PROPAGATIONS at most, 0: none.
+            Limit of iterations of belief propagation, which looks for more labelings; 0: none.
         """
         mrf, record = self.mrf, self.record
         if mrf.n_factors == 0 and n_marginals(mrf) <= MOST_ENTRIES:
@@ -353,12 +354,14 @@ class _Run:
         """Try to close the gap by an integer program; return the status."""
         if n_marginals(pairwise_model(self.mrf)[0]) > MOST_VARIABLES:
             return status
-        seconds = SECONDS_OF_BRANCHING if self.record.deadline == np.inf else np.inf
+        is_limited = self.record.deadline < np.inf
+        seconds = np.inf if is_limited else SECONDS_OF_BRANCHING
         found = integer_program(self.mrf, self.record, seconds=seconds)
         if found in (Status.CONVERGED, Status.INFEASIBLE):
             self.method = "exact"
             return found
-        return Status.TIME_LIMIT if self.record.is_late() else status
+        # HiGHS may stop a little before the time is over.
+        return found if is_limited and found is Status.TIME_LIMIT else status
 
 
 def check_options(tol, max_time, max_iter, proximal_weight, step, schedule="work", start="trws"):
