@@ -104,8 +104,9 @@ class ChainSSVM(LabelingSSVM):
         calls of the decoder.
     <solver>
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
-        is for chains of a thousand labels and more, where Viterbi's K^2 operations a node are too
-        slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"`` supports.
+        is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
+        too slow. It supports margin rescaling without `bounds`, and otherwise what ``"fw"``
+        supports.
         ``"auto"`` uses ``"gdmm"`` from 400 labels on, unless a parameter that it does not support
         or a `transition_mask` is set, `transitions` is False, or X has edge features, which it
         does not take.
