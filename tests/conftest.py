@@ -11,6 +11,8 @@ import hypothesis
 import numpy as np
 import pytest
 
+import sstruct  # noqa: F401  before pytest collects its modules by their paths, without parents
+
 # Read by the type checker alone (`make lint`).
 collect_ignore = ["package/user_script.py"]
 
