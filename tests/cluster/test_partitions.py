@@ -195,6 +195,19 @@ def test_the_certificate_is_that_of_all_samples(client, data):
     assert abs(model.objective_ - objective) <= 1e-10 * objective
 
 
+def test_warnings_of_data_are_those_of_all_partitions(client, data):
+    X, y = [x[:1] for x in data[0]], [labels[:1] for labels in data[1]]
+    model = ChainSSVM(**PARAMETERS)
+    with pytest.warns(UserWarning, match="learns no transitions: each sequence in X has one node"):
+        model.fit(partitions(X), partitions(y))
+    for values, given in ((X, data[0]), (y, data[1])):  # one partition has transitions
+        values[:30] = given[:30]
+    model.fit(partitions(X), partitions(y))
+    rows = [dask.delayed(np.concatenate(values))[a : a + 40] for values in data for a in (0, 40)]
+    with pytest.warns(UserWarning, match="learns no transitions: X is 2-D"):
+        model.fit(rows[:2], rows[2:])
+
+
 def test_bags_and_futures_and_the_number_of_workers_change_no_bit(client, data):
     import dask.bag
     import distributed

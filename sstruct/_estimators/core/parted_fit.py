@@ -83,6 +83,7 @@ class PartOfFit:
             "inference": training.inference,
             "attributes": training.attributes,
             "empty": training.empty,
+            "data_warnings": training.data_warnings,
             "data_digest": self.digest,
             "fit_digest": fingerprint(self.estimator._told_apart(training)) if for_file else "",
             "padding": padding_of(self.problem) if for_file else None,
@@ -174,6 +175,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         max((fact["inference"] for fact in facts), key=lambda f: list(Quality).index(f.quality)),
         facts[0]["attributes"],
         empty=np.concatenate(empty),
+        data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
     )
     training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
     return training
