@@ -155,9 +155,9 @@ class GraphCRFSSVM(LabelingSSVM):
     the most frequent label of its neighbors that are closer to labeled nodes, the first of several
     in ``classes_``. Completed labels are part of the true labeling :math:`y_i` and then fixed;
     errors there cost nothing. So the objective is convex, its certificate is valid, and edges
-    across a border of unknown nodes are learned from. Other unknown nodes and their edges are left
-    out: those farther away, those of graphs in which more than a tenth of them is farther away or
-    not most of the edges between labeled nodes join equal labels, and all of them if `pairwise` is
+    across a border of unknown nodes are learned from. Unknown nodes that are farther away are left
+    out, with their edges. So are all unknown nodes of a graph if more than a tenth of them are
+    farther away, if most edges between its labeled nodes join different labels, or if `pairwise` is
     0. :class:`LatentSSVM` completes all unknown nodes with the labels that the model predicts.
 
     Beyond the features and edges, memory is O(V K + E) for the largest graph per thread, a vector

@@ -270,7 +270,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 weighted = {} if sample_weight is None else {"sample_weight": sample_weight}
                 fitted["best_estimator_"] = model.fit(X, y, **weighted)
                 fitted["refit_time_"] = time.perf_counter() - begin
-        finally:  # if the last fit fails, what the folds took their time for remains
+        finally:  # keep the results of the folds even if the last fit fails
             self._publish(dict.fromkeys(self._fitted_state.fields) | fitted)
         return self
 

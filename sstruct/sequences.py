@@ -453,7 +453,8 @@ def _side_by_side(*parts):
             )
         if len(part) != len(parts[0]):
             raise ValueError(
-                f"the transformers return {len(parts[0])} and {len(part)} samples, expected as many"
+                f"the transformers return {len(parts[0])} and {len(part)} samples, expected the "
+                "same number"
             )
     if len(parts[0]) == 0:
         return []
@@ -467,7 +468,7 @@ def _side_by_side(*parts):
             i = wrong[0]
             raise ValueError(
                 f"the transformers return {first.lengths[i]} and {part.lengths[i]} rows for sample "
-                f"{i}, expected as many"
+                f"{i}, expected the same number"
             )
     if any(is_empty(part.flat) for part in parts):  # whose columns are not known
         return [[] for _ in range(len(first))]

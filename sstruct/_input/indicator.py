@@ -13,7 +13,7 @@ from sstruct._input.frames import LIBRARIES, frame_like, label_names, library_of
 from sstruct._input.partial import is_unknown
 
 KNOWN = (numbers.Real, np.bool_)
-LATENT = "LatentSSVM(MultilabelSSVM()) is fitted to sets of which some labels are unknown"
+LATENT = "Use LatentSSVM(MultilabelSSVM()), which accepts sets with unknown labels"
 BINARIZER = "as sklearn.preprocessing.MultiLabelBinarizer().fit_transform(y) makes it of lists"
 
 

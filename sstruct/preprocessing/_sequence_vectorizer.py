@@ -485,7 +485,7 @@ class _Encoded:
             if not isinstance(string, str | bytes):
                 raise TypeError(
                     f"attribute {shortened(name)} has {_described(string)} in its list, expected "
-                    "strings alone, or numbers alone"
+                    "only strings or only numbers"
                 )
             codes.append(self.pairs.names[f"{name}:{_text(string)}"])
 

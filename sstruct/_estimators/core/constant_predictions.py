@@ -10,14 +10,14 @@ from sstruct._solvers.rounds.parts import PartedBlocks
 
 # Most fits predict two labels in one of the first blocks of these, and the others are not decoded.
 FIRST_BLOCKS = 64
-# A warning needs so many nodes (or sets of labels), and so many of them with other labels: constant
+# Fewest nodes (or sets of labels), and fewest of them with other labels, for a warning: constant
 # predictions are common in tiny examples, and right if other labels hardly occur.
 LEAST_NODES = 50
 LEAST_MISSED = 10
 
 
 def constant_prediction(estimator, training, w, n_threads):
-    """Return a warning if every node, or every set of labels, is predicted alike; None if not.
+    """Return a warning if every node, or every set of labels, has the same prediction; else None.
 
     Parameters
     ----------

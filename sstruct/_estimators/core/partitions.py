@@ -185,7 +185,7 @@ def _concatenated(parts):
 
 
 def chosen_samples(X, y, places, n_samples, number):
-    """Return samples of a partition, those of all places as they are.
+    """Return the selected samples of a partition, without a copy if all are selected.
 
     Raises
     ------

@@ -81,7 +81,7 @@ class TreeSearch:
         }
 
     def restore_memory(self, kept, graphs):
-        """Take back what `memory` gave.
+        """Restore the arrays that `memory` returned.
 
         Parameters
         ----------

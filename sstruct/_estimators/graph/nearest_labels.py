@@ -2,10 +2,10 @@
 
 import numpy as np
 
-# Farther from every known label the nearest one says little: regions that grow out of single marks
-# would meet at borders that are not those of the objects. Void borders of VOC are 5 pixels wide.
-# Compared with leaving unknown pixels out, 5 edges gain 6 to 11 points of accuracy with void
-# borders (benchmarks/void_labels.py).
+# Farther away, the nearest known label is a poor guess: regions grown from single marks would not
+# meet at the borders of the objects. Void borders of VOC are 5 pixels wide. Compared with leaving
+# unknown pixels out, 5 edges gain 6 to 11 points of accuracy with void borders
+# (benchmarks/void_labels.py).
 MOST_EDGES = 5
 # A graph stays as it is if more than this share of its unknown nodes is farther away: with single
 # marks, completing what surrounds them loses 3 to 6 points.

@@ -89,8 +89,8 @@ class Lines:
         """Log nothing more: the line of the last pass is there."""
 
 
-class Optional:
-    """A display that a fit does without once its stream cannot be written to.
+class OptionalDisplay:
+    """A display that stops once its stream cannot be written to, while the fit continues.
 
     A service may have no console, and a pipe may be closed on its other side.
     """
@@ -132,5 +132,5 @@ def progress(verbose, solver, tol, max_iter):
     if not verbose:
         return None
     if verbose == 1 and sys.stderr is not None and find_spec("tqdm") is not None:
-        return Optional(Bar(solver, tol, max_iter))
-    return Optional(Lines(solver, tol))
+        return OptionalDisplay(Bar(solver, tol, max_iter))
+    return OptionalDisplay(Lines(solver, tol))
