@@ -159,7 +159,10 @@ def as_labels(labels, ignore_label=None, place=None, advice=IGNORE):
             raise ValueError(f"{where} {name}, which means that the label is unknown. {advice}")
         check_label(ignore_label, "ignore_label")
         kept = zip(labels.tolist(), missing.tolist())
-        return as_labels([ignore_label if unknown else label for label, unknown in kept])
+        kept = [ignore_label if unknown else label for label, unknown in kept]
+        if label_array(labels[~missing]).dtype == bool:  # which numbers would make numbers
+            return object_array(kept)
+        return as_labels(kept)
     if labels.dtype.kind == "f":
         assert_all_finite(labels, input_name="y")
         fractions = labels != np.trunc(labels)

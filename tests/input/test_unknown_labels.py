@@ -89,6 +89,18 @@ def test_missing_labels_are_ignored(kind, data, labels, mark):
     assert given.score(data, y) == filled.score(data, expected)
 
 
+@pytest.mark.parametrize("ignore_label", [-1, "unknown"])
+def test_known_bools_remain_bools(ignore_label):
+    y = [[bool(code) for code in codes] for codes in CODES]
+    y[0][0] = None
+    model = ChainSSVM(ignore_label=ignore_label, **ONCE).fit(X, y)
+    assert model.classes_.dtype == bool
+    assert model.predict(X)[0].dtype == bool
+    y[0][0] = pd.NA
+    frames = [pd.Series(codes, dtype="boolean") for codes in y]
+    assert ChainSSVM(ignore_label=ignore_label, **ONCE).fit(X, frames).classes_.dtype == bool
+
+
 @structures
 @unknown
 def test_without_ignore_label_they_are_refused(kind, data, labels, mark):
