@@ -46,7 +46,7 @@ MODELS = {
     "chains": (ChainSSVM, chains),
     "packed": (ChainSSVM, lambda rng: tuple(map(Sequences.from_list, chains(rng)))),
     "slack": (lambda **more: ChainSSVM(rescaling="slack", **more), chains),
-    "rows as chains": (ChainSSVM, rows),
+    "rows as chains": (lambda **more: ChainSSVM(transitions=False, **more), rows),
     "graphs": (GraphCRFSSVM, graphs),
     "planes": (lambda **more: GraphCRFSSVM(pairwise="potts", **more), graphs),
     "images": (GridCRFSSVM, grids),
