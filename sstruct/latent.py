@@ -297,7 +297,7 @@ class LatentSSVM(CheckedState, MetaEstimatorMixin, BaseEstimator):
         def seconds():
             return time.perf_counter() - begin
 
-        if known.n_hidden == 0 and n_states == 1 and getattr(known, "plain", True):
+        if known.n_hidden == 0 and n_states == 1 and known.plain:
             best = _plain(model.fit(X, y, sample_weight), seconds())
         else:
             latent = Latent(

@@ -31,6 +31,7 @@ class KnownLabelings:
     classes: ClassVar = None
     features: ClassVar = None
     empty: ClassVar = ()
+    plain: ClassVar = True
 
     @property
     def n_hidden(self):

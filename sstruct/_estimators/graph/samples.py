@@ -484,16 +484,19 @@ def image_labels(y, nodes, estimator):
         if item.shape != tuple(nodes.shapes[i]) and (item.size or nodes.lengths[i]):
             raise ValueError(
                 f"X[{i}] is an image of shape {tuple(nodes.shapes[i].tolist())} but y[{i}] has "
-                f"shape {item.shape}{_advice(item.shape, nodes.shapes[i])}"
+                f"shape {item.shape}{_advice(f'y[{i}]', item.shape, nodes.shapes[i])}"
             )
         items.append(item.ravel())
     return flat_labels(items, nodes, estimator)
 
 
-def _advice(found, expected):
+def _advice(name, found, expected):
     """Return what to do about labels of an image that have a third axis; "" for others."""
     if len(found) != 3 or found[:2] != tuple(expected):
         return ""
     if found[2] == 1:
-        return ". Write y[i][..., 0]"
-    return ". Convert colors to labels; if these are indicators (one-hot), y[i].argmax(axis=2)"
+        return f". Write {name}[..., 0]"
+    return (
+        ". Convert colors to labels; if these are indicators (one-hot), write "
+        f"{name}.argmax(axis=2)"
+    )
