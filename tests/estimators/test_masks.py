@@ -1,5 +1,6 @@
 """Masks of tagging schemes allow the encodings of chunks and nothing else."""
 
+import copy
 import pickle
 from functools import partial
 from itertools import pairwise, product
@@ -167,6 +168,21 @@ def test_functions_that_files_cannot_keep_are_resolved(kind):
     types = io.get_untrusted_types(data=data)
     assert all(name.startswith("sstruct.") for name in types)
     assert not io.loads(data, trusted=types).transition_mask("a", None)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_keep_functions(copied):
+    X, y, model = fitted(other_masks()["lambda"])
+    passes = []
+    model.set_callbacks(lambda info: passes.append(info)).fit(X, y)
+    again = copied(model)
+    np.testing.assert_array_equal(again.predict(X)[0], model.predict(X)[0])
+    assert again.transition_mask is model.transition_mask
+    del passes[:]  # the function is asked about a label that the fit did not have
+    again.set_params(classes=None).fit(X, [["d" for _ in labels] for labels in y])
+    assert passes
+    assert model.classes_.tolist() != again.classes_.tolist() == ["d"]
+    assert not copied(model._require_fitted())._is_snapshot
 
 
 def test_functions_that_can_be_imported_are_kept():

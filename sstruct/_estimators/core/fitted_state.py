@@ -5,6 +5,7 @@ import reprlib
 import sys
 import weakref
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import wraps
 from inspect import signature
@@ -384,6 +385,22 @@ class CheckedState:
     # True for the checked copy that a method reads, which no fit changes.
     _is_snapshot: ClassVar[bool] = False
 
+    def __copy__(self):
+        """Return a copy that, unlike a file, keeps callbacks and other functions."""
+        return self._with(self.__dict__.copy())
+
+    def __deepcopy__(self, memo):
+        memo[id(self)] = other = self._with(self.__dict__.copy())
+        other.__dict__ = deepcopy(other.__dict__, memo)
+        return other
+
+    def _with(self, state):
+        """Return another object of this class with a state, of which it is the owner."""
+        state.pop("_is_snapshot", None)
+        other = object.__new__(type(self))
+        other.__dict__ = state
+        return other
+
     def __getstate__(self):
         state = self._snapshot()._stored_state()
         state.pop("_is_snapshot", None)
@@ -421,10 +438,8 @@ class CheckedState:
 
     def _snapshot(self):
         """Return a copy that no fit changes."""
-        state = self.__dict__.copy()  # in one step for other threads
-        state["_is_snapshot"] = True
-        snapshot = object.__new__(type(self))
-        snapshot.__dict__ = state
+        snapshot = self._with(self.__dict__.copy())  # in one step for other threads
+        snapshot._is_snapshot = True
         return snapshot
 
     def _require_fitted(self):
