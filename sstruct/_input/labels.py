@@ -118,7 +118,7 @@ def label_array(labels, place=None):
     if types and all(issubclass(t, numbers.Real | np.bool_) for t in types):
         array = np.array([*labels])
         if array.dtype != object:  # it is where an integer is too large, and for fractions
-            return array
+            return label_array(array, place)
     if not types <= EQUAL_TO_THEMSELVES:
         try:  # even comparing a sparse matrix would read it
             deque(map(hash, labels), maxlen=0)

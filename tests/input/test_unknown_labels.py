@@ -327,6 +327,12 @@ def test_continuous_labels(kind, data, y):
     refuses("Unknown label type: continuous. Maybe you are trying", kind(), data, y)
 
 
+def test_times_among_numbers_are_not_labels():
+    y = [[np.array([1], dtype="timedelta64[s]")[0], np.int64(2)]]
+    with pytest.raises(TypeError, match=r"y has dtype timedelta64\[s\], expected labels"):
+        ChainSSVM().fit([np.eye(2)], y)
+
+
 def test_integral_floats_are_labels():
     y = [codes.astype(float) for codes in CODES]
     model = ChainSSVM(**ONCE).fit(X, y)
