@@ -1,0 +1,47 @@
+"""The manual's table of claims is what the CSV files of the benchmarks give."""
+
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def claims(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    import claims
+
+    return claims
+
+
+def test_the_table_is_up_to_date(claims):
+    assert claims.TARGET.read_text() == claims.table()
+
+
+def test_every_claim_rests_on_rows_that_can_be_measured_again(claims):
+    for each in claims.CLAIMS:
+        rows = each.judge().rows
+        assert rows
+        for row in rows:
+            program, script, *_ = row["command"].split()
+            assert program == "python"
+            assert (ROOT / script).is_file(), row["command"]
+            assert row["commit"]
+            assert row["date"]
+
+
+def test_verdicts_follow_the_figures(claims, monkeypatch):
+    rows = [
+        {"labels": "45", "solver": "gdmm", "seconds_to_95": "1"},
+        {"labels": "450", "solver": "gdmm", "seconds_to_95": "11"},
+    ]
+    monkeypatch.setattr(claims, "read", lambda name, **wanted: rows)
+    assert claims.gdmm_grows_sublinearly().time == "no"
+    rows[1]["seconds_to_95"] = "9"
+    assert claims.gdmm_grows_sublinearly().time == "yes"
+
+
+def test_a_missing_row_is_named(claims):
+    with pytest.raises(ValueError, match=r"labels\.csv has no row with .*'none'"):
+        claims.read("labels", solver="none")
