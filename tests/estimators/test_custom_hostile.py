@@ -333,7 +333,7 @@ def test_changed_arguments_are_errors(choices):
     def copy():
         return [x.copy() for x in X], y
 
-    for k in (0, 200):
+    for k in (0, 60):
         with pytest.raises(ValueError, match="read-only"):
             fit(Changes("argmax", "w", k), copy(), tol=1e-9)
     with pytest.raises(ValueError, match=r"X\[\d+\]: the oracle has changed the sample"):
