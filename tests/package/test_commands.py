@@ -16,7 +16,9 @@ PAGES = [
 SCRIPT = re.compile(r"(?:benchmarks|examples)/[a-z_/]+\.py\b")
 # Up to a comment or the end of the code; a line may go on after a backslash.
 COMMAND = re.compile(r"python ((?:benchmarks|examples)/[a-z_/]+\.py(?:\\\n|[^\n`#])*)")
-CLAIMS = re.compile(r"\]_ (``[a-z_]+``(?:, ``[a-z_]+``)*)")
+# The table of claims names scripts of benchmarks without their folder.
+TABLE = ROOT / "doc" / "explanation" / "claims_table.inc"
+CLAIMS = re.compile(r"``([a-z_]+\.py[^`]*)``")
 
 
 def named_scripts():
@@ -26,16 +28,15 @@ def named_scripts():
         text = page.read_text()
         for script in SCRIPT.findall(text):
             found.setdefault(script, page.name)
-        if page.name == "claims.rst":
-            for names in CLAIMS.findall(text):
-                for name in re.findall("[a-z_]+", names):
-                    found.setdefault(f"benchmarks/{name}.py", page.name)
+    for line in CLAIMS.findall(TABLE.read_text()):
+        found.setdefault(f"benchmarks/{line.split()[0]}", TABLE.name)
     return found
 
 
 def commands():
     """Return the command lines of all pages as tuples: a script and its arguments."""
     lines = [line for page in PAGES for line in COMMAND.findall(page.read_text())]
+    lines += [f"benchmarks/{line}" for line in CLAIMS.findall(TABLE.read_text())]
     return sorted({tuple(shlex.split(line.replace("\\\n", " "))) for line in lines})
 
 
