@@ -407,7 +407,7 @@ def fwmap_against_trws():
 
     started, zero = count("fwmap"), count("fwmap-zero")
     text = (
-        f"{len(models)} models, six seconds each. Started by TRW-S: higher on {started['higher']}, "
+        f"{len(models)} models, at most six seconds each. Started by TRW-S: higher on {started['higher']}, "
         f"level on {started['level']}, lower on {started['lower']}; started at zero: "
         f"{zero['higher']}, {zero['level']} and {zero['lower']}"
     )
