@@ -407,9 +407,9 @@ def fwmap_against_trws():
 
     started, zero = count("fwmap"), count("fwmap-zero")
     text = (
-        f"{len(models)} models, at most six seconds each. Started by TRW-S: higher on {started['higher']}, "
-        f"level on {started['level']}, lower on {started['lower']}; started at zero: "
-        f"{zero['higher']}, {zero['level']} and {zero['lower']}"
+        f"{len(models)} models, at most six seconds each. Started by TRW-S: higher on "
+        f"{started['higher']}, level on {started['level']}, lower on {started['lower']}; "
+        f"started at zero: {zero['higher']}, {zero['level']} and {zero['lower']}"
     )
     holds = 1 if zero["lower"] == 0 and zero["higher"] else 0.5
     used = [rows[name] for rows in models.values() for name in ("trws", "fwmap", "fwmap-zero")]
