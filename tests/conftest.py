@@ -4,6 +4,7 @@ import functools
 import http.server
 import os
 import signal
+import sys
 import threading
 from zlib import crc32
 
@@ -12,6 +13,10 @@ import numpy as np
 import pytest
 
 import sstruct  # noqa: F401  before pytest collects its modules by their paths, without parents
+from sstruct._cluster.processes import cloudpickle
+
+# Worker processes need not find the tests.
+cloudpickle.register_pickle_by_value(sys.modules[__package__])
 
 # Read by the type checker alone (`make lint`).
 collect_ignore = ["package/user_script.py"]

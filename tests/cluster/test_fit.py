@@ -1,7 +1,6 @@
 """A fit on a Dask cluster: the bits of one at home, whatever becomes of the workers."""
 
 import os
-import sys
 import time
 from copy import copy
 from itertools import pairwise
@@ -14,15 +13,9 @@ from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster
 from sstruct._cluster.dask_cluster import MOST_LOSSES, Cluster, Losses
 from sstruct._cluster.parts import Part
-from sstruct._cluster.processes import cloudpickle
-from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.test_custom_jobs import OPTIONS, fit
-
-# Workers need not find the tests.
-cloudpickle.register_pickle_by_value(choices)
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

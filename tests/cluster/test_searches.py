@@ -1,17 +1,12 @@
 """Searches on a Dask cluster, whose fits run on workers, over dates in real digits."""
 
-import sys
-
 import joblib
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV
 
 from sstruct import ChainSSVM, PathCV, StructuredSVM
-from sstruct._cluster.processes import cloudpickle
 from sstruct.datasets import load_digit_dates
-
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

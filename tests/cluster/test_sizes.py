@@ -1,19 +1,12 @@
 """Clusters of three and four workers of two threads: the bits of a fit at home."""
 
-import sys
-
 import joblib
 import pytest
 
-from sstruct._cluster.processes import cloudpickle
 from tests.cluster.conftest import PRELOAD
-from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, make_choices
 from tests.estimators.same_bits import assert_same_bits
 from tests.estimators.test_custom_jobs import fit
-
-cloudpickle.register_pickle_by_value(choices)
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

@@ -1,7 +1,5 @@
 """What travels in a fit on a cluster: changes of w, planes that are new, and a little a block."""
 
-import sys
-
 import joblib
 import numpy as np
 import pytest
@@ -9,12 +7,8 @@ import pytest
 from sstruct import StructuredSVM
 from sstruct._cluster import dask_cluster as cluster
 from sstruct._cluster.processes import cloudpickle
-from tests.estimators import choices
 from tests.estimators.choices import Choice
 from tests.estimators.same_bits import assert_same_bits
-
-cloudpickle.register_pickle_by_value(choices)
-cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*stopped at relative duality gap")
 

@@ -1,14 +1,10 @@
 """Optional methods of oracles: potentials, and labelings in another form."""
 
-import sys
-
 import joblib
 import numpy as np
 import pytest
 
 from sstruct import StructuredSVM
-from sstruct._cluster.processes import cloudpickle
-from tests.estimators import choices as choices_module
 from tests.estimators.choices import (
     Choice,
     ChoiceByScores,
@@ -16,10 +12,6 @@ from tests.estimators.choices import (
     NamedChoice,
     make_choices,
 )
-
-# Worker processes need not find the tests.
-for module in (choices_module, sys.modules[__name__]):
-    cloudpickle.register_pickle_by_value(module)
 
 OPTIONS = {"lam": 0.05, "tol": 1e-6, "random_state": 0}
 

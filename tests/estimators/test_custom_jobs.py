@@ -1,7 +1,6 @@
 """StructuredSVM's oracle in joblib's workers: the same bits, errors as they are, data sent once."""
 
 import os
-import sys
 import threading
 import time
 
@@ -14,13 +13,8 @@ from sstruct import StructuredSVM, ssvm_path
 from sstruct._cluster import processes as oracle_workers
 from sstruct._cluster.processes import Workers
 from sstruct._problems.custom.oracle_calls import OracleCalls
-from tests.estimators import choices
 from tests.estimators.choices import Choice, ConstrainedChoice, Fails, Trouble, make_choices
 from tests.estimators.same_bits import assert_same_bits
-
-# Worker processes need not find the tests.
-oracle_workers.cloudpickle.register_pickle_by_value(choices)
-oracle_workers.cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
 
 def fit(X, y, oracle=None, **parameters):
