@@ -4,7 +4,6 @@ import functools
 import http.server
 import os
 import signal
-import sys
 import threading
 from zlib import crc32
 
@@ -13,10 +12,11 @@ import numpy as np
 import pytest
 
 import sstruct  # noqa: F401  before pytest collects its modules by their paths, without parents
+import tests
 from sstruct._cluster.processes import cloudpickle
 
 # Worker processes need not find the tests.
-cloudpickle.register_pickle_by_value(sys.modules[__package__])
+cloudpickle.register_pickle_by_value(tests)
 
 # Read by the type checker alone (`make lint`).
 collect_ignore = ["package/user_script.py"]
