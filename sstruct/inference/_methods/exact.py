@@ -86,10 +86,9 @@ def local_polytope(model):
     columns.append(np.arange(len(model.node_costs)))
     values.append(np.ones(len(model.node_costs)))
     sums = np.concatenate([np.zeros(row), np.ones(model.n_nodes)])
-    matrix = sparse.coo_array(
-        (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(len(sums), at),
-    )
+    # Old versions of SciPy give HiGHS the indices as they are, and it expects 32 bits.
+    places = np.concatenate(rows, dtype=np.int32), np.concatenate(columns, dtype=np.int32)
+    matrix = sparse.coo_array((np.concatenate(values), places), shape=(len(sums), at))
     return np.concatenate(costs), matrix.tocsr(), sums
 
 
