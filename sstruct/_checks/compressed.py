@@ -11,7 +11,7 @@ from scipy import sparse
 
 from sstruct._checks.shown import shortened
 
-__all__ = ["check_attributes", "check_compressed", "check_rows", "stacked"]
+__all__ = ["as_csr", "check_attributes", "check_compressed", "check_rows", "stacked"]
 
 # Compiled code numbers columns by 32 bits, and rows without entries cost memory too.
 MOST = 2**31 - 1

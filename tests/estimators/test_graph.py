@@ -601,6 +601,15 @@ def test_adjacency_matrices_are_taken(rng, storage, pairwise):
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("dtype", ["float16", ">f8", ">i4"])
+def test_adjacency_matrices_of_numbers_that_scipy_does_not_convert(dtype):
+    matrix = sparse.csr_array(np.ones((2, 2)) - np.eye(2))
+    expected = GraphCRFSSVM(lam=0.1).fit([(np.eye(2), matrix)] * 4, [[0, 1]] * 4)
+    matrix.data = matrix.data.astype(dtype)
+    model = GraphCRFSSVM(lam=0.1).fit([(np.eye(2), matrix)] * 4, [[0, 1]] * 4)
+    np.testing.assert_array_equal(model.w_, expected.w_)
+
+
 def test_an_adjacency_matrix_is_not_changed():
     matrix = sparse.coo_matrix(([1, 1, 0], ([0, 1, 2], [1, 0, 2])), (3, 3))
     before = matrix.copy()

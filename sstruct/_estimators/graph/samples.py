@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._checks.arrays import NUMBERS, array_of, check_unmasked, is_empty, is_sized
-from sstruct._checks.compressed import check_attributes, check_compressed
+from sstruct._checks.compressed import as_csr, check_attributes, check_compressed
 from sstruct._checks.magnitudes import LARGEST, complaint, first_beyond
 from sstruct._checks.shown import plain
 from sstruct._estimators.graph.training import Graphs
@@ -215,7 +215,7 @@ def _adjacent_pairs(matrix, n_nodes, i):
     check_compressed(matrix, name)
     if matrix.shape != (n_nodes, n_nodes):
         raise ValueError(f"{name} has shape {matrix.shape}, expected {(n_nodes, n_nodes)}")
-    matrix = sparse.csr_array(matrix, copy=True)
+    matrix = sparse.csr_array(as_csr(matrix), copy=True)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     rows, columns = matrix.nonzero()
