@@ -82,8 +82,8 @@ def _named(pd, codes, values):
     labels = as_labels(values) if values else object_array([])
     if labels.dtype == np.longdouble and labels.dtype != np.float64:  # of which pandas has none
         labels = labels.astype(object)
-    names = pd.Index(labels, tupleize_cols=False)
     try:
+        names = pd.Index(labels, tupleize_cols=False)
         return pd.Categorical.from_codes(codes, names)
     except ArithmeticError:  # it compares them, and large integers are too large for NumPy's types
         return pd.Series(object_array(values)[codes], dtype=object)
