@@ -204,7 +204,10 @@ def test_no_parameter_is_sparse(name):
 
 
 def test_three_dimensions_are_refused():
-    X = sparse.coo_array(DENSE.reshape(3, 4, 12))
+    try:
+        X = sparse.coo_array(DENSE.reshape(3, 4, 12))
+    except TypeError:
+        pytest.skip("this version of SciPy has no sparse arrays of three dimensions")
     for door in (MULTICLASS.predict, CHAINS.predict, SCALED.transform, GRAPHS.predict):
         with pytest.raises((ValueError, TypeError)):
             door(X)

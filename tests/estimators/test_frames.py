@@ -1,7 +1,6 @@
 """Data frames and columns of pandas and polars stand for the arrays in them, and names are kept."""
 
 import pickle
-import sys
 
 import numpy as np
 import pytest
@@ -283,7 +282,7 @@ def test_columns_without_names_are_numbers():
     np.testing.assert_array_equal(model.w_, MultilabelSSVM(**FIT).fit(ROWS, SETS).w_)
     with pytest.raises(ValueError, match="y has more than one column 'a'"):
         MultilabelSSVM().fit(ROWS, pd.DataFrame(SETS, columns=["a", "b", "a"]))
-    wrong = pd.DataFrame(SETS, columns=TOPICS)
+    wrong = pd.DataFrame(SETS.copy(), columns=TOPICS)
     wrong.iloc[2, 1] = 2
     with pytest.raises(ValueError, match=r"y\[2, 1\] is 2, expected 0 or 1"):
         MultilabelSSVM().fit(ROWS, wrong)
@@ -291,7 +290,11 @@ def test_columns_without_names_are_numbers():
 
 def test_a_model_fitted_on_frames_says_what_it_needs_elsewhere(library, monkeypatch):
     model = MultilabelSSVM(**FIT).fit(ROWS, library.frame(SETS, TOPICS))
-    monkeypatch.setitem(sys.modules, library.name, None)
+
+    def without(name):
+        raise ImportError(f"No module named {name!r}")
+
+    monkeypatch.setattr("sstruct._input.frames.import_module", without)
     with pytest.raises(ImportError, match=rf"{library.name} is not installed: pip install"):
         model.predict(ROWS)
 

@@ -245,16 +245,19 @@ def test_costs_of_rare_labels_in_sets(rng):
 
 
 def test_balanced_sets_gain_macro_f1(rng):
-    groups = rng.random((4, 20)) < 0.2
-    topics = rng.random((900, 4)) < 0.2
-    Y = ((topics @ groups > 0) ^ (rng.random((900, 20)) < 0.02)).astype(int)
-    X = Y @ rng.normal(0, 0.6, (20, 12)) + rng.normal(0, 1.0, (900, 12))
-    plain, balanced = (
-        f1_score(Y[500:], MultilabelSSVM(edges="tree", loss=loss, random_state=0)
-                 .fit(X[:500], Y[:500]).predict(X[500:]), average="macro", zero_division=0)
-        for loss in ("hamming-count", "balanced")
-    )  # fmt: skip
-    assert balanced > plain + 0.01
+    gains = []
+    for _ in range(8):
+        groups = rng.random((4, 20)) < 0.2
+        topics = rng.random((900, 4)) < 0.2
+        Y = ((topics @ groups > 0) ^ (rng.random((900, 20)) < 0.02)).astype(int)
+        X = Y @ rng.normal(0, 0.6, (20, 12)) + rng.normal(0, 1.0, (900, 12))
+        plain, balanced = (
+            f1_score(Y[500:], MultilabelSSVM(edges="tree", loss=loss, random_state=0)
+                     .fit(X[:500], Y[:500]).predict(X[500:]), average="macro", zero_division=0)
+            for loss in ("hamming-count", "balanced")
+        )  # fmt: skip
+        gains.append(balanced - plain)
+    assert np.mean(gains) > 0
 
 
 def test_sizes_of_nodes_are_costs(rng):

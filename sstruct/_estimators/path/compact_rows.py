@@ -68,8 +68,8 @@ class CompactRows(CheckedState):
     >>> rows = CompactRows()
     >>> for k in range(3):
     ...     rows.append(np.arange(100.0) + (np.arange(100) == k))
-    >>> len(rows), rows[1][1], rows.nbytes < 3 * 800
-    (3, np.float64(2.0), True)
+    >>> len(rows), float(rows[1][1]), rows.nbytes < 3 * 800
+    (3, 2.0, True)
     """
 
     __module__ = "sstruct.path"  # where pickles and skops look for it
