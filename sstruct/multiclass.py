@@ -21,8 +21,8 @@ from sstruct._estimators.label_set.one_label import (
     one_label_training,
 )
 from sstruct._input.labels import find_classes
+from sstruct._input.losses import node_costs
 from sstruct._input.ragged import labels_of_rows, pack_rows
-from sstruct.losses import node_costs
 
 __all__ = ["MulticlassSSVM"]
 

@@ -7,6 +7,7 @@ from sklearn.preprocessing import StandardScaler
 
 from sstruct import MulticlassSSVM, PathCV, Sequences
 from sstruct._checks import arrays
+from sstruct._input.losses import class_weights
 from sstruct.inference import (
     MRF,
     alpha_expansion,
@@ -21,7 +22,6 @@ from sstruct.inference import (
     tree_max_sum,
     viterbi,
 )
-from sstruct.losses import class_weights
 from sstruct.metrics import chunk_f1_score, flat_accuracy_score, mean_joint_distance
 from sstruct.preprocessing import (
     PerNode,

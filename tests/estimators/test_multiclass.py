@@ -16,7 +16,7 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.class_weight import compute_class_weight
 
 from sstruct import MulticlassSSVM
-from sstruct.losses import class_weights
+from sstruct._input.losses import class_weights
 from tests.reference import brute_force, dual_qp
 
 TABLE = np.array([[0, 1, 3], [2, 0, 0.5], [1, 1, 0]])

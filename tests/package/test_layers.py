@@ -20,13 +20,11 @@ def structures(layer, *others):
     return [f"{layer}/{name}" for name in sorted(folders) if name not in ("core", *others)]
 
 
-# Of modules at the top: estimators that are made of others, and what all may use.
+# Modules at the top that are not estimators, or are made of other estimators.
 ON_ESTIMATORS = ["grid", "latent", "multilabel", "path_cv"]
-BELOW_ESTIMATORS = ["losses"]
 FACADES = ["masks", "mapped", "extending"]
 ESTIMATORS = sorted(
-    {path.stem for path in ROOT.glob("*.py")}
-    - {"__init__", "sequences", *ON_ESTIMATORS, *BELOW_ESTIMATORS, *FACADES}
+    {path.stem for path in ROOT.glob("*.py")} - {"__init__", "sequences", *ON_ESTIMATORS, *FACADES}
 )
 
 # What a source may import or cimport: its own folder, and what stands in a line above its own.
@@ -47,7 +45,7 @@ RANKS = [
     ["inference/_model"],
     ["inference/_files", "inference/_methods"],
     ["inference/_applications"],
-    ["inference", *BELOW_ESTIMATORS],
+    ["inference"],
     ["_estimators/core"],
     structures("_estimators"),
     ESTIMATORS,

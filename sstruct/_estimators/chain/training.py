@@ -5,12 +5,12 @@ import numpy as np
 from sstruct._estimators.chain.samples import chain_problem, pack_chains
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
+from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.padding import refuse_padding
 from sstruct._input.ragged import flat_labels, labeled_nodes, refuse_lengths
 from sstruct._input.transition_masks import allowed_transitions, check_labelings
 from sstruct._problems.chain.arguments import ChainModel, Chains
 from sstruct._problems.core._rows import compressed
-from sstruct.losses import class_weighted_costs, node_costs
 
 
 class LabeledChains:

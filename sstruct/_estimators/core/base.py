@@ -49,6 +49,7 @@ from sstruct._estimators.core.solvers_by_name import SOLVERS
 from sstruct._estimators.core.threads import check_n_jobs, n_threads
 from sstruct._estimators.core.weight_frame import names_of_features, weight_frame
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
+from sstruct._input.losses import check_loss
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
@@ -64,7 +65,6 @@ from sstruct._solvers.core.warm_start import kept_warm_start, rescaled
 from sstruct._solvers.frank_wolfe.block_coordinate import SAMPLINGS, STEPS
 from sstruct._solvers.rounds.parts import PartedBlocks
 from sstruct._solvers.rounds.solver import Rounds
-from sstruct.losses import check_loss
 
 PICKLE_FORMAT = 1
 

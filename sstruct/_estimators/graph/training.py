@@ -9,12 +9,12 @@ from scipy.sparse.csgraph import connected_components
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.graph.nearest_labels import nearest_labels
+from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
-from sstruct.losses import class_weighted_costs, node_costs
 
 
 @dataclass(frozen=True, kw_only=True)

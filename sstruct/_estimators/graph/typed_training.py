@@ -8,12 +8,12 @@ from scipy import sparse
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
 from sstruct._estimators.graph.training import LabeledGraphs, rows_of, without_nodes
 from sstruct._input.labels import encode, is_label, object_array, training_classes
+from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved
 from sstruct._input.ragged import check_weights
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.typed_layout import TypedLayout
-from sstruct.losses import class_weights, node_costs
 
 
 class LabeledTypedGraphs(LabeledGraphs):

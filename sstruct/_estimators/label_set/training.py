@@ -19,11 +19,11 @@ from sstruct._estimators.label_set.interactions import (
 from sstruct._input.frames import label_names
 from sstruct._input.indicator import check_label_names, label_matrix, output_kind
 from sstruct._input.labels import training_classes
+from sstruct._input.losses import label_costs, label_set_weights
 from sstruct._input.ragged import check_weights
 from sstruct._problems.core._rows import compressed
 from sstruct._problems.label_set._mixtures import MixtureProblem
 from sstruct._problems.label_set._multilabel import MultilabelProblem
-from sstruct.losses import label_costs, label_set_weights
 
 
 class MultilabelTraining:

@@ -12,8 +12,6 @@ from sstruct._checks.arrays import is_sized
 from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.shown import shortened
 
-__all__: list[str] = []  # only the estimators use these functions
-
 NAMES = ("hamming", "hamming-count", "balanced")
 
 
