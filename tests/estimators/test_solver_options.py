@@ -8,6 +8,7 @@ import pytest
 from sklearn.base import clone
 
 from sstruct import ChainSSVM, LatentSSVM, MulticlassSSVM, PathCV, StructuredSVM
+from sstruct._estimators.core import base
 from sstruct._estimators.core.solver_options import constants_of
 from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe import block_coordinate, lag
@@ -75,6 +76,89 @@ def test_other_solvers_have_no_options(data, solver):
 def test_bcfw_has_no_approximate_passes(data, name):
     with pytest.raises(ValueError, match=f"has '{name}', which solver='bcfw' does not have"):
         fitted(data, {name: 3}, solver="bcfw")
+
+
+OF_BLOCKS = ("cache_gap_share", "cache_mean_gap_share")
+
+
+@pytest.mark.parametrize(
+    "parameters, names, advice",
+    [
+        ({"cache": False}, OF_BLOCKS, "cache=True$"),
+        ({"cache": np.False_, "sampling": "gap"}, OF_BLOCKS, "cache=True$"),
+        ({"cache": False}, ["gap_refresh_every"], "cache=True or sampling='gap'"),
+        (
+            {"cache": False, "solver": "bcfw", "sampling": "uniform"},
+            ["gap_refresh_every"],
+            "cache=True or sampling='gap'",
+        ),
+        (
+            {"cache": False, "solver": "bcfw"},
+            ["cache_lifetime", "max_working_set"],
+            "cache=True or solver='mp-bcfw'",
+        ),
+    ],
+)
+def test_options_without_effect_are_refused(data, parameters, names, advice):
+    for name in names:
+        message = rf"solver_options\['{name}'\] has no effect with .*cache=False.*or set {advice}"
+        with pytest.raises(ValueError, match=message):
+            fitted(data, {name: 5}, **parameters)
+
+
+def test_one_approximate_pass_visits_all_samples_anyway(data):
+    for most in (0, 1):
+        options = {"max_approximate_passes": most, "full_pass_every": 3}
+        with pytest.raises(ValueError, match=r"\['full_pass_every'\] has no effect.*to 2 or more"):
+            fitted(data, options)
+    fitted(data, options | {"max_approximate_passes": 2})
+
+
+# Other values than the defaults, so that an effect shows.
+OTHER = {
+    "cache_lifetime": 7,
+    "max_working_set": 2,
+    "max_approximate_passes": 1,
+    "full_pass_every": 1,
+    "cache_gap_share": 5.0,
+    "cache_mean_gap_share": 5.0,
+    "gap_refresh_every": 3,
+    "sequential_visits": True,
+}
+
+
+@pytest.mark.parametrize("cache", [True, False])
+@pytest.mark.parametrize("sampling", ["auto", "permutation", "gap", "uniform"])
+@pytest.mark.parametrize("solver", ["mp-bcfw", "bcfw"])
+def test_only_options_without_effect_are_refused(data, monkeypatch, solver, sampling, cache):
+    given = {"solver": solver, "sampling": sampling, "cache": cache, "step": "away", "max_iter": 7}
+    refused = []
+    for name, value in OTHER.items():
+        try:
+            fitted(data, {name: value}, **given)
+        except ValueError:
+            refused.append(name)
+    monkeypatch.setattr(base, "check_solver_options", lambda *_: None)
+    expected = fitted(data, **given)
+    for name in refused:
+        assert_same_bits(fitted(data, {name: OTHER[name]}, **given), expected)
+
+
+def test_auto_may_stand_for_what_makes_an_option_effective(data):
+    for options, parameters in (
+        ({"cache_gap_share": 1.0, "gap_refresh_every": 3}, {}),
+        ({"gap_refresh_every": 3}, {"solver": "bcfw", "cache": False}),
+        ({"cache_lifetime": 3}, {"solver": "bcfw"}),
+    ):
+        fitted(data, options, **parameters)
+
+
+@pytest.mark.parametrize("name", [*OF_BLOCKS, "gap_refresh_every"])
+def test_partitions_have_no_block_gaps(name):
+    dask = pytest.importorskip("dask")
+    model = ChainSSVM(solver_options={name: 3})
+    with pytest.raises(ValueError, match=rf"\['{name}'\] has no effect for partitions"):
+        model.fit([dask.delayed([])], [dask.delayed([])])
 
 
 def test_integers_of_any_size():

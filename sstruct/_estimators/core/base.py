@@ -265,7 +265,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                     f"checkpoint must be a path or None, found {shortened(self.checkpoint)}"
                 )
             check_place(self.checkpoint)
-        solver = self._solvers["mp-bcfw" if self.solver == "auto" else self.solver]
+        chosen = "mp-bcfw" if self.solver == "auto" else self.solver
+        solver = self._solvers[chosen]
         solver.check_installed()
         for name, values in solver.refused(parameters):
             others = [
@@ -277,9 +278,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 f"{name}={shortened(parameters[name])} does not go with solver={self.solver!r}: "
                 f"leave {name}={values[0]!r}, or take solver={' or '.join(others[:3])}"
             )
-        check_solver_options(
-            self.solver_options, "mp-bcfw" if self.solver == "auto" else self.solver
-        )
+        check_solver_options(self.solver_options, chosen, self.cache, self.sampling)
         if self.verbose is not True:
             check_number("verbose", self.verbose, least=0, whole=True)
 

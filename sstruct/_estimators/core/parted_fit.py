@@ -14,6 +14,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.lam_from_scale import joined, scale_of
 from sstruct._estimators.core.partitions import Partitions, chosen_samples
 from sstruct._estimators.core.sample_data import SampleData, fingerprint
+from sstruct._estimators.core.solver_options import OF_GAPS
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
 from sstruct._input.ragged import is_of_nodes
@@ -262,6 +263,12 @@ def _check_goes_with_partitions(estimator):
         raise ValueError(f"solver={estimator.solver!r} does not go with {name}: leave 'auto'")
     if estimator.early_stopping:
         raise ValueError(f"early_stopping=True does not go with {name}: leave False")
+    for key in estimator.solver_options or ():
+        if key in OF_GAPS:
+            raise ValueError(
+                f"solver_options[{key!r}] has no effect for {name}, where every visit calls the "
+                "oracle: leave it out"
+            )
     for key, values in Rounds.refused(parameters):
         raise ValueError(
             f"{key}={parameters[key]!r} does not go with {name}: leave {key}={values[0]!r}"

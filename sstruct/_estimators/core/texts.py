@@ -92,7 +92,8 @@ class Common:
         `early_stopping` the average alone, or the last iterate where there is none.
     solver_options : dict or None, default=None
         Constants of ``"mp-bcfw"`` and ``"bcfw"``, to run the methods of [1]_ and [2]_ as they were
-        published (:doc:`/explanation/solvers`). Options that are left out have these defaults:
+        published (:doc:`/explanation/solvers`). An option that has no effect with the other
+        parameters raises an error. Options that are left out have these defaults:
 
         - ``"cache_lifetime": 2``: number of passes that an unused cached labeling is kept (T of
           [1]_, at least 0).
