@@ -207,7 +207,7 @@ class ChainSSVM(LabelingSSVM):
     True
     """
 
-    _fits_partitions = True
+    _fits_partitions = _refuses_lengths = True
     _fitted_state = CHAIN_STATE
     _solvers = CHAIN_SOLVERS
     _searches = ("auto", "bisecting", "binary")
@@ -424,7 +424,7 @@ class ChainSSVM(LabelingSSVM):
 
     def _known_labels(self, X, y, sample_weight):
         nodes = pack_chains(self, X, fitted=False)
-        refuse_lengths(sample_weight, nodes)
+        refuse_lengths(sample_weight, nodes.lengths)
         return known_labels(self, nodes, self._labels(y, nodes), sample_weight)
 
     def _complete(self, X, known, n_states=1):

@@ -38,14 +38,14 @@ from sstruct._estimators.core.remarks import warn_of_empty
 from sstruct._estimators.path.along_lambda import LambdaGrid, Sweep, check_sweep
 from sstruct._estimators.path.fitted_state import SEARCH_STATE
 from sstruct._input.frames import items_of
-from sstruct._input.ragged import check_choice, check_number, sliceable_weights
+from sstruct._input.ragged import NoNodesError, check_choice, check_number, sliceable_weights
 from sstruct.path import KAPPA, RegularizationPath, path_options
 from sstruct.sequences import Sequences
 
 __all__ = ["PathCV"]
 
-# What a fold returns for the warnings of the whole search.
-FOR_WARNINGS = "empty", "data_warnings"
+# Entries of a fold's result that are for the whole search only.
+FOR_SEARCH = "empty", "data_warnings", "is_scored"
 SCORERS = (
     "None (the estimator's score), a scorer of sstruct.metrics such as flat_accuracy_scorer, "
     "chunk_f1_scorer or make_flat_scorer(flat_f1_score), or a function of estimator, X and y"
@@ -113,7 +113,8 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
     cv_results_ : dict of arrays
         As that of scikit-learn's searches, a row for each segment of the mean score, lambda
         falling: param_lam (the upper end), params, split0_test_score and so on, mean_test_score,
-        std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there.
+        std_test_score, rank_test_score, and mean_fit_time, seconds of the sweep until there. The
+        scores of a split are NaN, and not in the mean, if its test samples have no labeled node.
     lam_end_ : float
         Smallest lambda that all folds have reached; 0: all.
     certified_ : bool
@@ -246,15 +247,16 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             folds = Parallel(n_jobs=self.n_jobs)(
                 delayed(_fold)(self, X, y, weights, train, test, scorer) for train, test in splits
             )
+            rows = [np.arange(n_samples)[train] for train, _ in splits]
         else:
-            folds = partitions.map_splits(_path_and_scores, splits, self, scorer)
-        empty, data_warnings = ([fold.pop(name) for fold in folds] for name in FOR_WARNINGS)
-        if partitions is not None:
-            empty = []  # of indices in a fold's partitions
-        if not self.refit:  # whose fit warns of all samples
-            warn_of_empty(np.unique(np.concatenate([[], *empty])).astype(int))
+            folds, rows = partitions.map_splits(_path_and_scores, splits, self, scorer)
+        empty, data_warnings, scored = ([fold.pop(name) for fold in folds] for name in FOR_SEARCH)
+        if not self.refit:  # the last fit warns of all samples
+            found = [of_fold[some] for of_fold, some in zip(rows, empty, strict=True)]
+            warn_of_empty(np.unique(np.concatenate(found)))
             for message in dict.fromkeys(chain.from_iterable(data_warnings)):
                 warn_user(message)
+        _warn_of_unscored(np.flatnonzero(~np.array(scored)), len(folds))
         fitted = {
             "scorer_": scorer,
             "n_splits_": len(folds),
@@ -262,7 +264,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
             "certified_": all(fold["certified"] for fold in folds),
             "lam_end_": max(fold["end"] for fold in folds),
         }
-        fitted |= self._best_of(folds, fitted["lam_end_"])
+        fitted |= self._best_of(folds, fitted["lam_end_"], np.array(scored))
         try:
             if self.refit:
                 begin = time.perf_counter()
@@ -323,8 +325,14 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 state["scorer_"] = check_scoring(state["estimator"])
         return state
 
-    def _best_of(self, folds, end):
-        """Return ``cv_results_`` and the attributes of the best lambda; end: the smallest one."""
+    def _best_of(self, folds, end, scored):
+        """Return ``cv_results_`` and the attributes of the best lambda.
+
+        end : float
+            The smallest lambda.
+        scored : ndarray of bool of shape (n_splits,)
+            Whether the test samples of a fold have a labeled node.
+        """
         ends = np.unique(np.concatenate([fold["lams"] for fold in folds]))[::-1]
         lams = ends[ends >= end]
         if len(lams) == 0:
@@ -333,13 +341,16 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
                 "estimator, or eps"
             )
         scores = real_array([_scores_at(folds, lam) for lam in lams], "what scoring returns")
-        mean, std = scores.mean(axis=1), scores.std(axis=1)
+        if not scored.any():
+            raise ValueError("y has no labeled node in the test samples of any split of cv")
+        of_scored = scores[:, scored]
+        mean, std = of_scored.mean(axis=1), of_scored.std(axis=1)
         if np.isnan(mean).all():
             raise ValueError("scoring gave NaN for every lambda")
         known = np.where(np.isnan(mean), -np.inf, mean)
         best = int(known.argmax())
-        if self.rule == "one-se" and len(folds) > 1:
-            error = scores[best].std(ddof=1) / np.sqrt(len(folds))
+        if self.rule == "one-se" and scored.sum() > 1:
+            error = of_scored[best].std(ddof=1) / np.sqrt(scored.sum())
             best = int(np.argmax(known >= known[best] - error))
         seconds = [[fold["seconds"][_segment(fold, lam)] for fold in folds] for lam in lams]
         results = {
@@ -370,7 +381,7 @@ class PathCV(CheckedState, MetaEstimatorMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n_splits,)
-            One score a fold.
+            One score a fold, NaN if its test samples have no labeled node.
         """
         fitted = self._snapshot()
         check_parameters(fitted)
@@ -522,6 +533,15 @@ def _check_splits(splits, n_samples, cv):
                 raise ValueError(f"split {i} of cv has row {beyond[0]} of {n_samples} samples")
 
 
+def _warn_of_unscored(unscored, n_splits):
+    """Warn of the splits whose test samples have no labeled node, if there are any."""
+    if len(unscored):
+        warn_user(
+            f"the test samples of {len(unscored)} of {n_splits} splits have no labeled node, and "
+            f"mean_test_score leaves these splits out; the first is split {unscored[0]}"
+        )
+
+
 def _are_sequences(y):
     """Whether y has labels of structures and not one label a row."""
     if isinstance(y, list | tuple | np.ndarray):
@@ -547,12 +567,13 @@ def _fold(search, X, y, weights, train, test, scorer):
     """Select the samples of a fold, and return the result of `_path_and_scores`."""
     samples = [(safe_indexing(X, rows), safe_indexing(y, rows)) for rows in (train, test)]
     weights = None if weights is None else weights[train]
-    fold = _path_and_scores(*samples, search, scorer, weights)
-    return fold | {"empty": np.arange(_n_samples(X))[train][fold["empty"]]}
+    return _path_and_scores(*samples, search, scorer, weights)
 
 
 def _path_and_scores(train, test, search, scorer, weights=None):
     """Compute the path or grid of a fold, and score each segment of it.
+
+    If the test samples have no labeled node, every score is NaN.
 
     train, test : tuple
         X and y.
@@ -565,6 +586,24 @@ def _path_and_scores(train, test, search, scorer, weights=None):
     else:
         path = LambdaGrid(sweep, search.lams, float(search.eps), search.warm_start)
         end, certified = path.lams_.min(initial=np.inf), path.certified_
+    try:
+        scores = _scores_along(path, scorer, test)
+    except NoNodesError:
+        scores = None
+    return {
+        "lams": path.lams_,
+        "scores": np.full(len(path.lams_), np.nan) if scores is None else np.array(scores),
+        "is_scored": scores is not None,
+        "seconds": path.history_.get("seconds", np.empty(0)),
+        "end": end,
+        "certified": certified,
+        "empty": sweep.training.empty,
+        "data_warnings": sweep.training.data_warnings,
+    }
+
+
+def _scores_along(path, scorer, test):
+    """Return the score of each segment of a path or grid."""
     scores, last = [], None
     for lam, w in zip(path.lams_, path.ws_, strict=True):
         # Breakpoints of a path may share their weights; those of a grid differ in lam at least.
@@ -573,12 +612,4 @@ def _path_and_scores(train, test, search, scorer, weights=None):
         else:
             scores.append(scores[-1])
         last = w
-    return {
-        "lams": path.lams_,
-        "scores": np.array(scores),
-        "seconds": path.history_.get("seconds", np.empty(0)),
-        "end": end,
-        "certified": certified,
-        "empty": sweep.training.empty,
-        "data_warnings": sweep.training.data_warnings,
-    }
+    return scores

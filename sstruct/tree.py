@@ -22,7 +22,7 @@ from sstruct._estimators.tree.training import pack_known_states, pack_states, pa
 from sstruct._input.completion import KnownLabels
 from sstruct._input.labels import object_array
 from sstruct._input.per_sample import PerSample
-from sstruct._input.ragged import check_choice, check_weights
+from sstruct._input.ragged import NoNodesError, check_choice, check_weights
 from sstruct._oracles.tree._max_sum import parents_first
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import padded_bounds
@@ -263,7 +263,7 @@ class TreeSSVM(BaseSSVM):
         if completion is not None:
             in_loss = completion.in_loss[used]
         if not used.any():
-            raise ValueError("y has no annotated part in a sample of positive weight")
+            raise NoNodesError("y has no annotated part in a sample of positive weight")
         total = float(weights[used].sum())
         problem = trees.problem(
             parents,

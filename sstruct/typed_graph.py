@@ -279,15 +279,20 @@ class TypedGraphCRFSSVM(BaseSSVM):
         )
 
     def _distinct_labels(self, y):
-        by_type = map(concatenate_labels, zip(*y, strict=True))
-        by_type = [as_labels(own, self.ignore_label) for own in by_type]
+        some = [item for item in y if len(item)]  # graphs without nodes may have no types
+        by_type = [[own for own in of_type if len(own)] for of_type in zip(*some, strict=True)]
+        by_type = [as_labels(concatenate_labels(own), self.ignore_label) for own in by_type]
         return [find_classes(own[~is_label(own, self.ignore_label)]) for own in by_type]
 
     def _joined_labels(self, found):
+        if not any(len(own) for by_type in found for own in by_type):
+            return self.classes  # packing reports that no node is labeled
+        found = [by_type for by_type in found if by_type]
         if len({len(by_type) for by_type in found}) > 1:
             raise ValueError("y must have labels of as many types of nodes in each partition")
         self._check_lists(len(found[0]))
-        classes = [find_classes(as_labels(concatenate_labels(own))) for own in zip(*found)]
+        found = [[own for own in of_type if len(own)] for of_type in zip(*found)]
+        classes = [find_classes(as_labels(concatenate_labels(own))) for own in found]
         given = self.classes or [None] * len(classes)
         for t, own in enumerate(classes):
             if given[t] is None:

@@ -94,6 +94,10 @@ class PartsOnDask:
     def __len__(self):
         return len(self.parts)
 
+    def keep_only(self, kept):
+        """Release all parts but those at some positions."""
+        self.parts = [self.parts[k] for k in kept]
+
     def begin(self, name, arguments):
         """Call a method that a part made anew must hear first; return the results."""
         for part, of_part in zip(self.parts, arguments, strict=True):

@@ -56,6 +56,21 @@ FROM_LENGTHS = (
 )
 
 
+class NoNodesError(ValueError):
+    """No node has a label and a positive weight: there is nothing to train on or to score.
+
+    Parameters
+    ----------
+    message : str
+    empty : array-like of int
+        Indices of the samples without nodes.
+    """
+
+    def __init__(self, message, empty=()):
+        super().__init__(message)
+        self.empty = np.asarray(empty, dtype=np.intp)
+
+
 @dataclass
 class Nodes:
     """Feature rows of all structures, one after another.
@@ -152,12 +167,12 @@ def pack_nodes(estimator, X, *, fitted, numeric=True):
             check_compressed(X, "X")
         return None
     nodes.n_features = nodes.flat.shape[1]
-    if nodes.n_features == 0:
-        raise ValueError("X has 0 features, expected at least 1")
     if len(nodes.offsets) < 2 and not fitted:
         raise ValueError("X is empty, expected at least one sequence")
     if nodes.offsets[-1] == 0 and not fitted:
-        raise ValueError(NO_NODES)
+        raise NoNodesError(NO_NODES, nodes.empty)
+    if nodes.n_features == 0:
+        raise ValueError("X has 0 features, expected at least 1")
     if numeric:
         _check_magnitudes(nodes)
     known = getattr(estimator, "feature_names_in_", None) if fitted else None
@@ -271,7 +286,7 @@ def _concatenated(X, expected, numeric):
         if shape[0]:
             items.append(item)
     if not items and expected is None:
-        raise ValueError(NO_NODES)
+        raise NoNodesError(NO_NODES, range(len(X)))
     items = items or [np.empty((0, expected))]
     if n_sparse not in (0, len(items)):
         raise TypeError("X mixes sparse and dense items, expected one kind")
@@ -580,16 +595,16 @@ def _refuse_lengths(weights, n_rows):
         )
 
 
-def refuse_lengths(sample_weight, nodes):
-    """Raise if weights of sequences are their lengths, as integers."""
+def refuse_lengths(sample_weight, lengths):
+    """Raise if the weights of sequences are integers and equal their lengths."""
     sample_weight = items_of(sample_weight)
-    if sample_weight is None or nodes.form == "rows" or is_of_nodes(sample_weight):
+    if sample_weight is None or is_of_nodes(sample_weight):
         return
     try:
-        weights, lengths = np.asarray(sample_weight), nodes.lengths
+        weights = np.asarray(sample_weight)
     except ValueError:  # sequences, which the check of weights names
         return
-    if weights.ndim == 1 and len(weights) != len(nodes):
+    if weights.ndim == 1 and len(weights) != len(lengths):
         _refuse_lengths(weights, int(lengths.sum()))
     elif (
         weights.dtype.kind in "iu"
@@ -736,7 +751,7 @@ def labeled_nodes(estimator, nodes, labels, sample_weight, completion=None):
             node_weights = None
     used = labeled & (weights > 0)[sample]
     if not used.any():
-        raise ValueError("y has no labeled node in a sample of positive weight")
+        raise NoNodesError("y has no labeled node in a sample of positive weight", nodes.empty)
     classes = training_classes(estimator.classes, labels, used, nodes.sample_of)
     codes = encode(labels, classes)
     if estimator.classes is None and completion is None:

@@ -15,7 +15,7 @@ from sstruct._input.labels import (
     ordered,
     shortened,
 )
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import NoNodesError, check_weights
 
 
 class FlatLabels:
@@ -50,7 +50,7 @@ class FlatLabels:
         if self.sequence_weights is not None:
             self.weights = self.sequence_weights[self.sequence]
         if not true or (self.weights is not None and not self.weights.any()):
-            raise ValueError("there is no node to score, or none with a weight")
+            raise NoNodesError("there is no node to score, or none with a weight")
 
     def codes_of(self, labels):
         """Integers of labels; one that does not occur gets a number of its own."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sstruct._estimators.tree.training import pack_states, pack_trees
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import NoNodesError, check_weights
 
 
 def mean_joint_distance(
@@ -51,7 +51,7 @@ def mean_joint_distance(
     truth = pack_states(y_true, trees, ignore_label)
     weights = check_weights(sample_weight, len(trees))[:, np.newaxis] * (truth >= 0)
     if not weights.any():
-        raise ValueError("y_true has no annotated part in a sample of positive weight")
+        raise NoNodesError("y_true has no annotated part in a sample of positive weight")
     predicted = trees.places(pack_states(y_pred, trees, None))
     distance = np.linalg.norm(np.nan_to_num(trees.places(truth)) - predicted, axis=-1)
     return float(np.average(distance / trees.scale[:, np.newaxis], weights=weights))

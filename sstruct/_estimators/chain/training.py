@@ -43,7 +43,7 @@ class LabeledChains:
 
     def __init__(self, estimator, X, y, sample_weight, completion=None):
         self.nodes = nodes = pack_chains(estimator, X, fitted=estimator._goes_on)
-        refuse_lengths(sample_weight, nodes)
+        refuse_lengths(sample_weight, nodes.lengths)
         labels = flat_labels(y, nodes, estimator)
         refuse_padding(estimator, y, labels, nodes)
         labeled = labeled_nodes(estimator, nodes, labels, sample_weight, completion)

@@ -51,7 +51,13 @@ from sstruct._estimators.core.weight_frame import names_of_features, weight_fram
 from sstruct._input.labels import as_labels, concatenate_labels, encode, find_classes, is_label
 from sstruct._input.losses import check_loss
 from sstruct._input.padding import check_reserved
-from sstruct._input.ragged import check_choice, check_node_weights, check_number, flat_labels
+from sstruct._input.ragged import (
+    NoNodesError,
+    check_choice,
+    check_node_weights,
+    check_number,
+    flat_labels,
+)
 from sstruct._kernels.delayed_interrupt import DelayedInterrupt
 from sstruct._problems.core.node_arguments import join_views, padded_bounds, weight_views
 from sstruct._problems.slack._problem import SlackProblem
@@ -135,6 +141,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
     _fits_partitions: ClassVar[bool] = False
     # Whether these are then rows of arrays, not lists.
     _samples_are_rows: ClassVar[bool] = False
+    # Whether integer weights of samples that equal their lengths raise an error.
+    _refuses_lengths: ClassVar[bool] = False
     # The values of `search` that its oracle can serve, for estimators with slack rescaling.
     _searches: ClassVar[tuple] = SEARCHES
     # Whether it packs one of the partitions of a fit.
@@ -366,13 +374,14 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _distinct_labels(self, y):
         """Return the labels that occur in a partition's y; None where no class is to be found."""
-        labels = concatenate_labels([self._labels_of(labels) for labels in y])
+        # Empty arrays may have any dtype.
+        labels = concatenate_labels([own for own in map(self._labels_of, y) if len(own)])
         labels = as_labels(labels, self.ignore_label)
         return find_classes(labels[~is_label(labels, self.ignore_label)])
 
     def _joined_labels(self, found):
         """Return the parameter `classes` from what `_distinct_labels` has found in partitions."""
-        classes = find_classes(as_labels(concatenate_labels(found)))
+        classes = find_classes(as_labels(concatenate_labels([own for own in found if len(own)])))
         check_reserved(self, classes)
         return classes
 
@@ -816,7 +825,7 @@ class LabelingSSVM(BaseSSVM):
 def share_right(right, weights):
     """Return the weighted share of labels that are right."""
     if not weights.any():
-        raise ValueError("y has no labeled node in a sample of positive weight")
+        raise NoNodesError("y has no labeled node in a sample of positive weight")
     return float(np.average(right, weights=weights))
 
 

@@ -17,7 +17,7 @@ from sstruct._estimators.core.sample_data import SampleData, fingerprint
 from sstruct._estimators.core.solver_options import OF_GAPS
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._estimators.core.training import Quality, Training, alike
-from sstruct._input.ragged import is_of_nodes
+from sstruct._input.ragged import NO_NODES, NoNodesError, is_of_nodes
 from sstruct._solvers.core.seed import random_of
 from sstruct._solvers.rounds.parts import PartedBlocks, facts_of, padding_of, part_of, size_of
 from sstruct._solvers.rounds.solver import Rounds
@@ -59,18 +59,25 @@ class PartOfFit:
         try:
             self.estimator._check_given(self.X, self.y, self.weights)
             return self.estimator._training_of(self.X, self.y, self.weights)
+        except NoNodesError:
+            raise
         except (ValueError, TypeError) as error:
             raise type(error)(f"partition {self.number}: {error}") from error
 
     def pack(self, classes, for_file):
         """Check and pack the samples; return what the caller has to know of them.
 
+        If no node of the partition is labeled, return the NoNodesError.
+
         for_file : bool
             Whether the fit writes a checkpoint, which identifies its samples.
         """
         if classes is not None:
             self.estimator.set_params(classes=classes)
-        training = self._prepared()
+        try:
+            training = self._prepared()
+        except NoNodesError as error:
+            return error
         nodes, automatic = training.nodes, isinstance(self.estimator.lam, str)
         self.X = self.y = training.nodes = None
         self.problem, self.sample_weight = training.problem, training.sample_weight
@@ -139,7 +146,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
     if any(given is not None for given in validation):
         raise ValueError("X_val and y_val do not go with partitions on a cluster: leave None")
     partitions = Partitions.of(X, y, estimator._samples_are_rows)
-    sources, weights = partitions.of_weight(sample_weight)
+    sources, weights = partitions.of_weight(sample_weight, estimator._refuses_lengths)
     local = estimator.__class__(**estimator.get_params())
     # One for all parts, where it says how labelings are searched.
     local.random_state = int(random_of(estimator.random_state).randint(np.iinfo(np.int32).max))
@@ -159,14 +166,22 @@ def parted_training(estimator, X, y, sample_weight, validation):
         _check_one_kind(found, [part.number for part in sources])
         classes = None if found[0] is None else estimator._joined_labels(found)
     facts = parts.begin("pack", [(classes, estimator.checkpoint is not None)] * len(parts))
+    empty = [
+        np.array(part.rows, dtype=np.intp)[fact.empty if _is_left_out(fact) else fact["empty"]]
+        for part, fact in zip(sources, facts, strict=True)
+    ]
+    ends = np.cumsum([len(part.chosen) for part in sources])
+    kept = [k for k, fact in enumerate(facts) if not _is_left_out(fact)]
+    if not kept:
+        unlabeled = [error for error in facts if str(error) != NO_NODES]
+        raise (unlabeled or facts)[0]
+    parts.keep_only(kept)
+    facts, sources, ends = [facts[k] for k in kept], [sources[k] for k in kept], ends[kept]
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
     parts.begin("share", [(total, fact["data_digest"]) for fact in facts])
     problem = PartedBlocks(parts, facts)
     problem.bounds = facts[0]["bounds"]
-    ends = np.cumsum([len(part.chosen) for part in sources])
-    first = ends - [len(part.chosen) for part in sources]
-    empty = [fact["empty"] + start for fact, start in zip(facts, first)]
     training = Training(
         problem,
         np.concatenate([fact["sample_weight"] for fact in facts]),
@@ -180,6 +195,11 @@ def parted_training(estimator, X, y, sample_weight, validation):
     )
     training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
     return training
+
+
+def _is_left_out(fact):
+    """Whether a partition has no labeled node and takes no part in the fit."""
+    return isinstance(fact, NoNodesError)
 
 
 def _data_of(facts, sample_ends, block_ends):

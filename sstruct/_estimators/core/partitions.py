@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn import config_context, get_config
 
-from sstruct._checks.arrays import concatenated
+from sstruct._checks.arrays import concatenated, is_sized
 from sstruct._checks.compressed import stacked
 from sstruct._cluster.parts import (
     check_length,
@@ -24,7 +24,7 @@ from sstruct._estimators.core.held_out import Samples
 from sstruct._estimators.core.threads import active_client, in_task
 from sstruct._input import frames
 from sstruct._input.mapped_files import open_mapped
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import check_weights, refuse_lengths
 from sstruct.sequences import Sequences
 
 
@@ -60,17 +60,23 @@ class Partitions:
         """The client of joblib's active backend, of the task's worker, or Dask's current one."""
         return _client()
 
-    def of_weight(self, sample_weight):
+    def of_weight(self, sample_weight, refuses_lengths=False):
         """Return the partitions with a sample of positive weight, and the weights of all samples.
 
         Raises
         ------
         ValueError
-            If there is no such sample.
+            If there is no such sample; with `refuses_lengths` also if the weights are integers and
+            the numbers of labels of the samples.
         """
-        parts, lengths = self._parts(self.client)
+        client = self.client
+        parts, lengths = self._parts(client)
         if not sum(lengths):
             raise ValueError("X has 0 samples, expected at least 1")
+        if refuses_lengths and sample_weight is not None:
+            sources = [part.source for part in parts]
+            found = gathered(client, client.map(_numbers_of_labels, sources, pure=False), sources)
+            refuse_lengths(sample_weight, np.concatenate(found))
         weights = check_weights(sample_weight, sum(lengths))
         return choose(parts, lengths, weights), weights
 
@@ -107,8 +113,10 @@ class Partitions:
 
         Returns
         -------
-        list
-            The results, in the order of the splits.
+        results : list
+            In the order of the splits.
+        rows : list of ndarray of int
+            The indices of each split's training samples among the samples of all partitions.
         """
         from distributed import worker_client
 
@@ -119,13 +127,16 @@ class Partitions:
                 raise ValueError(f"split {k} of cv has no {name} partition, expected at least 1")
         # A task that waits leaves its thread to other tasks.
         with worker_client() if in_task() else nullcontext(self.client) as client:
-            sources = [part.source for part in self._parts(client)[0]]
+            parts, lengths = self._parts(client)
+            sources = [part.source for part in parts]
             pairs = [[[sources[i] for i in rows] for rows in split] for split in numbers]
             tasks = [
                 client.submit(_of_split, get_config(), function, *split, *args, pure=False)
                 for split in pairs
             ]
-            return gathered(client, tasks, sources)
+            results = gathered(client, tasks, sources)
+        of_parts = np.split(np.arange(sum(lengths)), np.cumsum(lengths)[:-1])
+        return results, [np.concatenate([of_parts[i] for i in train]) for train, _ in numbers]
 
     def _parts(self, client):
         take = _rows_taken if self.rows else _taken
@@ -157,6 +168,11 @@ def _rows_taken(X, y, number):
     """Task: a partition of rows; X and y may be of mapped files."""
     X, y = (open_mapped(part) if _is_path(part) else part for part in (X, y))
     return rows_of(X, y, number)
+
+
+def _numbers_of_labels(pair):
+    """Task: the number of labels of each sample of a partition; 0 where y has no list of labels."""
+    return np.array([len(labels) if is_sized(labels) else 0 for labels in pair[1]], dtype=np.int64)
 
 
 def _is_path(values):

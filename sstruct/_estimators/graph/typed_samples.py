@@ -18,7 +18,7 @@ from sstruct._estimators.graph.training import Graphs
 from sstruct._input.frames import items_of
 from sstruct._input.labels import as_labels, concatenate_labels
 from sstruct._input.partial import label_rules
-from sstruct._input.ragged import NO_NODES, Nodes, check_label_sequence, check_target
+from sstruct._input.ragged import NO_NODES, Nodes, NoNodesError, check_label_sequence, check_target
 
 GRAPH = "(node features of each type, edges of each pair of types)"
 
@@ -96,7 +96,7 @@ def pack_typed(X, n_features=None, pairs=None):
     counts = [[part.shape[0] for part in parts] for parts, _ in tables]
     counts = np.array(counts, dtype=np.int64).reshape(len(tables), len(X)).T
     if n_features is None and not counts.any():
-        raise ValueError(NO_NODES)
+        raise NoNodesError(NO_NODES, range(len(X)))
     edges = [_edges(item[1], counts[i], i) for i, item in enumerate(X)]
     pairs = _pairs(edges, pairs)
     first = np.cumsum(counts, axis=1) - counts
@@ -134,7 +134,7 @@ def _with_types(X, n_types):
     if n_types is None:
         first = next((i for i, item in enumerate(X) if not is_empty(item)), None)
         if first is None:
-            raise ValueError(NO_NODES)
+            raise NoNodesError(NO_NODES, range(len(X)))
         _check_parts(X[first], first, None)
         n_types = len(X[first][0])
     return [([[]] * n_types, {}) if is_empty(item) else item for item in X]

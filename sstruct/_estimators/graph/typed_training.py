@@ -10,7 +10,7 @@ from sstruct._estimators.graph.training import LabeledGraphs, rows_of, without_n
 from sstruct._input.labels import encode, is_label, object_array, training_classes
 from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved
-from sstruct._input.ragged import check_weights
+from sstruct._input.ragged import NoNodesError, check_weights
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.typed_layout import TypedLayout
@@ -40,10 +40,15 @@ class LabeledTypedGraphs(LabeledGraphs):
         weights = check_weights(sample_weight, len(typed))
         types, sample = typed.types, typed.samples
         used = np.zeros(len(types), dtype=bool)
-        codes, classes = np.full(len(types), -1, dtype=np.int32), []
         for t, own in enumerate(labels):
             at = np.flatnonzero(types == t)
             used[at] = ~is_label(own, estimator.ignore_label) & (weights[sample[at]] > 0)
+        if not used.any():
+            empty = typed.graphs.nodes.empty
+            raise NoNodesError("y has no labeled node in a sample of positive weight", empty)
+        codes, classes = np.full(len(types), -1, dtype=np.int32), []
+        for t, own in enumerate(labels):
+            at = np.flatnonzero(types == t)
             given = None if estimator.classes is None else estimator.classes[t]
             if given is None and not used[at].any():
                 raise ValueError(no_label_of(t))
@@ -51,8 +56,6 @@ class LabeledTypedGraphs(LabeledGraphs):
             codes[at] = encode(own, classes[-1])
             if given is None:
                 check_reserved(estimator, classes[-1], codes[at], typed.place_of(t))
-        if not used.any():
-            raise ValueError("y has no labeled node in a sample of positive weight")
         self.classes_of = tuple(classes)
         self.layout = TypedLayout(
             typed.n_features, tuple(map(len, classes)), typed.pairs, estimator.fit_intercept
