@@ -1,5 +1,8 @@
 """The versions that `make test-oldest` installs: the lower bounds of pyproject.toml."""
 
+import re
+import tomllib
+
 import pytest
 
 from tests.oldest_versions import PROJECT, oldest_versions
@@ -30,6 +33,16 @@ def test_bounds_become_pins():
 def test_bounds_that_cannot_be_pinned_are_named(old, new, message):
     with pytest.raises(ValueError, match=message):
         oldest_versions(TEXT.replace(old, new))
+
+
+def test_build_requirements_agree():
+    required = tomllib.loads(PROJECT.read_text())["build-system"]["requires"]
+    root = PROJECT.parent
+    for path in (root / "Makefile", *(root / ".github" / "workflows").glob("*.yml")):
+        found = re.findall(r'"((?:setuptools|Cython)\b[^"]*)"', path.read_text())
+        assert set(found) <= set(required), path.name
+        if path.name in ("Makefile", "tests.yml", "sanitizers.yml"):
+            assert found, path.name
 
 
 def test_every_dependency_of_users_is_pinned():
