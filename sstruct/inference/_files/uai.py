@@ -161,8 +161,9 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
     ----------
     path : str or path-like
         A text file, plain or gzip, usually named ``.evid``: the number of observed nodes, then node
-        and label of each. Or, as in the competitions since 2010, the number of samples before that,
-        which must be 0 or 1. Comments are as in :func:`read_uai`.
+        and label of each. Or, as in the competition of 2010, the number of samples before that,
+        which must be 0 or 1. Files without evidence are ``0``, ``1 0`` or ``0 0``. Comments are as
+        in :func:`read_uai`.
     max_entries : int, default=2**27
         Limit of the numbers in the file.
 
@@ -200,9 +201,11 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
             what = "a node or a label" if numbers else "the number of observed nodes"
             numbers.append(tokens.integer(what, 0, _MOST_LABELS))
         first, rest = numbers[0], numbers[1:]
-        if len(rest) != 2 * first and rest and len(rest) == 1 + 2 * rest[0]:
-            if first != 1:
-                raise tokens.error(f"{first} samples of evidence found, expected one")
+        if len(rest) != 2 * first and _are_samples(first, rest):
+            if first > 1:
+                raise tokens.error(
+                    f"{first} samples of evidence found, expected one; write each to its own file"
+                )
             first, rest = rest[0], rest[1:]
         elif numbers == [1]:
             raise tokens.error("the file ends where the number of observed nodes is expected")
@@ -217,6 +220,21 @@ def read_uai_evidence(path: str | os.PathLike[str], *, max_entries: int = 2**27)
                 raise tokens.error(f"node {v} is observed twice")
             evidence[v] = label
     return evidence
+
+
+def _are_samples(count, numbers):
+    """Whether numbers are a count of samples: for each its size, then nodes with their labels.
+
+    A count of 0 may be followed by one more 0.
+    """
+    if count == 0:
+        return numbers == [0]
+    at = 0
+    for _ in range(count):
+        if at >= len(numbers):
+            return False
+        at += 1 + 2 * numbers[at]
+    return at == len(numbers)
 
 
 def _tables(mrf):
