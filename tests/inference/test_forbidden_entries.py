@@ -113,6 +113,85 @@ def test_a_model_that_forbids_everything_is_proven_to(most_terms, monkeypatch):
     assert (result.status, result.energy, result.lower_bound) == ("INFEASIBLE", np.inf, np.inf)
 
 
+@pytest.mark.parametrize("method", ["auto", "exact"])
+@pytest.mark.parametrize("status", [Status.TIME_LIMIT, None])
+def test_an_elimination_that_takes_all_of_the_time_leaves_a_labeling(
+    method, status, new_rng, monkeypatch
+):
+    def minimize(small, record):
+        assert record.energy == np.inf
+        record.deadline = 0.0
+        return status
+
+    monkeypatch.setattr(module, "minimize", minimize)
+    for seed in range(5):
+        model, _ = planted_model(new_rng(seed), 40, 45, 0.8)
+        result = map_mrf(model, method, max_time=1e6)
+        assert result.energy == model.energy(result.labels) < np.inf
+        assert result.status == "TIME_LIMIT"
+    result = map_mrf(colouring(5, 4), method, max_time=1e6)
+    assert (result.status, result.energy) == ("INFEASIBLE", np.inf)
+
+
+def test_the_search_before_an_elimination_changes_no_result(new_rng):
+    for seed in range(20):
+        model, _ = planted_model(new_rng(seed), 15, 25, 0.6)
+        expected, found = map_mrf(model), map_mrf(model, max_time=1e6)
+        np.testing.assert_array_equal(found.labels, expected.labels)
+        assert (found.status, found.energy, found.lower_bound, found.method) == (
+            expected.status,
+            expected.energy,
+            expected.lower_bound,
+            expected.method,
+        )
+
+
+def random_clauses(rng, n_nodes, n_clauses):
+    """Random 3-SAT: each term forbids one combination of the labels of three nodes."""
+    factors = []
+    for _ in range(n_clauses):
+        table = np.zeros((2, 2, 2))
+        table[tuple(rng.integers(0, 2, 3))] = np.inf
+        factors.append((rng.choice(n_nodes, 3, replace=False).tolist(), table))
+    return MRF(rng.random((n_nodes, 2)), [], [], factors=factors)
+
+
+def sparse_colouring(rng, n_nodes, n_edges, n_colours):
+    pairs = [(u, v) for u in range(n_nodes) for v in range(u)]
+    edges = [pairs[k] for k in rng.choice(len(pairs), n_edges, replace=False)]
+    return MRF(rng.random((n_nodes, n_colours)), edges, np.where(np.eye(n_colours), np.inf, 0.0))
+
+
+# Backtracking alone finds a labeling for none of them.
+@pytest.mark.parametrize(
+    "make, size, seeds",
+    [(random_clauses, (200, 816), range(3)), (sparse_colouring, (200, 780, 4), range(3))],
+)
+def test_near_critical_models(make, size, seeds, new_rng):
+    for seed in seeds:
+        model = make(new_rng(seed), *size)
+        record = first_record(model)
+        assert find_feasible(model, record)
+        assert record.energy == model.energy(record.labels) < np.inf
+
+
+@settings(max_examples=60)
+@given(**FORBIDDING)
+def test_local_search_finds_only_allowed_labelings(n_nodes, density, n_factors, seed, new_rng):
+    plain = reference.random_model(
+        new_rng(seed), n_nodes, density, "forbidding", n_factors=n_factors
+    )
+    model = MRF(*plain.arguments())
+    labels = np.isfinite(model.node_costs)
+    if not np.logical_or.reduceat(labels, model.node_start[:-1]).all():
+        return
+    search = feasible._Search(model, first_record(model), 1)
+    walk = feasible._Walk(search, labels, model.node_costs)
+    for _ in range(3):
+        found = walk.run(1000)
+        assert found is None or model.energy(found) < np.inf
+
+
 def test_a_search_that_is_stopped_proves_nothing(monkeypatch):
     model = colouring(8, 7)
     monkeypatch.setattr(feasible, "REVISIONS_PER_TABLE", 0)

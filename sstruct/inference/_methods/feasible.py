@@ -1,4 +1,6 @@
-"""Search for a labeling that nothing forbids: constraint propagation and backtracking."""
+"""Search for a labeling that nothing forbids: backtracking with propagation, and local search."""
+
+from random import Random
 
 import numpy as np
 
@@ -10,6 +12,13 @@ FIRST_REVISIONS = 2**13
 NODES_PER_REVISION = 2**11
 # Wrong choices before the first restart, then twice as many.
 FIRST_RESTART = 32
+# Entries of tables that the local search reads at a restart for each table that was propagated since
+# the last one: both searches take about the same time.
+READS_PER_REVISION = 2**7
+# Share of the steps of the local search that are random. Of 10 random 3-SAT models (200 nodes, 816
+# clauses) and 8 random 4-colorings (200 nodes of degree 8.2) it solved 14, 15 and 14 in about two
+# seconds each with 0.1, 0.25 and 0.5. Both searches solve 17 in four seconds, backtracking alone 1.
+NOISE = 0.25
 
 
 class _Refuted(Exception):
@@ -76,14 +85,15 @@ class _Search:
         return self.left <= 0 or self.record.is_late()
 
     def run(self, labels, costs, most_wrong):
-        """Search depth first; return a set of one label for each node, or None if there is none."""
+        """Search depth first; return an allowed labeling, or None if there is none."""
         stack, wrong = [], 0
         while True:
             n_left = np.add.reduceat(labels, self.start[:-1], dtype=np.int64)
             self.left -= len(n_left) / NODES_PER_REVISION
             is_open = (n_left > 1) & (self.n_failures > 0)
             if not is_open.any():
-                return labels
+                kept = np.where(labels, costs, np.inf)
+                return [int(kept[of_v].argmin()) for of_v in self.slices]
             v = int(np.where(is_open, n_left / np.maximum(self.n_failures, 1), np.inf).argmin())
             of_v = self.slices[v]
             chosen = of_v.start + int(np.where(labels[of_v], costs[of_v], np.inf).argmin())
@@ -103,6 +113,79 @@ class _Search:
                         return None
                     labels, v, chosen = stack.pop()
                     labels[chosen] = False
+
+
+class _Walk:
+    """Local search: as long as a table forbids its labels, change one of them.
+
+    Parameters
+    ----------
+    search : _Search
+    labels : ndarray of bool
+        The labels that are left at each node.
+    costs : ndarray
+        The costs of all labels, in the same order.
+    """
+
+    def __init__(self, search, labels, costs):
+        self.search, self.rng = search, Random(0)
+        self.domains = [np.flatnonzero(labels[of_v]).tolist() for of_v in search.slices]
+        costs = np.where(labels, costs, np.inf)
+        self.start = [int(costs[of_v].argmin()) for of_v in search.slices]
+        flat = {id(allowed): allowed.tobytes() for allowed in search.allowed}
+        self.allowed = [flat[id(allowed)] for allowed in search.allowed]
+        # The tables of each node, and the distance of its neighboring labels in the flat table.
+        self.at = [[] for _ in self.domains]
+        for t, (scope, allowed) in enumerate(zip(search.scopes, search.allowed, strict=True)):
+            for axis, v in enumerate(scope):
+                self.at[v].append((t, int(np.prod(allowed.shape[axis + 1 :], dtype=int))))
+
+    def run(self, most_reads):
+        """Return an allowed labeling, or None if the limit of reads or of time is reached.
+
+        The first run starts with the labels of least cost, later ones at random.
+        """
+        label_of, entry = self.start.copy(), [0] * len(self.allowed)
+        for v, tables in enumerate(self.at):
+            if tables:
+                self.start[v] = self.rng.choice(self.domains[v])
+            for t, stride in tables:
+                entry[t] += stride * label_of[v]
+        broken = [t for t, at in enumerate(entry) if not self.allowed[t][at]]
+        position = {t: k for k, t in enumerate(broken)}
+        while broken:
+            moves, n_broken = [], []
+            for v in self.search.scopes[self.rng.choice(broken)]:
+                for label in self.domains[v]:
+                    if label != label_of[v]:
+                        moves.append((v, label))
+                        n_broken.append(self._n_broken(entry, v, label - label_of[v]))
+                        most_reads -= len(self.at[v])
+            if not moves or most_reads <= 0 or self.search.record.is_late():
+                return None
+            least = min(n_broken)
+            if least == 0 or self.rng.random() >= NOISE:
+                moves = [move for move, n in zip(moves, n_broken, strict=True) if n == least]
+            v, label = self.rng.choice(moves)
+            for t, stride in self.at[v]:
+                entry[t] += stride * (label - label_of[v])
+                if not self.allowed[t][entry[t]]:
+                    if t not in position:
+                        position[t] = len(broken)
+                        broken.append(t)
+                elif t in position:  # the last of the list takes its place
+                    k, last = position.pop(t), broken.pop()
+                    if last != t:
+                        broken[k], position[last] = last, k
+            label_of[v] = label
+        return label_of
+
+    def _n_broken(self, entry, v, change):
+        """Return how many tables of a node forbid their labels after a change of its label."""
+        n = 0
+        for t, stride in self.at[v]:
+            n += not self.allowed[t][entry[t] + stride * change]
+        return n
 
 
 def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
@@ -126,12 +209,14 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
     After each choice labels without support in a table are removed (generalized arc consistency).
     The next node is the one with the fewest labels left for each time that one of its tables has
     failed [1]; restarts after a growing number of wrong choices keep these counts. Labels of low
-    cost are tried first.
+    cost are tried first. At each restart a local search [2] has a try.
 
     References
     ----------
     [1] F. Boussemart, F. Hemery, C. Lecoutre, L. Saïs. Boosting systematic search by weighting
     constraints. ECAI 2004.
+
+    [2] B. Selman, H. Kautz, B. Cohen. Noise strategies for improving local search. AAAI 1994.
     """
     search, labels = _Search(mrf, record, most_revisions), np.isfinite(mrf.node_costs)
     if not np.logical_or.reduceat(labels, mrf.node_start[:-1]).all():
@@ -142,17 +227,20 @@ def find_feasible(mrf, record, most_revisions=MOST_REVISIONS):
         return False
     except _Stopped:
         return True
-    most_wrong = FIRST_RESTART
+    walk, most_wrong = None, FIRST_RESTART
     while not search.is_over():
+        left = search.left
         try:
             found = search.run(labels, mrf.node_costs, most_wrong)
         except _Stopped:
-            most_wrong *= 2
-            continue
+            walk = _Walk(search, labels, mrf.node_costs) if walk is None else walk
+            found = walk.run(READS_PER_REVISION * (left - search.left))
+            if found is None:
+                most_wrong *= 2
+                continue
         if found is None:
             return False
-        kept = np.where(found, mrf.node_costs, np.inf)
-        best = np.array([kept[of_v].argmin() for of_v in search.slices], dtype=np.int32)
+        best = np.array(found, dtype=np.int32)
         record.offer(best, mrf.energy(best))
         break
     return True

@@ -161,8 +161,8 @@ def map_mrf(
     with the labels of the others fixed.
 
     If costs of ``+inf`` leave ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` without an allowed
-    labeling, a backtracking search with constraint propagation looks for one, in a bounded number
-    of steps. An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
+    labeling, backtracking with constraint propagation and local search look for one, in a bounded
+    number of steps; with `max_time`, a short search precedes the elimination of nodes, too. An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
 
     ``"trws"`` visits the nodes in their order: if nodes are numbered along the rows of an image,
     every row and column is one chain. The time of an iteration is proportional to the entries of
@@ -269,7 +269,7 @@ class _Run:
         if self.method in ("exact", "bp") and is_forest(mrf):
             return forest(mrf, record)
         if self.method == "exact":
-            status = minimize(self.small, record)
+            status = self._eliminate()
             if status is not None:
                 return status
         if self.method != "fwmap":
@@ -288,7 +288,24 @@ class _Run:
         if no_cut(self.mrf) is None:
             self.method = "graph-cut"
             return cut(self.mrf, self.record)
-        return minimize(self.small, self.record)
+        return self._eliminate()
+
+    def _eliminate(self):
+        """Run variable elimination; return the status, or None if its tables are too large.
+
+        If the time is limited, half of it goes to a short search for an allowed labeling, which is
+        the result if the elimination takes too long.
+        """
+        record, spare = self.record, None
+        if self.small is not None and record.energy == np.inf and record.deadline < np.inf:
+            spare = Record(self.mrf, record.labels, record.tol, None)
+            spare.deadline = (time.monotonic() + record.deadline) / 2
+            if not find_feasible(self.mrf, spare, FIRST_REVISIONS):
+                return Status.INFEASIBLE
+        status = minimize(self.small, record)
+        if spare is not None and record.energy == np.inf and record.is_late():
+            record.offer(spare.labels, spare.energy)
+        return status
 
     def _iterate(self, start, is_auto):
         """Run ``"trws"``, ``"bp"`` or ``"fwmap"``, improve labelings, and return the status."""
