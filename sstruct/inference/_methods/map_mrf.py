@@ -161,8 +161,9 @@ def map_mrf(
     with the labels of the others fixed.
 
     If costs of ``+inf`` leave ``"trws"``, ``"fwmap"``, ``"bp"`` or ``"auto"`` without an allowed
-    labeling, backtracking with constraint propagation and local search look for one, in a bounded
-    number of steps; with `max_time`, a short search precedes the elimination of nodes, too. An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
+    labeling, backtracking with constraint propagation and a local search try to find one in a
+    bounded number of steps. With `max_time`, a short search also precedes the elimination of nodes.
+    An energy of ``+inf`` is proven (``INFEASIBLE``) or means that none was found.
 
     ``"trws"`` visits the nodes in their order: if nodes are numbered along the rows of an image,
     every row and column is one chain. The time of an iteration is proportional to the entries of
