@@ -12,8 +12,8 @@ FIRST_REVISIONS = 2**13
 NODES_PER_REVISION = 2**11
 # Wrong choices before the first restart, then twice as many.
 FIRST_RESTART = 32
-# Entries of tables that the local search reads at a restart for each table propagated since the last
-# restart: both searches take about the same time.
+# Entries of tables that the local search reads at a restart for each table propagated since the
+# last restart: both searches take about the same time.
 READS_PER_REVISION = 2**7
 # Share of the steps of the local search that are random. Of 10 random 3-SAT models (200 nodes, 816
 # clauses) and 8 random 4-colorings (200 nodes of degree 8.2) it solved 14, 15 and 14 in about two
