@@ -74,10 +74,9 @@ from sstruct._solvers.rounds.solver import Rounds
 
 PICKLE_FORMAT = 1
 
-# Work of an oracle call from which on "auto" saves calls by cached labelings, and for "bcfw", which
-# makes no passes over them, also by gap sampling and corrective steps. With "mp-bcfw" permutations
-# and pairwise steps took 0.70 to 0.91 of the calls of these on cuts of superpixels, snakes, digits
-# and Yeast, and 1.09 on OCR letters (benchmarks/results/costly_choices.csv).
+# Work of an oracle call from which on "auto" saves calls by cached labelings and gap sampling, and
+# for "bcfw", which makes no passes over them, also by corrective steps. With "mp-bcfw" pairwise
+# steps take fewer calls than corrective ones in eleven of thirteen comparisons (notes/solvers.md).
 COSTLY_ORACLE = 20_000
 # Parts of data that are visited part by part have this share of the working memory: the rest is
 # for what is read ahead, and what is not yet forgotten.
@@ -306,11 +305,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the Options of a solver, by its name; "auto" is settled here."""
         costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
         step, sampling, cache = self.step, self.sampling, self.cache
-        careful = costly and solver == "bcfw"
         if step == "auto":
-            step = "corrective" if careful else "pairwise"
+            step = "corrective" if costly and solver == "bcfw" else "pairwise"
         if sampling == "auto":
-            sampling = _auto_sampling(problem, careful)
+            sampling = _auto_sampling(problem, costly)
         # Over all visits: of the averages it predicts best long before the optimum.
         by_score = self.early_stopping and self.average == "auto"
         if cache == "auto":

@@ -75,9 +75,8 @@ def _without_effect(name, given, solver, cache, sampling):
     if isinstance(cache, str) or cache:
         return None
     if name == "gap_refresh_every":
-        may_be_gap = sampling == "gap" or (sampling == "auto" and solver == "bcfw")
         reason = f"cache=False and sampling={sampling!r}"
-        return None if may_be_gap else (reason, "cache=True or sampling='gap'")
+        return None if sampling in ("auto", "gap") else (reason, "cache=True or sampling='gap'")
     if name in OF_GAPS:
         return "cache=False", "cache=True"
     if solver == "bcfw" and name in ("cache_lifetime", "max_working_set"):

@@ -78,7 +78,7 @@ class Common:
         after another, each shuffled. ``"given"``: in the order of the samples, for
         ``"perceptron"``, ``"pa"`` and ``"ssg"`` alone. The first pass always visits each sample
         once. ``"auto"`` is ``"sequential"`` for memory-mapped features beyond ``working_memory``;
-        else ``"permutation"``, or ``"gap"`` for ``"bcfw"`` if an oracle call is costly.
+        else ``"gap"`` if an oracle call is costly, and ``"permutation"`` otherwise.
     cache : {"auto", True, False}, default="auto"
         Whether a labeling found before may take the place of an oracle call, if it still promises
         enough progress ([2]_, section 3.3). ``"auto"`` is True where an oracle call is costly.
