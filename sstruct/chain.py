@@ -28,6 +28,7 @@ from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
 from sstruct._problems.core._decode import decode
+from sstruct._solvers.core.solver import objective_at
 from sstruct.sequences import Sequences
 
 __all__ = ["ChainSSVM"]
@@ -36,6 +37,10 @@ __all__ = ["ChainSSVM"]
 LEAST_GDMM_LABELS = 400
 # From this number on, a fit that ended at a limit is advised to try GDMM.
 LEAST_ADVISED_LABELS = 200
+# window_size="auto" cuts chains of more nodes than the first number into windows of at most the
+# second: benchmarks/notes/chains.md.
+LONGEST_WHOLE = 1000
+AUTO_WINDOW = 200
 
 
 @explains_arguments
@@ -102,6 +107,17 @@ class ChainSSVM(LabelingSSVM):
         at most about 200 nodes; otherwise it is ``"bisecting"``, which may miss the worst labeling
         but bounds it, so that ``objective_`` is an upper bound. ``"binary"`` is the same with more
         calls of the decoder.
+    window_size : int, "auto" or None, default="auto"
+        Train on windows: each sequence of more than this many nodes is cut into windows of nearly
+        equal size, which makes training on few, long sequences several times faster. Each
+        transition belongs to one window; where it leaves the window, the label at its end is free.
+        The sum of the windows' hinge losses is an upper bound of the sequence's, and is what
+        training minimizes: ``objective_`` is at least the objective of whole sequences,
+        ``whole_objective_``. ``"auto"`` cuts sequences of more than 1,000 nodes into windows of at
+        most 200, but none with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
+        ``"bcfw"``, or, with ``solver="auto"``, from 400 labels on. Integers need margin rescaling
+        and one of these solvers. None: train on whole sequences. Predictions are always those of
+        whole sequences. See :doc:`/how_to/long_recordings`.
     <solver>
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
         is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
@@ -160,6 +176,10 @@ class ChainSSVM(LabelingSSVM):
     <n_oracle_calls_>
         With ``"gdmm"``: visits to a chain that search for labels.
     <objective_>
+        Where sequences were cut into windows, that is the objective over windows.
+    whole_objective_ : float
+        The objective of whole sequences at ``w_``, at most ``objective_``. Only where sequences
+        were cut into windows, and not for partitions.
     <status_>
     <converged_>
     inference_ : str
@@ -241,8 +261,10 @@ class ChainSSVM(LabelingSSVM):
     boundaries: bool = True
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
+    window_size: int | str | None = "auto"
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)
+    whole_objective_: float = field(init=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -253,6 +275,17 @@ class ChainSSVM(LabelingSSVM):
         super()._check_parameters()
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
+        if self.window_size is None:
+            return
+        if isinstance(self.window_size, str):
+            check_choice("window_size", self.window_size, ("auto",))
+            return
+        check_number("window_size", self.window_size, least=1, whole=True)
+        if self.rescaling != "margin":
+            raise ValueError(
+                f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
+                "does not split into windows; leave window_size='auto' or set rescaling='margin'"
+            )
 
     @shares_documentation(Held)
     def fit(
@@ -334,11 +367,23 @@ class ChainSSVM(LabelingSSVM):
                 "_form": data.nodes.form,
                 "n_edge_features_in_": data.nodes.n_edge_features or None,
                 "edge_feature_names_in_": data.nodes.edge_names,
+                "whole_objective_": None,  # known after the fit
             },
             features=data.scalable,
             empty=data.nodes.empty,
             data_warnings=self._data_warnings(data.nodes),
         )
+
+    def _windows(self, n_labels):
+        """Return the longest chain that trains whole, and the largest window of longer ones."""
+        if self.window_size is None:
+            return np.inf, 1
+        if not isinstance(self.window_size, str):
+            return int(self.window_size), int(self.window_size)
+        # By sizes of one chain alone: partitions and added samples do not change the windows.
+        refused = self.rescaling != "margin" or self.solver not in ("auto", "mp-bcfw", "bcfw")
+        refused |= self.solver == "auto" and n_labels >= LEAST_GDMM_LABELS
+        return (np.inf, 1) if refused else (LONGEST_WHOLE, AUTO_WINDOW)
 
     def _stored_parameters(self, attributes):
         mask = self.transition_mask
@@ -405,6 +450,19 @@ class ChainSSVM(LabelingSSVM):
     def _alternative_solver(self, problem):
         many = getattr(problem, "n_labels", 0) >= LEAST_ADVISED_LABELS
         return "gdmm" if many and self.solver_ != "gdmm" and self._supports_gdmm(problem) else None
+
+    def _after_solve(self, training, solution):
+        problem = training.problem
+        if getattr(problem, "windowed", False) and solution.interruption is None:
+            whole, first = problem.joined()
+            training.attributes["whole_objective_"] = objective_at(
+                whole,
+                training.lam,
+                training.block_weight[first],
+                solution.w,
+                n_threads(self.n_jobs),
+            )
+        return super()._after_solve(training, solution)
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)

@@ -312,8 +312,9 @@ class StructuredSVM(BaseSSVM):
         options.n_jobs = adapter_of(self.oracle).n_threads(problem, options.n_jobs)
         return options
 
-    def _after_solve(self, problem, solution, inference):
-        """Say what is to be said of the oracle."""
+    def _after_solve(self, training, solution):
+        """Warn of what the oracle did wrong."""
+        problem = training.problem
         if solution.interruption is None:
             try:
                 adapter_of(self.oracle).check_unchanged(problem)
@@ -322,7 +323,7 @@ class StructuredSVM(BaseSSVM):
         remarks = []
         suboptimal = problem.counts().get("suboptimal", 0)
         if suboptimal:
-            inference = replace(inference, quality=Quality.APPROXIMATE)
+            training.inference = replace(training.inference, quality=Quality.APPROXIMATE)
             times = "once" if suboptimal == 1 else f"{suboptimal} times"
             remarks.append(
                 f"the oracle returned a labeling worse than one seen before, {times}; objective_ "
@@ -334,7 +335,7 @@ class StructuredSVM(BaseSSVM):
                 "the oracle has found no labeling but the true ones: nothing was learned. Does "
                 "argmax add loss_weight * loss(y_true, y) to the scores?"
             )
-        return replace(solution, remarks=tuple(remarks)), inference
+        return replace(solution, remarks=tuple(remarks))
 
     def _views(self):
         return {"w": self._w}

@@ -349,9 +349,10 @@ def test_planes_that_nothing_needs_are_forgotten(rng):
     kept = []
 
     class Watched(StructuredSVM):
-        def _after_solve(self, problem, solution, inference):
+        def _after_solve(self, training, solution):
+            problem = training.problem
             kept[:] = [len(problem.py_planes(i)) for i in range(problem.n_blocks)]
-            return super()._after_solve(problem, solution, inference)
+            return super()._after_solve(training, solution)
 
     for parameters in ({"solver": "bcfw", "step": "fw"}, {"solver": "ssg"}, {"solver": "fw"}):
         with warnings.catch_warnings():

@@ -92,9 +92,9 @@ def test_ctrl_c_at_any_moment_leaves_a_model(tiny_chains, name, step, tmp_path):
 @pytest.mark.usefixtures("sigint")
 def test_ctrl_c_between_solution_and_attributes(tiny_chains):
     class Pressed(ChainSSVM):
-        def _after_solve(self, problem, solution, inference):
+        def _after_solve(self, training, solution):
             signal.raise_signal(signal.SIGINT)
-            return super()._after_solve(problem, solution, inference)
+            return super()._after_solve(training, solution)
 
     X, y = tiny_chains
     model = Pressed(lam=0.1, random_state=0)
@@ -111,9 +111,9 @@ def test_in_another_thread_handlers_are_left_alone(tiny_chains):
     before, found = signal.getsignal(signal.SIGINT), []
 
     class Looking(ChainSSVM):
-        def _after_solve(self, problem, solution, inference):
+        def _after_solve(self, training, solution):
             found.append(signal.getsignal(signal.SIGINT))
-            return super()._after_solve(problem, solution, inference)
+            return super()._after_solve(training, solution)
 
     thread = threading.Thread(target=Looking(lam=0.1, random_state=0).fit, args=(X, y))
     thread.start()

@@ -142,16 +142,21 @@ def chain_blocks(model, X, y, weights):
     cost = factor[:, None] * cost
     edge = np.where(masks[0], model.edge_coef_, -np.inf)
     for x, truth, weight in zip(X, codes, weights, strict=True):
-        for first, after in brute_force.segments(truth.tolist()):
+        runs = brute_force.segments(truth.tolist())
+        size = None if model.window_size == "auto" else model.window_size  # all are short
+        for first, last, copied in [w for run in runs for w in brute_force.windows(*run, size)]:
+            after = last + copied
             theta = x[first:after] @ model.coef_.T + model.intercept_
             theta[0] += model.start_coef_ * (first == 0)
-            theta[-1] += model.end_coef_ * (after == len(x))
-            n = after - first
+            theta[-1] += model.end_coef_ * (last == len(x))
+            if copied:
+                theta[-1] = 0
+            n, own = after - first, last - first
             edges = [(k, k + 1) for k in range(n - 1)]
             part = truth[first:after]
             scale = 1 / (truth >= 0).sum() if divided else 1.0
             every, scores = scored(list(theta), edges, [edge] * (n - 1))
-            loss = scale * cost[part, every].sum(axis=1)
+            loss = scale * cost[part[:own], every[:, :own]].sum(axis=1)
             yield scores, loss, place(part, (K,) * n), weight
 
 

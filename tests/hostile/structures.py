@@ -261,6 +261,7 @@ STRUCTURES = {
             "boundaries": (True, False),
             "transition_mask": (None, _mask, np.array([[True, True], [False, True]]),
                                 masks.bio_transitions),
+            "window_size": ("auto", "auto", None, 1, 2),
         },
     ),
     "graph": Structure(sstruct.GraphCRFSSVM, graphs_with(False), _graph),

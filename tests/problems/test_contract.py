@@ -49,8 +49,11 @@ SIZES = [
 
 
 def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=False, switches=None,
-                F=4, cuts=True, weighted=False, G=0):  # fmt: skip
-    """Return a problem with its parts as the reference wants them."""
+                F=4, cuts=True, weighted=False, G=0, windows=False):  # fmt: skip
+    """Return a problem with its parts as the reference wants them.
+
+    windows : whether some blocks end with a copy of the node after them
+    """
     bias, boundaries, transitions = switches or (True, True, True)
     n_rows = sum(lengths) + 2  # a row before and one after, of no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
@@ -64,6 +67,10 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
     model = brute_force.Model(K, bias, boundaries, transitions, edge_mask, boundary_mask)
     starts = rng.random(len(lengths)) < (0.5 if cuts else 1)
     ends = rng.random(len(lengths)) < (0.5 if cuts else 1)
+    copies = np.zeros(len(lengths), dtype=bool)
+    if windows:
+        copies = (np.array(lengths) > 1) & (rng.random(len(lengths)) < 0.7)
+        ends &= ~copies
     labels = np.full(n_rows, -1, dtype=np.int32)
     choices = []
     for first, length, s, e in zip(start, lengths, starts, ends, strict=True):
@@ -87,6 +94,7 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
         loss_scale=scale,
         starts_here=starts,
         ends_here=ends,
+        copies_end=copies if windows else None,
         bias=bias,
         boundaries=boundaries,
         transitions=transitions,
@@ -104,12 +112,12 @@ def make_chains(rng, K, lengths, *, storage="dense", dtype=np.float64, masked=Fa
     def phi(i, y):
         own = f[edge_start[i] : edge_start[i] + lengths[i] - 1] if G else None
         return brute_force.joint_feature(
-            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i], own
+            X[start[i] : start[i] + lengths[i]], y, model, starts[i], ends[i], own, copies[i]
         )
 
     def loss(i, y):
-        rows = slice(start[i], start[i] + lengths[i])
-        costs = zip(node_weight[rows], labels[rows], y, strict=True)
+        rows = slice(start[i], start[i] + lengths[i] - copies[i])
+        costs = zip(node_weight[rows], labels[rows], y, strict=not copies[i])
         return scale[i] * sum(f * cost[a, b] for f, a, b in costs)
 
     w = rng.integers(-4, 5, size).astype(float)
@@ -480,15 +488,45 @@ def test_every_switch(rng, switches, storage, masked):
             check_against_definition(chains, rng)
 
 
+@pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
+def test_windows(rng, switches, storage, masked):
+    for K, lengths in [(1, (2, 1)), (2, (5, 2)), (3, (4, 1, 3)), (9, (2, 3))]:
+        for G in (0, 2):
+            chains = make_chains(
+                rng, K, lengths, storage=storage, masked=masked, switches=switches, G=G,
+                weighted=G > 0, windows=True,
+            )  # fmt: skip
+            check_against_definition(chains, rng)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"length": [1, 3]}, {"ends_here": [True, True]}],
+    ids=["alone", "end"],
+)
+def test_copies_that_cannot_be_are_refused(change):
+    arguments = dict(
+        X=np.ones((6, 1)), start=[0, 2], length=[3, 3], n_labels=2, labels=np.zeros(6, dtype=int),
+        ends_here=[False, True], copies_end=[True, False],
+    )  # fmt: skip
+    assert chain_problem(**arguments).n_blocks == 2
+    with pytest.raises(ValueError, match="another row and no end term"):
+        chain_problem(**{**arguments, **change})
+
+
+@pytest.mark.parametrize("windows", [False, True])
 @pytest.mark.parametrize("G", [0, 2])
 @pytest.mark.parametrize("storage, dtype", STORAGES, ids=lambda v: getattr(v, "__name__", v))
 @pytest.mark.parametrize("switches", SWITCHES, ids=lambda s: "".join("-+"[v] for v in s))
-def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype, G):
+def test_distance_of_long_chains_that_differ_everywhere(rng, switches, storage, dtype, G, windows):
     # Beyond 64 differing positions planes are added up in an accumulator, which must be left
     # clean: every distance is asked for twice, short ones in between.
     chains = make_chains(
-        rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G
-    )
+        rng, 3, (65, 100, 64, 7), storage=storage, dtype=dtype, switches=switches, F=5, G=G,
+        windows=windows,
+    )  # fmt: skip
     problem = chains.problem
     for _ in range(2):
         for i, length in enumerate(chains.lengths):

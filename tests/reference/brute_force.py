@@ -4,6 +4,7 @@ Slow and obviously right; shares no code with the package. Labels are integers 0
 marks a node without a label, at which a chain is cut.
 """
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -38,16 +39,18 @@ class Block:
         return self.phi[self.truth] - self.phi
 
 
-def joint_feature(x, y, model, starts=True, ends=True, edge_features=None):
+def joint_feature(x, y, model, starts=True, ends=True, edge_features=None, copied=False):
     """phi(x, y) in the order coef (K, F), intercept, start, end, edge (K, K).
 
-    Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G).
+    Then edge_feature (G, K, K), where there are features of the transitions, (L - 1, G). `copied`:
+    the last node is a copy of another window's first, of which only the transition to it counts.
     """
     x = np.asarray(x, dtype=np.float64)
     K = model.n_labels
     coef, intercept = np.zeros((K, x.shape[1])), np.zeros(K)
     start, end, edge = np.zeros(K), np.zeros(K), np.zeros((K, K))
-    for row, label in zip(x, y, strict=True):
+    n_own = len(y) - copied
+    for row, label in zip(x[:n_own], y[:n_own], strict=True):
         coef[label] += row
         intercept[label] += 1
     for before, after in pairwise(y):
@@ -130,6 +133,13 @@ def segments(labels):
     return runs
 
 
+def windows(first, after, size):
+    """Cut a segment into (first, after, whether a copy follows): fewest windows, of equal size."""
+    n = 1 if size is None else math.ceil((after - first) / size)
+    cuts = [first + k * (after - first) // n for k in range(n + 1)]
+    return [(a, b, b < after) for a, b in pairwise(cuts)]
+
+
 def class_factors(class_weight, y, weights, node_weights, n_labels):
     """Weight of a node's cost by its true label: "balanced", or a dict of some labels."""
     if class_weight == "balanced":
@@ -153,8 +163,9 @@ def blocks(
     class_weight=None,
     node_weights=None,
     edge_features=None,
+    window_size=None,
 ):
-    """The objective's hinge terms: one for each labeled segment of each sample."""
+    """The objective's hinge terms: one for each labeled segment of each sample, or its windows."""
     weights = [1.0] * len(X) if weights is None else list(weights)
     if node_weights is None:
         node_weights = [np.ones(len(labels)) for labels in y]
@@ -173,8 +184,10 @@ def blocks(
         factors = np.asarray(node_weights[i], dtype=float)
         x = x.toarray() if hasattr(x, "toarray") else np.asarray(x)
         n_labeled = factors[np.asarray(labels) >= 0].sum()
-        for first, after in segments(labels):
-            starts, ends = first == 0, after == len(labels)
+        parts = [part for run in segments(labels) for part in windows(*run, window_size)]
+        for first, last, copied in parts:
+            after = last + copied
+            starts, ends = first == 0, last == len(labels)
             own = None if edge_features is None else edge_features[i][first : after - 1]
             truth = tuple(int(label) for label in labels[first:after])
             allowed = labelings(after - first, model, starts, ends)
@@ -185,7 +198,7 @@ def blocks(
                     labelings=allowed,
                     phi=np.array(
                         [
-                            joint_feature(x[first:after], z, model, starts, ends, own)
+                            joint_feature(x[first:after], z, model, starts, ends, own, copied)
                             for z in allowed
                         ]
                     ),
@@ -194,7 +207,7 @@ def blocks(
                             scale
                             * sum(
                                 f * of_label[a] * cost[a][b]
-                                for f, a, b in zip(factors[first:after], truth, z)
+                                for f, a, b in zip(factors[first:last], truth, z)
                             )
                             for z in allowed
                         ]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import LABELING_STATE, label_rows
+from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, label_rows
 from sstruct._estimators.core.fitted_state import Array, Each, Labels, Number
 from sstruct._problems.chain.arguments import edge_feature_size
 
@@ -24,6 +24,7 @@ CHAIN_STATE = LABELING_STATE.extended(
         # Where sequences have such features; older pickles know of none.
         "n_edge_features_in_": Number(whole=True, least=1, size="G", optional=True),
         "edge_feature_names_in_": Labels(size="G", strings=True, optional=True),
+        "whole_objective_": CERTIFICATE,
     },
     n_weights=chain_weights,
 )

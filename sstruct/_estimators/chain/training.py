@@ -31,9 +31,12 @@ class LabeledChains:
     codes : ndarray of int32 of shape (n_nodes,)
         Index of each node's label, or state, -1 where the node does not train.
     start, length : ndarray of shape (n_blocks,)
-        The labeled segments of the sequences, which are the blocks of the problem.
+        The blocks of the problem: labeled segments of the sequences, or windows of them, which
+        include a copy of the next window's first node.
+    copies_end : ndarray of bool of shape (n_blocks,), or None
+        Which blocks end with such a copy; None: segments are whole.
     sample_weight : ndarray of shape (n_blocks,)
-        Weight of each segment's sample.
+        Weight of each block's sample.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
@@ -57,6 +60,9 @@ class LabeledChains:
         cost, divided = node_costs(estimator.loss, *truth, len(self.classes))
         self._cost = class_weighted_costs(cost, estimator.class_weight, self.classes, *truth)
         self.start, self.length = _labeled_runs(used, nodes.offsets)
+        self.copies_end = None
+        n_states = 1 if completion is None else completion.n_states
+        self._cut(*estimator._windows(len(self.classes) * n_states))
         self._sample = sample[self.start]
         self._node_weight = node = labeled.node_weights
         n_labeled = np.bincount(
@@ -74,6 +80,19 @@ class LabeledChains:
         if completion is not None:
             self._complete(completion, used)
 
+    def _cut(self, longest, window_size):
+        """Cut segments of more than `longest` nodes into windows of up to `window_size` nodes."""
+        if not (self.length > longest).any():
+            return
+        count = np.where(self.length > longest, -(-self.length // window_size), 1)
+        segment = np.repeat(np.arange(len(count)), count)
+        number = np.arange(len(segment)) - np.repeat(np.cumsum(count) - count, count)
+        # Windows of a segment differ by at most one node.
+        first = number * self.length[segment] // count[segment]
+        end = (number + 1) * self.length[segment] // count[segment]
+        self.copies_end = number + 1 < count[segment]
+        self.start, self.length = self.start[segment] + first, end - first + self.copies_end
+
     def _complete(self, completion, used):
         """Take states in the place of labels; hidden ones tell no data from others."""
         self._known = np.where(completion.in_loss, self.codes, -1)
@@ -85,6 +104,9 @@ class LabeledChains:
     def problem(self, estimator):
         """Return the problem; dense features that are mostly zeros are stored as CSR."""
         offsets = self.nodes.offsets
+        ends_here = self.start + self.length == offsets[self._sample + 1]
+        if self.copies_end is not None:
+            ends_here &= ~self.copies_end
         return chain_problem(
             self.nodes,
             compressed(self.nodes.flat),
@@ -92,7 +114,8 @@ class LabeledChains:
                 self.start,
                 self.length,
                 self.start == offsets[self._sample],
-                self.start + self.length == offsets[self._sample + 1],
+                ends_here,
+                self.copies_end,
             ),
             ChainModel(
                 len(self.classes),

@@ -340,9 +340,9 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return bounds of the weights in the problem's layout, (2, n_weights), or None."""
         return None if self.bounds is None else padded_bounds(problem, self.bounds)
 
-    def _after_solve(self, problem, solution, inference):
-        """Return the Solution and the Inference, adjusted to what the solver found out."""
-        return solution, inference
+    def _after_solve(self, training, solution):
+        """Return the Solution, and adjust the Training, given what the solver found out."""
+        return solution
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         """Return all fitted attributes; `attributes` are those of the Training. Extend it."""
@@ -557,7 +557,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 # Those of the weights kept, which others have followed.
                 steps = (setup.held_out and setup.held_out.steps) or run.export()
                 steps |= {"solver": solver, "bounded": setup.bounds is not None}
-            solution, training.inference = self._after_solve(problem, solution, training.inference)
+            solution = self._after_solve(training, solution)
             if setup.online:  # what is said of all samples is not said of a part
                 solution = replace(solution, remarks=())
             self._publish({**as_fitted(solution), "_warm_state": warm, "_steps": steps})

@@ -129,8 +129,8 @@ def check_goes_on(warm, data, classes, known):
     if not same or warm["fingerprint"] != data.fingerprint(n):
         raise ValueError(
             f"{goes_on} and needs its data, to which samples may be added at the end; this X, y, "
-            "set of classes, samples of weight 0 or transition_mask (for graphs also the loss; "
-            "with slack rescaling that, or the rescaling) is another one in the first "
+            "set of classes, samples of weight 0, transition_mask or window_size (for graphs also "
+            "the loss; with slack rescaling that, or the rescaling) is another one in the first "
             f"{n} samples. Set warm_start=False, or clone.{data.hint}"
         )
 

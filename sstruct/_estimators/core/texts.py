@@ -12,7 +12,7 @@ GROUPS = {
         *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
         *("classes", "ignore_label"),
     ),
-    "Objective": ("lam", "loss", "class_weight", "rescaling", "search"),
+    "Objective": ("lam", "loss", "class_weight", "rescaling", "search", "window_size"),
     "Solver": (
         *("solver", "step", "sampling", "cache", "schedule", "average", "solver_options"),
         "pa_aggressiveness",

@@ -16,12 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Quality
 from sstruct._input.completion import Completion
-from sstruct._problems.core._thread_pool import ThreadPool
-from sstruct._solvers.core._full_pass import full_pass
-from sstruct._solvers.core._state import squared_norm
 from sstruct._solvers.core.rounding import Rounding
+from sstruct._solvers.core.solver import objective_at
 
 COLUMNS = ("objective", "bound", "dual", "gap", "changed", "passes", "oracle_calls", "seconds")
 INTEGERS = ("changed", "passes", "oracle_calls")
@@ -132,7 +131,13 @@ def concave_convex(model, latent, codes, training, seconds):
         bound = objective = trial.objective_
         if changed:
             following = latent.training(trial, best)
-            objective = objective_at(following, trial)
+            objective = objective_at(
+                following.problem,
+                following.lam,
+                following.block_weight,
+                trial._w,
+                n_threads(trial.n_jobs),
+            )
         _check_fall(found, objective, trial, training, len(found.rows) + 1)
         if objective > bound:  # a search has found worse ones than it began with
             objective, changed = bound, 0
@@ -151,13 +156,6 @@ def concave_convex(model, latent, codes, training, seconds):
             return found
         codes, training = best, following
     return found
-
-
-def objective_at(training, model):
-    """Return a fit's objective at the weights of a model, by a pass of its own."""
-    pool = ThreadPool(training.problem, model._options(model.solver_, training.problem).n_jobs)
-    hinge, _ = full_pass(pool, model._w, training.block_weight)
-    return 0.5 * training.lam * squared_norm(model._w) + hinge
 
 
 def _goes_on(model, training, latent):

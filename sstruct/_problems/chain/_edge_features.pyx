@@ -78,6 +78,11 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
     cpdef BlockProblem fork(self):
         return EdgeFeatureChainProblem(**self.own_arguments)
 
+    def with_chains(self, blocks, **arguments):
+        edges = self.own_arguments["edges"]
+        edges = type(edges)(edges.rows, np.asarray(edges.start)[blocks])
+        return EdgeFeatureChainProblem(**(self.own_arguments | arguments | {"edges": edges}))
+
     def feature_rows(self):
         """Return the rows of nodes and of transitions."""
         return [*super().feature_rows(), (self.edge_features, np.asarray(self.edge_start))]
@@ -182,7 +187,7 @@ cdef class EdgeFeatureChainProblem(ChainProblem):
         cdef double total = 0
         cdef int32_t* where = &self.where_edge[0]
         ChainProblem.squared_distance(self, i, a, b, out)
-        for l in range(self.length[i]):
+        for l in range(self.n_own[i]):
             n_nodes += a[l] != b[l]
         if n_nodes > MAX_PAIRS:    # whole planes were added up, by `scatter`
             return 0

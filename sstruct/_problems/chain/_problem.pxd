@@ -15,6 +15,7 @@ cdef class ChainProblem(BlockProblem):
     cdef sstruct_rows rows           # a copy of what `features` owns
     cdef const int64_t[::1] start    # first row of each block
     cdef const int64_t[::1] length
+    cdef const int64_t[::1] n_own    # rows of each block that are no copy: all, or all but the last
     cdef const int32_t[::1] labels   # true label of each row
     cdef const int32_t[::1] known    # label that each row must have, -1: free
     cdef const double[:, ::1] cost   # K x KP

@@ -9,7 +9,11 @@
 #     are tabled for slack rescaling.
 #     Labels that are known forbid all others at their node: -inf, as masks do. Where every label has
 #     S states, k S to k S + S - 1 those of label k, a known label leaves its own.
-# (d) Nothing is stored per labeling: scores and distances look only where labelings differ.
+# (d) Long chains may be cut into windows, a block each. The last row of a block that `copies_end` is
+#     a copy of the node that the next window begins with: its label is free and takes part in one
+#     transition, and its features, bias and loss belong to that window alone. The sum of the
+#     windows' maxima is then an upper bound of the chain's.
+# (e) Nothing is stored per labeling: scores and distances look only where labelings differ.
 """Chains: the joint feature map, the loss and the max-oracle of ChainSSVM."""
 
 from libc.math cimport INFINITY
@@ -33,7 +37,7 @@ from sstruct._problems.core._block_problem import batch_size
 from sstruct._problems.core.node_arguments import (
     check_blocks, check_known, check_labels, check_node_weights, of_blocks, padded, sums_over_blocks,
     weight_views)
-from sstruct._problems.chain.arguments import error_counts, penalties, table_work
+from sstruct._problems.chain.arguments import check_copies, error_counts, penalties, table_work
 
 cdef extern from "sstruct/_kernels/kernels.h":
     void sstruct_prefetch_rows(const sstruct_rows* rows, int64_t first, int64_t n) noexcept nogil
@@ -102,6 +106,7 @@ cdef class ChainProblem(BlockProblem):
         self.node_weight = check_node_weights(node_weight, n_rows if self.weighted else 0)
         self.starts_here, self.ends_here = [
             of_blocks(here, n, np.uint8) for here in (chains.starts_here, chains.ends_here)]
+        self.n_own = check_copies(chains.copies_end, lengths, self.ends_here)
         self.edge_penalty = penalties(
             model.edge_mask, (K if self.masked else 1, K), self.KP, "edge_mask")
         self.boundary_penalty = penalties(model.boundary_mask, (2, K), self.KP, "boundary_mask")
@@ -111,7 +116,7 @@ cdef class ChainProblem(BlockProblem):
         self.batch_size = batch_size(n, self.oracle_work)
         self.bounded = True
         errors, most = error_counts(self.cost, K, self.labels, starts, lengths)
-        if self.has_labels and errors is not None and not self.weighted:
+        if self.has_labels and errors is not None and not self.weighted and not self.windowed:
             self.has_product, self.errors, self.most_errors = True, errors, most
             self.product_work = self.oracle_work + VECTOR_WORK * table_work(
                 lengths, most, K, self.KP)
@@ -130,6 +135,22 @@ cdef class ChainProblem(BlockProblem):
     cpdef BlockProblem fork(self):
         return ChainProblem(**self.arguments)
 
+    @property
+    def windowed(self):
+        """Whether some blocks are windows."""
+        return self.arguments["chains"].copies_end is not None
+
+    def joined(self):
+        """Return the problem of whole chains, and the first window of each."""
+        chains, first = self.arguments["chains"].joined()
+        scale = self.arguments["loss_scale"]
+        scale = None if scale is None else np.asarray(scale)[first]
+        return self.with_chains(first, chains=chains, loss_scale=scale), first
+
+    def with_chains(self, blocks, **arguments):
+        """Return a problem with other chains, which begin as some of the blocks do."""
+        return ChainProblem(**(self.arguments | arguments))
+
     def feature_rows(self):
         """Return the rows of nodes."""
         return [(self.features, np.asarray(self.start))]
@@ -138,8 +159,8 @@ cdef class ChainProblem(BlockProblem):
         """Return bounds of |phi|: rows, biases, both ends and transitions."""
         lengths = np.asarray(self.length)
         rows = self.features.norms() + self.bias
-        return (sums_over_blocks(rows, np.asarray(self.start), lengths) + 2 * self.boundaries
-                + self.transitions * lengths)
+        nodes = sums_over_blocks(rows, np.asarray(self.start), np.asarray(self.n_own))
+        return nodes + 2 * self.boundaries + self.transitions * lengths
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
         return self.length[i]
@@ -155,16 +176,17 @@ cdef class ChainProblem(BlockProblem):
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """theta = B_i^T w + loss_weight * node costs, in scratch; `edge` the transition scores."""
         cdef Py_ssize_t first = self.start[i], L = self.length[i], K = self.n_labels, KP = self.KP
-        cdef Py_ssize_t k, l
+        cdef Py_ssize_t k, l, n_own = self.n_own[i]
         cdef double scale = loss_weight * self.loss_scale[i]
         if loss_weight != 0:
             self.need_labels()
         potentials_of_rows(
-            &self.rows, first, L, w, KP, w + self.bias_at if self.bias else NULL,
+            &self.rows, first, n_own, w, KP, w + self.bias_at if self.bias else NULL,
             &self.cost[0, 0] if loss_weight != 0 and not self.weighted else NULL,
             &self.labels[first], scale, &self.theta[0])
+        memset(&self.theta[0] + n_own * KP, 0, (L - n_own) * KP * sizeof(double))
         if self.weighted and loss_weight != 0:
-            for l in range(L):
+            for l in range(n_own):
                 for k in range(K):
                     self.theta[l * KP + k] += (
                         scale * self.node_weight[first + l] * self.cost[self.labels[first + l], k])
@@ -293,6 +315,9 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out) noexcept nogil:
         """Scores of some labels at position l, without transitions."""
         cdef Py_ssize_t k, r = self.start[i] + l
+        if l == self.n_own[i]:
+            memset(out, 0, count * sizeof(double))
+            return
         if self.weighted:
             scale *= self.node_weight[r]
         sstruct_some_potentials(&self.rows, r, w, self.KP, label, count, out)
@@ -310,7 +335,7 @@ cdef class ChainProblem(BlockProblem):
         cdef Py_ssize_t l, first = self.start[i]
         cdef double total = 0, cost
         self.need_labels()
-        for l in range(self.length[i]):
+        for l in range(self.n_own[i]):
             cost = self.cost[self.labels[first + l], code[l]]
             total += self.node_weight[first + l] * cost if self.weighted else cost
         out[0] = self.loss_scale[i] * total
@@ -324,7 +349,7 @@ cdef class ChainProblem(BlockProblem):
         cdef double total = 0, bias = self.bias
         cdef int32_t* where = &self.where[0]
         cdef int32_t* where_edge = &self.where_edge[0]
-        for l in range(L):
+        for l in range(self.n_own[i]):
             if a[l] != b[l]:
                 where[n_nodes] = <int32_t> l
                 n_nodes += 1
@@ -414,6 +439,8 @@ cdef class ChainProblem(BlockProblem):
             Py_ssize_t count, double* out) noexcept nogil:
         """out += the joint feature map of position l times changes of some labels' weights."""
         cdef Py_ssize_t k
+        if l == self.n_own[i]:
+            return
         sstruct_add_row(&self.rows, self.start[i] + l, label, change, count, out, self.KP)
         for k in range(count):
             if self.bias:

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._problems.core._rows import padded_labels
-from sstruct._problems.core.node_arguments import padded, weight_views
+from sstruct._problems.core.node_arguments import of_blocks, padded, weight_views
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,28 @@ class Chains:
         First row and number of rows (at least 1) of each chain.
     starts_here, ends_here : array-like of bool of shape (n_blocks,), optional
         Whether a chain has a start and an end term. Default True.
+    copies_end : array-like of bool of shape (n_blocks,), optional
+        Whether the block is a window of a chain that the next block continues. Its last row is then
+        a copy of the next block's first: it has the transition to it, and neither features nor
+        loss. Default False.
     """
 
     start: np.ndarray
     length: np.ndarray
     starts_here: np.ndarray | None = None
     ends_here: np.ndarray | None = None
+    copies_end: np.ndarray | None = None
+
+    def joined(self):
+        """Return the Chains without windows, and the first block of each."""
+        copied = np.asarray(self.copies_end, dtype=bool)
+        first = np.flatnonzero(np.r_[True, ~copied[:-1]])
+        length = np.add.reduceat(self.length - copied, first)
+        last = np.r_[first[1:], len(copied)] - 1
+        starts, ends = self.starts_here, self.ends_here
+        starts = None if starts is None else np.asarray(starts)[first]
+        ends = None if ends is None else np.asarray(ends)[last]
+        return Chains(np.asarray(self.start)[first], length, starts, ends), first
 
 
 @dataclass(frozen=True)
@@ -63,6 +79,16 @@ class ChainModel:
     transitions: bool = True
     edge_mask: np.ndarray | None = None
     boundary_mask: np.ndarray | None = None
+
+
+def check_copies(copies_end, length, ends_here):
+    """Return the number of rows of each block that are its own, without a copy at its end."""
+    if copies_end is None:
+        return length
+    copied = of_blocks(copies_end, len(length), np.uint8).astype(bool)
+    if (copied & ((length < 2) | (np.asarray(ends_here) != 0))).any():
+        raise ValueError("a block that ends with a copy must have another row and no end term")
+    return length - copied
 
 
 def penalties(mask, shape, width, name):

@@ -164,6 +164,12 @@ def relative(gap, primal):
     return gap / primal if primal > 0 else 0.0
 
 
+def objective_at(problem, lam, block_weight, w, n_jobs):
+    """Return the objective at some weights, by one oracle call a block."""
+    hinge, _ = full_pass(ThreadPool(problem, n_jobs), w, block_weight)
+    return 0.5 * lam * squared_norm(w) + hinge
+
+
 class Solver:
     """One fit: iterations until one of them returns a status.
 
@@ -200,6 +206,7 @@ class Solver:
         "warm_start": (False,),
         "checkpoint": (None,),
         "early_stopping": (False,),
+        "window_size": ("auto", None),
     }
     has_dual_weights = takes_samples_as_they_come = False
     has_objective = True
