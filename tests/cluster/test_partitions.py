@@ -63,6 +63,7 @@ def assert_same_model(one, other):
         {"bounds": np.full((2, 36), [[-0.1], [0.1]])},
         {"rescaling": "slack", "loss": "hamming"},
         {"ignore_label": "c", "average": False},
+        {"window_size": 3},
         {"transition_mask": ALLOWED, "classes": ["c", "a", "b"]},
     ],
     ids=lambda options: "-".join(options) or "plain",
