@@ -115,9 +115,9 @@ class ChainSSVM(LabelingSSVM):
         training minimizes: ``objective_`` is at least the objective of whole sequences,
         ``whole_objective_``. ``"auto"`` cuts sequences of more than 1,000 nodes into windows of at
         most 200, but none with slack rescaling, with a `solver` other than ``"mp-bcfw"`` and
-        ``"bcfw"``, or, with ``solver="auto"``, from 400 labels on. Integers need margin rescaling
-        and one of these solvers. None: train on whole sequences. Predictions are always those of
-        whole sequences. See :doc:`/how_to/long_recordings`.
+        ``"bcfw"``, or with ``solver="auto"`` and 400 labels or more. Integers need margin rescaling
+        and one of these solvers. With None, training uses whole sequences. Predictions are always
+        made for whole sequences. See :doc:`/how_to/long_recordings`.
     <solver>
         ``"gdmm"`` trains on single nodes and transitions and makes them agree step by step [7]_. It
         is for chains of several hundred labels and more, where Viterbi's K^2 operations a node are
