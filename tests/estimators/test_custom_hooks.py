@@ -56,8 +56,10 @@ def choices(rng):
 )
 def test_potentials_change_nothing(choices, options):
     X, y = choices
-    plain = StructuredSVM(ConstrainedChoice(), **OPTIONS, **options).fit(X, y)
-    by_scores = StructuredSVM(ByScores(), **OPTIONS, **options).fit(X, y)
+    # Gap sampling draws by the last bits of gaps, in which searches by scores may differ.
+    options = OPTIONS | options | {"sampling": "permutation"}
+    plain = StructuredSVM(ConstrainedChoice(), **options).fit(X, y)
+    by_scores = StructuredSVM(ByScores(), **options).fit(X, y)
     np.testing.assert_array_equal(by_scores.w_, plain.w_)
     np.testing.assert_array_equal(by_scores.predict(X), plain.predict(X))
     assert by_scores.score(X, y) == plain.score(X, y)

@@ -137,7 +137,7 @@ def test_a_search_over_c_says_so_too():
     [
         ("maxiter", r"no parameter maxiter; did you mean max_iter\?$"),
         ("lambda_", r"did you mean lam"),
-        ("zzzz", "no parameter zzzz; it has average, .*, warm_start$"),
+        ("zzzz", "no parameter zzzz; it has average, .*, window_size$"),
     ],
 )
 def test_unknown_parameters(name, message):
