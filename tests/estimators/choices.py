@@ -51,8 +51,9 @@ class ConstrainedChoice(Choice):
 
     def constrained_argmax(self, x, w, y_true, *, loss_weight, margin, lower, upper, above, below):
         h, g = margin + (x - x[y_true]) @ w, self.losses(x, y_true)
-        inside = (h > 0) & (g > lower * h if above else g >= lower * h)
-        inside &= g < upper * h if below else g <= upper * h
+        with np.errstate(invalid="ignore"):  # 0 * inf, where h is not positive
+            inside = (h > 0) & (g > lower * h if above else g >= lower * h)
+            inside &= g < upper * h if below else g <= upper * h
         if not inside.any():
             return None
         return int(np.argmax(np.where(inside, h + loss_weight * g, -np.inf)))

@@ -86,7 +86,11 @@ OF_BLOCKS = ("cache_gap_share", "cache_mean_gap_share")
     [
         ({"cache": False}, OF_BLOCKS, "cache=True$"),
         ({"cache": np.False_, "sampling": "gap"}, OF_BLOCKS, "cache=True$"),
-        ({"cache": False}, ["gap_refresh_every"], "cache=True or sampling='gap'"),
+        (
+            {"cache": False, "sampling": "permutation"},
+            ["gap_refresh_every"],
+            "cache=True or sampling='gap'",
+        ),
         (
             {"cache": False, "solver": "bcfw", "sampling": "uniform"},
             ["gap_refresh_every"],
