@@ -26,7 +26,7 @@ build:
 
 $(VENV)/.tools:
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(PIP) --no-compile "setuptools>=77.0.1" "Cython>=3.1"
+	$(PIP) --no-compile "setuptools>=77.0.1" "Cython>=3.2"
 	touch $@
 
 $(VENV)/.built: $(VENV)/.tools setup.py $(SOURCES)
