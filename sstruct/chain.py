@@ -110,7 +110,7 @@ class ChainSSVM(LabelingSSVM):
     window_size : int, "auto" or None, default="auto"
         Train on windows: each sequence of more than this many nodes is cut into windows of nearly
         equal size, which makes training on few, long sequences several times faster. Each
-        transition belongs to one window; where it leaves the window, the label at its end is free.
+        transition belongs to one window. If it leaves the window, the label at its end is free.
         The sum of the windows' hinge losses is an upper bound of the sequence's, and is what
         training minimizes: ``objective_`` is at least the objective of whole sequences,
         ``whole_objective_``. ``"auto"`` cuts sequences of more than 1,000 nodes into windows of at
@@ -176,10 +176,10 @@ class ChainSSVM(LabelingSSVM):
     <n_oracle_calls_>
         With ``"gdmm"``: visits to a chain that search for labels.
     <objective_>
-        Where sequences were cut into windows, that is the objective over windows.
+        If sequences were cut into windows, this is the objective over windows.
     whole_objective_ : float
-        The objective of whole sequences at ``w_``, at most ``objective_``. Only where sequences
-        were cut into windows, and not for partitions.
+        The objective of whole sequences at ``w_``, at most ``objective_``. Only available if
+        sequences were cut into windows, and not for partitions.
     <status_>
     <converged_>
     inference_ : str
