@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Are the defaults good? Every estimator's default fit beside a grid of lam, set by set.
 
-    python benchmarks/defaults.py [--data iris "CoNLL-2000" ...] [--yardsticks] [--output folder]
+    python benchmarks/defaults.py [--data iris "CoNLL-2000" ...] [--output folder]
     python benchmarks/defaults.py --choose [--output folder]
 
 For each set (`defaults_data.py`; training parts alone), the held-out error (share of wrong nodes or
 labels; poses: mean distance loss) of the default fit and of fits at nine values of lam, half a
 decade each from 10 to 0.001 times S / n, S the mean squared norm of a node's features. Printed are
 both errors, by how much the default's is larger (*: a fit at the best lam did not reach its
-tolerance), its CPU seconds over those at the best lam, and passes. --yardsticks adds LinearSVC, one
-node or label at a time, and for chains CRFsuite (where sklearn-crfsuite is installed), both at
-their own defaults; not for sets on which these take minutes.
+tolerance), its CPU seconds over those at the best lam, and passes. Baselines are compared by
+`workloads.py`.
 
 Every measurement is a row of defaults.csv in --output; those that are there are not made again.
 --choose reads them: which constants c, a, b of lam = c V^a m^b / n, m nodes a sample, V the summed
@@ -33,10 +32,8 @@ import numpy as np
 from benchmark_problems import machine
 from defaults_data import SETS, taken
 from scipy import sparse
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.svm import LinearSVC
 
-from sstruct import ChainSSVM, GraphCRFSSVM, MultilabelSSVM, Sequences, TreeSSVM
+from sstruct import GraphCRFSSVM, MultilabelSSVM, Sequences, TreeSSVM
 from sstruct._estimators.core.lam_from_scale import feature_spread
 
 COLUMNS = (
@@ -45,8 +42,6 @@ COLUMNS = (
 )
 LONGEST = 40  # seconds of a grid's fit
 STEPS = tuple(range(2, -7, -1))  # half decades of lam n / S
-LONG = ("CoNLL-2000", "EWT tags", "OCR letters, large")  # minutes of CRFsuite
-NO_NODES = ("stick figures", "poses")  # whose candidates are no classes
 
 
 def node_features(trial):
@@ -97,52 +92,6 @@ def measured(trial, lam):
     return np.mean(rows, axis=0)
 
 
-def linear_svc(trial):
-    """Error and seconds of one linear SVM, of nodes or labels by themselves."""
-    rows = []
-    for fit, held in trial.folds():
-        X, y, X_held, y_held = (part for chosen in (fit, held) for part in flat(trial, chosen))
-        model = LinearSVC() if y.ndim == 1 else OneVsRestClassifier(LinearSVC())
-        begin = time.process_time()
-        model.fit(X, y)
-        seconds = time.process_time() - begin
-        rows.append([(model.predict(X_held) != y_held).sum() / np.prod(y_held.shape), seconds])
-    return np.mean(rows, axis=0)
-
-
-def flat(trial, chosen):
-    """Return the nodes of some samples as rows, and their labels."""
-    X, y = taken(trial.X, chosen), taken(trial.y, chosen)
-    if hasattr(y, "shape") and y.dtype != object and (y.ndim == 1 or not hasattr(X[0], "ndim")):
-        return X, y
-    if isinstance(trial.kind(), MultilabelSSVM):
-        return X, y
-    rows = [x[0] if isinstance(x, tuple) else x for x in X]
-    if sparse.issparse(rows[0]):
-        return sparse.vstack(rows).tocsr(), np.concatenate([np.ravel(v) for v in y])
-    rows = [np.reshape(x, (-1, x.shape[-1])) for x in rows]
-    return np.concatenate(rows), np.concatenate([np.ravel(v) for v in y])
-
-
-def crfsuite(trial):
-    """Error and seconds of CRFsuite."""
-    from sklearn_crfsuite import CRF
-
-    given = trial.dicts
-    if given is None:
-        given = [[{str(f): float(v) for f, v in enumerate(row)} for row in x] for x in trial.X]
-    labels = [[str(label) for label in v] for v in trial.y]
-    rows = []
-    for fit, held in trial.folds():
-        model = CRF()
-        begin = time.process_time()
-        model.fit(taken(given, fit), taken(labels, fit))
-        seconds = time.process_time() - begin
-        found = np.concatenate([np.asarray(v) for v in model.predict(taken(given, held))])
-        rows.append([(found != np.concatenate(taken(labels, held))).mean(), seconds])
-    return np.mean(rows, axis=0)
-
-
 class Measurements:
     """The rows of defaults.csv, to which more are added."""
 
@@ -170,12 +119,9 @@ class Measurements:
         return [row for row in found if row]
 
 
-def measure(name, found, yardsticks):
+def measure(name, found):
     """Make the measurements of a set that are not there yet."""
-    wanted = ["default", *map(str, STEPS)]
-    if yardsticks:
-        wanted += ["LinearSVC"] * (name not in NO_NODES) + ["CRFsuite"]
-    wanted = [what for what in wanted if (name, what) not in found.rows]
+    wanted = [what for what in ("default", *map(str, STEPS)) if (name, what) not in found.rows]
     if not wanted:
         return
     trial = SETS[name]()
@@ -186,19 +132,8 @@ def measure(name, found, yardsticks):
     n = float(np.mean([len(fit) for fit, _ in trial.folds()]))
     about = {"data": name, "n": n, "nodes": float(nodes), "S": S, "V": V}
     for what in wanted:
-        lam = None
-        if what == "LinearSVC":
-            results = *linear_svc(trial), 1.0, 0.0, 0.0
-        elif what == "CRFsuite":
-            if trial.kind is not ChainSSVM or nodes == 1 or name in LONG:
-                continue
-            try:
-                results = *crfsuite(trial), 1.0, 0.0, 0.0
-            except ImportError:
-                continue
-        else:
-            lam = None if what == "default" else S / n * 10 ** (int(what) / 2)
-            results = measured(trial, lam)
+        lam = None if what == "default" else S / n * 10 ** (int(what) / 2)
+        results = measured(trial, lam)
         keys = ("error", "seconds", "converged", "passes", "lam")
         found.add(what=what, **about, **dict(zip(keys, map(float, results))))
 
@@ -208,16 +143,12 @@ def line(name, found):
     default, best = found.rows[name, "default"], min(found.grid(name), key=lambda r: r["error"])
     excess = default["error"] / best["error"] - 1
     times = default["seconds"] / best["seconds"]
-    cells = ""
-    for other in ("LinearSVC", "CRFsuite"):
-        row = found.rows.get((name, other))
-        cells += f"{row['error']:10.4f}" if row else f"{'-':>10}"
     n, V = default["n"], default["V"]
     print(
         f"{name:23}{n:6.0f}{default['nodes']:7.1f}{V:9.3g}{default['lam'] * n:9.3g}"
         f"{best['lam'] * n:9.3g}{default['error']:9.4f}{best['error']:8.4f}{100 * excess:7.1f} %"
         f"{' *'[best['converged'] < 1]}{default['seconds']:8.3f}{times:7.2f}"
-        f"{default['passes']:6.0f} {' !'[default['converged'] < 1]}{cells}",
+        f"{default['passes']:6.0f} {' !'[default['converged'] < 1]}",
         flush=True,
     )
     return excess, times
@@ -266,7 +197,6 @@ def choose(found):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*SETS], default=[*SETS])
-    parser.add_argument("--yardsticks", action="store_true")
     parser.add_argument("--choose", action="store_true")
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
     arguments = parser.parse_args()
@@ -278,11 +208,11 @@ def main():
     print(machine())
     print(
         f"{'data':23}{'n':>6}{'nodes':>7}{'V':>9}{'lam n':>9}{'best':>9}{'error':>9}{'best':>8}"
-        f"{'excess':>9} {'CPU s':>9}{'ratio':>7}{'passes':>7} {'LinearSVC':>10}{'CRFsuite':>10}"
+        f"{'excess':>9} {'CPU s':>9}{'ratio':>7}{'passes':>7}"
     )
     lines = []
     for name in arguments.data:
-        measure(name, found, arguments.yardsticks)
+        measure(name, found)
         lines.append(line(name, found))
     excess, times = np.array(lines).T
     print(
