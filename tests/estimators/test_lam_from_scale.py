@@ -219,6 +219,17 @@ def test_costs_and_classes(rng):
     assert MulticlassSSVM(loss=np.zeros(3)).fit(X, y).lam_ == pytest.approx(lam)
 
 
+def test_independent_labels_are_fitted_as_if_alone(rng):
+    X = rng.standard_normal((100, 4))
+    Y = (X[:, :3] + rng.standard_normal((100, 3)) > 0).astype(int)
+    parameters = {"edges": None, "tol": 1e-8, "max_iter": 10_000, "random_state": 0}
+    together = MultilabelSSVM(**parameters).fit(X, Y)
+    for k in range(3):
+        alone = MultilabelSSVM(**parameters).fit(X, Y[:, [k]])
+        assert alone.lam_ == together.lam_
+        np.testing.assert_allclose(alone.coef_[0], together.coef_[k], atol=1e-3)
+
+
 def test_costs_of_rare_labels_in_sets(rng):
     X = rng.standard_normal((200, 3))
     share = np.array([0.5, 0.1, 0.02])

@@ -31,7 +31,7 @@ class TrainedNodes:
     weight : ndarray of shape (n_rows,)
         Weight of each row's sample; 0 where the row is not trained on.
     n_nodes : float
-        Nodes of a sample that are trained on, on average over samples.
+        Nodes of a sample that are trained on, on average over samples; 1 for label sets.
     mean_cost : float
         What a wrong node costs, on average over nodes (`mean_cost`).
     bias : bool
@@ -103,8 +103,8 @@ def lam_from_scale(scale, slack=False):
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
-    for the features' spread V (`feature_spread`), m nodes a sample on average, the samples' total
-    weight n, and c, what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t
+    for the features' spread V (`feature_spread`), m nodes a sample on average (1 for label sets,
+    where larger values lose rare labels), the samples' total weight n, and c, what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t
     give lam times t^2, costs times t lam over t: in both cases the labels predicted are the same
     (but for the regularized bias), as they are whether losses are divided by the number of nodes or
     not (for samples of one size). Weight k is k copies. With slack rescaling, where costs do not

@@ -79,7 +79,8 @@ class MultilabelTraining:
         row_weight = np.zeros(len(rows))
         row_weight[used] = weights
         bias = estimator.fit_intercept
-        self.trained = TrainedNodes(rows.flat, row_weight, Y.shape[1], float(errors), bias, spread)
+        # Without edges each label is a problem of its own, whose lam must not depend on the others.
+        self.trained = TrainedNodes(rows.flat, row_weight, 1, float(errors), bias, spread)
         factor = label_set_weights(estimator.class_weight, Y.tocsc(), weights)
         weights = weights * factor
         block_weight = weights / self.total
