@@ -22,7 +22,7 @@ the metrics of its task. A seed draws the split, or the made data. Methods:
     CRFsuite            if sklearn-crfsuite is installed
 
 Baselines have their default parameters. Each fit runs in a separate process with one thread, which
-is stopped after 1.5 times --limit CPU seconds; its rows then have no value. Seconds are CPU seconds
+is stopped after --limit CPU seconds; its rows then have no value. Seconds are CPU seconds
 of fit, including tuning; peak_mb is the memory of fit and predict beyond the data. A new run
 replaces the rows of the same workload, method, seed and metric in workloads.csv of --output.
 --summary only prints the summary of that file (`workload_summary.py`). Real data is read from
@@ -332,7 +332,7 @@ def in_child(method, make, task, limit):
     receiver, sender = context.Pipe(duplex=False)
 
     def run():
-        most = int(1.5 * limit) + 1
+        most = int(limit) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (most, most))
         sender.send(fitted(method, make, task, limit))
 

@@ -24,6 +24,7 @@ from sstruct._estimators.label_set.interactions import (
     MOST_LABELS,
     check_edges_parameter,
     is_hierarchy,
+    is_learned,
 )
 from sstruct._estimators.label_set.one_label import (
     class_scores,
@@ -86,9 +87,10 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
 
     Parameters
     ----------
-    edges : {"full", "tree"}, None or array-like, default="full"
+    edges : {"auto", "full", "tree"}, None or array-like, default="auto"
         Which pairs of labels have a weight.
 
+        - ``"auto"``: ``"full"`` for at most 20 labels, ``"tree"`` for more.
         - ``"full"``: all pairs.
         - ``"tree"``: K - 1 pairs, a tree of the labels that tell most about each other (maximum
           mutual information in training, [7]_).
@@ -261,7 +263,7 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
     intercept_ = named_weights("intercept", "Bias of each label.", no_label_weights)
     edge_coef_ = named_weights("edge", "Weights of the edges.")
 
-    edges: str | ArrayLike | None = "full"
+    edges: str | ArrayLike | None = "auto"
     pairwise: str | float = "and"
     inference: str = "auto"
     rescaling: str = "margin"
@@ -369,8 +371,11 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         return not is_indicator(y)
 
     def _settled(self):
-        is_tree = isinstance(self.edges, str) and self.edges == "tree"  # which is of the data
-        return super()._settled() | ({"edges": self.edges_} if is_tree else {})
+        learned = is_learned(self.edges, len(self.classes_))
+        return super()._settled() | ({"edges": self.edges_} if learned else {})
+
+    def _needs_all_samples(self, y):
+        return is_indicator(y) and is_learned(self.edges, np.shape(y)[1])
 
     def _distinct_labels(self, y):
         refuse_label_lists(y)

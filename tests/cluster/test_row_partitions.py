@@ -3,6 +3,7 @@
 import pickle
 from itertools import pairwise
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -139,6 +140,7 @@ def test_what_does_not_go_together_is_named(client, rows):
         (SETS, (cut(X), [*cut(Y)[:3], cut(y)[3]]), "partition 3 of y has one label a row, but"),
         (SETS, (cut(X), [*cut(Y)[:3], cut(Y[:, 1:])[3]]), "partition 3: classes_ is"),
         (clone(SETS).set_params(edges="tree"), (cut(X), cut(Y)), "edges='tree' does not go with"),
+        (SETS, (cut(X), cut(np.tile(Y, 6))), "edges='auto' chooses pairs of 24 labels"),
         (clone(SETS).set_params(loss="balanced"), (cut(X), cut(Y)), "loss='balanced' does not go"),
     ]
     for model, (X_parts, y_parts), message in cases:
@@ -146,3 +148,12 @@ def test_what_does_not_go_together_is_named(client, rows):
             clone(model).fit(X_parts, y_parts)
     with pytest.raises(TypeError, match="y is None, expected partitions of labels"):
         clone(CLASSES).fit(cut(X), None)
+
+
+@pytest.mark.parametrize("edges, repeats, in_parts", [("auto", 1, True), ("auto", 6, False)])
+def test_a_tree_of_labels_keeps_samples_together(client, rows, edges, repeats, in_parts):
+    X, Y, _ = rows
+    model = clone(SETS).set_params(edges=edges)
+    with joblib.parallel_config(backend="dask", n_jobs=2):
+        model.fit(X, np.tile(Y, repeats))
+    assert ("rounds" in model.history_) == in_parts

@@ -273,6 +273,18 @@ def test_the_tree_is_that_of_chow_and_liu(rng):
     assert found.tolist() == [[0, 1], [0, 2], [0, 3]]
 
 
+@pytest.mark.parametrize("K, named", [(2, "full"), (20, "full"), (21, "tree"), (30, "tree")])
+def test_automatic_edges_are_all_pairs_of_few_labels(K, named, rng):
+    X = rng.standard_normal((40, 3))
+    Y = (rng.random((40, K)) < 0.4).astype(int)
+    once = {"max_iter": 1, "tol": 1.0, "random_state": 0}
+    model = MultilabelSSVM(**once).fit(X, Y)
+    same = MultilabelSSVM(edges=named, **once).fit(X, Y)
+    np.testing.assert_array_equal(model.edges_, same.edges_)
+    np.testing.assert_array_equal(model.w_, same.w_)
+    assert len(model.edges_) == (K * (K - 1) // 2 if named == "full" else K - 1)
+
+
 @pytest.mark.parametrize("K", [2, 4])
 @pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "costs"])
 def test_one_label_a_sample(rng, loss, K):

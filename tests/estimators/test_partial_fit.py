@@ -372,13 +372,15 @@ def test_attractive_neighbors_stay_attractive(rng):
                 assert (edge[:, ~off] >= 0).all()
 
 
-def test_a_tree_of_labels_is_that_of_the_first_part(rng):
+@pytest.mark.parametrize("edges, repeats", [("tree", 1), ("auto", 1), ("auto", 8)])
+def test_a_tree_of_labels_is_that_of_the_first_part(edges, repeats, rng):
     _, X, y, _ = label_sets(rng)
-    model = MultilabelSSVM(edges="tree", solver="pa").partial_fit(X[:20], y[:20])
-    edges = model.edges_
+    y = np.tile(y, repeats) ^ (rng.random((len(y), repeats * y.shape[1])) < 0.2)
+    model = MultilabelSSVM(edges=edges, solver="pa").partial_fit(X[:20], y[:20])
+    found = model.edges_
     model.partial_fit(X[20:], 1 - y[20:])
-    np.testing.assert_array_equal(model.edges_, edges)
-    assert model.edges == "tree"
+    np.testing.assert_array_equal(model.edges_, found)
+    assert model.edges == edges
 
 
 def test_names_of_features(rng):

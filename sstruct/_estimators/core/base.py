@@ -171,6 +171,10 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         """Return the parameters that the first part of the samples has settled, by name."""
         return {"classes": self.classes_} if "classes" in self._parameters() else {}
 
+    def _needs_all_samples(self, y):
+        """Return whether the model depends on all labels, so that training has no partitions."""
+        return False
+
     def _known_labels(self, X, y, sample_weight):
         """Return the KnownLabels of a fit's data, for LatentSSVM; parameters are checked before."""
         name = type(self).__name__

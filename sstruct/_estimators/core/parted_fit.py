@@ -251,6 +251,8 @@ def _can_be_cut(estimator, X, y, sample_weight, validation):
         return False
     if estimator.warm_start:  # with samples added, the cuts would be at other places
         return False
+    if estimator._needs_all_samples(y):
+        return False
     if estimator._samples_are_rows:
         has_samples = sparse.issparse(X) or getattr(X, "ndim", 0) == 2
     elif isinstance(X, np.ndarray):  # of two dimensions: structures of one node

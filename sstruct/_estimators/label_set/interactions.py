@@ -22,13 +22,17 @@ DECODERS = {
 # Up to so many labels "auto" enumerates: 0.14 ms a call with all interactions (14 labels: 0.01 ms),
 # five times what the relaxation takes, for the exact maximum, and for slack rescaling's directly.
 AUTO_ENUMERATES = 18
+# Up to this many labels edges="auto" takes all pairs. With more labels a tree predicts as well on
+# real data (benchmarks/notes/defaults.md), and all pairs take ten times as long or do not converge.
+AUTO_FULL = 20
+NAMED_EDGES = ("auto", "full", "tree")
 
 
 def check_edges_parameter(edges):
     """Refuse what can be no set of interactions, whatever the labels are."""
-    if edges is None or (isinstance(edges, str) and edges in ("full", "tree")):
+    if edges is None or (isinstance(edges, str) and edges in NAMED_EDGES):
         return
-    expected = '"full", "tree", None, an array (E, 2) of edges or (K,) of parents'
+    expected = '"auto", "full", "tree", None, an array (E, 2) of edges or (K,) of parents'
     if isinstance(edges, str):
         raise ValueError(f"edges must be {expected}, found {shortened(edges)}")
     array = array_of(edges, "edges", expected)
@@ -36,6 +40,11 @@ def check_edges_parameter(edges):
         raise TypeError(f"edges must be {expected}, of integers, found dtype {array.dtype}")
     if array.ndim not in (1, 2) or (array.ndim == 2 and array.shape[1] != 2):
         raise ValueError(f"edges must be {expected}, found shape {array.shape}")
+
+
+def is_learned(edges, K):
+    """Whether the training labels decide which of K labels interact."""
+    return isinstance(edges, str) and (edges == "tree" or (edges == "auto" and K > AUTO_FULL))
 
 
 def is_hierarchy(edges):
@@ -64,9 +73,8 @@ def interactions(edges, Y, weights, known=None):
             raise ValueError(f"edges has {len(parents)} parents for {K} labels")
         return none, parents
     if isinstance(edges, str):
-        pairs = (
-            np.column_stack(np.triu_indices(K, 1)) if edges == "full" else tree(Y, weights, known)
-        )
+        learned = is_learned(edges, K)
+        pairs = tree(Y, weights, known) if learned else np.column_stack(np.triu_indices(K, 1))
         return ordered_edges(pairs, K), None
     return ordered_edges(edges, K), None
 

@@ -14,6 +14,7 @@ from sstruct._estimators.label_set.interactions import (
     check_closed,
     decoding_method,
     interactions,
+    is_learned,
     label_decoder,
 )
 from sstruct._input.frames import label_names
@@ -49,6 +50,11 @@ class MultilabelTraining:
             _check_completed(estimator)
             used &= completion.in_loss.any(axis=1)
             self.in_loss = completion.in_loss[used]
+        if estimator._is_part and is_learned(estimator.edges, K):
+            raise ValueError(
+                f"edges={estimator.edges!r} chooses pairs of {K} labels from all samples, which is "
+                "not supported with partitions: set edges to an array of pairs or None"
+            )
         Y, weights = Y[used], weights[used]
         self.known = Y
         if self.in_loss is not None:
@@ -155,8 +161,9 @@ class MultilabelTraining:
         flat, Y, hint = self.flat, self.known, ""
         if self.in_loss is not None:
             common = [*common, np.packbits(self.in_loss)]
-        if isinstance(self.estimator.edges, str) and self.estimator.edges == "tree":
-            hint = ' edges="tree" looks at all data: give edges=model.edges_ to keep them.'
+        edges = self.estimator.edges
+        if is_learned(edges, Y.shape[1]):
+            hint = f' edges="{edges}" looks at all data: give edges=model.edges_ to keep them.'
         return SampleData(
             Y.shape[0],
             common,
