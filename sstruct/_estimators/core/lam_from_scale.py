@@ -104,11 +104,12 @@ def lam_from_scale(scale, slack=False):
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
     for the features' spread V (`feature_spread`), m nodes a sample on average (1 for label sets,
-    where larger values lose rare labels), the samples' total weight n, and c, what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t
-    give lam times t^2, costs times t lam over t: in both cases the labels predicted are the same
-    (but for the regularized bias), as they are whether losses are divided by the number of nodes or
-    not (for samples of one size). Weight k is k copies. With slack rescaling, where costs do not
-    set margins but weigh hinges, lam is multiplied by c.
+    where larger values lose rare labels), the samples' total weight n, and c, what a wrong node
+    costs on average: 1 for ``"hamming-count"``. Features times t give lam times t^2, costs times t
+    lam over t: in both cases the labels predicted are the same (but for the regularized bias), as
+    they are whether losses are divided by the number of nodes or not (for samples of one size).
+    Weight k is k copies. With slack rescaling, where costs do not set margins but weigh hinges, lam
+    is multiplied by c.
 
     In sets of labels whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
     costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a
