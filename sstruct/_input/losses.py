@@ -13,29 +13,36 @@ from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
+LABEL_SET_NAMES = (*NAMES, "f1")
+# Cost of a missed label with loss="f1", where a false one costs 1. So labels are predicted from a
+# probability of 1/3 on, which is best for an F1 score of 2/3: the best threshold is half the score.
+MISSED = 2.0
 
 
-def check_loss(loss: Any) -> None:
-    """Raise ValueError where a `loss` parameter is a name, but none that is known."""
-    if isinstance(loss, str) and loss not in NAMES:
-        raise _unknown(loss)
+def check_loss(loss: Any, names: tuple[str, ...] = NAMES) -> None:
+    """Raise ValueError if a `loss` parameter is a name that is not among `names`."""
+    if isinstance(loss, str) and loss not in names:
+        raise _unknown(loss, names)
 
 
-def _unknown(loss: Any) -> ValueError:
-    return ValueError(f"loss must be one of {NAMES} or an array, found {shortened(loss)}")
+def _unknown(loss: Any, names: tuple[str, ...]) -> ValueError:
+    return ValueError(f"loss must be one of {names} or an array, found {shortened(loss)}")
 
 
 def _name_or_array(
-    loss: str | ArrayLike, shapes: list[tuple[int, ...]], expected: str
+    loss: str | ArrayLike,
+    shapes: list[tuple[int, ...]],
+    expected: str,
+    names: tuple[str, ...] = NAMES,
 ) -> str | NDArray[np.float64]:
     """Check a `loss` parameter; return its name, or its costs as an array of one of the shapes."""
-    check_loss(loss)
+    check_loss(loss, names)
     if isinstance(loss, str):
         return loss
     try:
         costs = np.asarray(loss, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise _unknown(loss) from None
+        raise _unknown(loss, names) from None
     if costs.shape not in shapes:
         raise ValueError(f"loss has shape {costs.shape}, expected {expected}")
     if not np.isfinite(costs).all() or (costs < 0).any():
@@ -158,9 +165,9 @@ def label_costs(
     Parameters
     ----------
     loss : str or array-like
-        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"balanced"``: N / (2 K N_k)
-        at label k, with N_k the weight of the samples in which it has its true value; an array
-        (K,): costs by label, divided by K.
+        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"f1"``: 1 for a false and 2
+        for a missed label; ``"balanced"``: N / (2 K N_k) at label k, with N_k the weight of the
+        samples in which it has its true value; an array (K,): costs by label, divided by K.
     on : ndarray of shape (K,)
         Weight of the samples with each label.
     total : float, or ndarray of shape (K,)
@@ -179,8 +186,10 @@ def label_costs(
     """
     K = len(on)
     expected = f"{(K,)}: for sets of labels, the cost of an error at each label"
-    loss = _name_or_array(loss, [(K,)], expected)
+    loss = _name_or_array(loss, [(K,)], expected, LABEL_SET_NAMES)
     if isinstance(loss, str):
+        if loss == "f1":
+            return np.repeat([[1.0], [MISSED]], K, axis=1)
         if loss != "balanced":
             return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)
         count = np.array([total - on, on])

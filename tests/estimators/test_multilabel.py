@@ -160,12 +160,15 @@ LOSSES = {
     "hamming": "hamming",
     "count": "hamming-count",
     "balanced": "balanced",
+    "f1": "f1",
     "costs": np.array([0.5, 2.0, 0.0, 1.0]),
 }
 
 
 def costs(loss, Y, weights):
     """(2, 4) costs of errors, written out."""
+    if isinstance(loss, str) and loss == "f1":
+        return np.array([[1.0] * 4, [2.0] * 4])
     if isinstance(loss, str) and loss != "balanced":
         return np.full((2, 4), 0.25 if loss == "hamming" else 1.0)
     if not isinstance(loss, str):
@@ -286,7 +289,7 @@ def test_automatic_edges_are_all_pairs_of_few_labels(K, named, rng):
 
 
 @pytest.mark.parametrize("K", [2, 4])
-@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "costs"])
+@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "f1", "costs"])
 def test_one_label_a_sample(rng, loss, K):
     X = rng.standard_normal((40, 3))
     y = rng.integers(0, K, 40)
@@ -299,6 +302,8 @@ def test_one_label_a_sample(rng, loss, K):
     cost = np.full((2, K), 1 / K if isinstance(loss, str) and loss == "hamming" else 1.0)
     if not isinstance(loss, str):
         cost = np.array([loss, loss]) / K
+    elif loss == "f1":
+        cost[1] = 2
     elif loss == "balanced":
         on = onehot.sum(axis=0)
         cost = len(y) / (2 * K * np.array([len(y) - on, on]))
@@ -316,6 +321,20 @@ def test_one_label_a_sample(rng, loss, K):
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert model.set_params(edges=None, pairwise="full").fit(X, names).edge_coef_.size == 0
+
+
+def test_the_f1_loss_finds_more_of_rare_labels(rng):
+    X = rng.standard_normal((1500, 6))
+    Y = (X @ rng.standard_normal((6, 8)) + 2 * rng.standard_normal((1500, 8)) > 3).astype(int)
+    found = {
+        loss: MultilabelSSVM(loss=loss, random_state=0).fit(X[:500], Y[:500]).predict(X[500:])
+        for loss in ("hamming-count", "f1")
+    }
+    for average in ("micro", "macro"):
+        plain, better = (
+            f1_score(Y[500:], found[loss], average=average, zero_division=0) for loss in found
+        )
+        assert better > plain + 0.02
 
 
 def test_a_single_column(rng):
@@ -455,7 +474,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"bounds": np.zeros((2, 3))}, r"expected \(2, 22\)"),
         ({"loss": np.ones((4, 4))}, r"loss has shape \(4, 4\), expected \(4,\)"),
         ({"loss": [-1.0, 1, 1, 1]}, "negative or non-finite"),
-        ({"loss": "f1"}, "loss must be one of"),
+        ({"loss": "jaccard"}, "loss must be one of .*'f1'.*'jaccard'"),
         ({"class_weight": {0: 1.0, 1: 2.0}}, "must be a list of 4 dicts"),
         ({"class_weight": [{0: 1.0}] * 3}, "3 dicts for 4 labels"),
         ({"class_weight": [{0: 0.0, 1: 0.0}] * 4}, "gives every sample weight 0"),

@@ -318,6 +318,8 @@ def set_blocks(model, X, y, weights):
         )
     elif isinstance(model.loss, str):
         of_off = of_on = np.full(K, 1 / K if model.loss == "hamming" else 1.0)
+        if model.loss == "f1":
+            of_on = 2 * of_on
     else:
         of_off = of_on = np.asarray(model.loss, np.float64) / K
     every = labelings((2,) * K)
