@@ -17,7 +17,8 @@ the metrics of its task. A seed draws the split, or the made data. Methods:
     Gaussian HMM        the same with GaussianNB: hmmlearn's GaussianHMM (diagonal covariances)
                         with means, variances and transitions from the labels; dense features
     logistic + cut      Potts model on LogisticRegression's log probabilities, by a minimum cut or
-                        alpha-expansion; the weight is tuned on a fifth of the training images
+                        alpha-expansion; the weight, and whether probabilities are divided by class
+                        frequencies, are tuned on a fifth of the training images
     ClassifierChain     of LogisticRegression
     CRFsuite            if sklearn-crfsuite is installed
 
@@ -35,6 +36,7 @@ import os
 import resource
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -50,6 +52,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.multioutput import ClassifierChain
 from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import LinearSVC
+from void_labels import VOID
 from workload_data import WORKLOADS
 from workload_summary import OURS, print_summary, read
 
@@ -128,8 +131,9 @@ class PerNode:
             labels = y
         else:
             labels = flat(y)
-            known = labels != 255 if labels.dtype.kind in "iu" else slice(None)
+            known = labels != VOID if labels.dtype.kind in "iu" else slice(None)
             rows, labels = rows[known], labels[known]
+            self.log_prior = np.log(np.unique(labels, return_counts=True)[1] / len(labels))
         self.classifier = clone(self.classifier).fit(rows, labels)
         return self
 
@@ -161,7 +165,6 @@ class ViterbiChain(PerNode):
         for v in codes:
             np.add.at(counts, (v[:-1], v[1:]), 1)
         self.transitions = np.log(counts / counts.sum(axis=1, keepdims=True))
-        self.log_prior = np.log(np.bincount(np.concatenate(codes)) / sum(map(len, codes)))
         return self
 
     def predict(self, X):
@@ -171,17 +174,18 @@ class ViterbiChain(PerNode):
 
 
 class PottsImages(PerNode):
-    """A Potts model on log probabilities, with one weight for all edges, tuned on some images."""
+    """A Potts model on log probabilities; weights of edges and of the prior are tuned."""
 
     def fit(self, X, y):
         n = len(X) - max(1, len(X) // 5)
         super().fit(X[:n], y[:n])
         held, truth = X[n : n + 4], flat(y[n : n + 4])
-        errors = []
-        for self.weight in POTTS_WEIGHTS:
+        errors = {}
+        for chosen in product(POTTS_WEIGHTS, (0.0, 1.0)):
+            self.weight, self.prior_weight = chosen
             wrong = flat(self.predict(held)) != truth
-            errors.append(wrong[truth != 255].mean())
-        self.weight = POTTS_WEIGHTS[int(np.argmin(errors))]
+            errors[chosen] = wrong[truth != VOID].mean()
+        self.weight, self.prior_weight = min(errors, key=errors.get)
         return super().fit(X, y)
 
     def predict(self, X):
@@ -189,10 +193,11 @@ class PottsImages(PerNode):
         for x, log_p in zip(X, self.log_probabilities(X)):
             edges = x[1] if isinstance(x, tuple) else grid_edges(*x.shape[:2])
             costs = np.full(len(edges), self.weight)
+            scores = log_p - self.prior_weight * self.log_prior
             if len(classes) == 2:
-                labels, _ = graph_cut(-log_p, edges, costs)
+                labels, _ = graph_cut(-scores, edges, costs)
             else:
-                labels, _ = alpha_expansion(-log_p, edges, costs, random_state=0, n_starts=1)
+                labels, _ = alpha_expansion(-scores, edges, costs, random_state=0, n_starts=1)
             shape = labels.shape if isinstance(x, tuple) else x.shape[:2]
             found.append(classes[labels].reshape(shape))
         return found
