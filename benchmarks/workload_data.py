@@ -174,13 +174,13 @@ def made_text(seed, n_labels, lengths, n_test, n_words, clarity=0.5):
 
 
 def sparse_classes(seed, n, n_features, n_classes):
-    """Make rows of 60 words each, a fifth of them from 200 words of the class."""
+    """Make rows of 60 words each, 6 % of them from 200 words of the class."""
     rng = np.random.default_rng(seed)
     n_test = n // 4
     y = rng.integers(0, n_classes, n + n_test)
     words = np.floor(n_features ** rng.random((n + n_test, 60))).astype(np.int64) - 1
     topics = rng.integers(0, n_features, (n_classes, 200))
-    own = rng.random(words.shape) < 0.2
+    own = rng.random(words.shape) < 0.06
     words[own] = topics[y[np.nonzero(own)[0]], rng.integers(0, 200, own.sum())]
     data = np.ones(words.size), words.ravel(), np.arange(0, words.size + 1, 60)
     X = normalize(sparse.csr_matrix(data, (len(y), n_features)))
@@ -281,7 +281,7 @@ WORKLOADS = {
     "CoNLL-2000, vectors": lambda seed: conll_vectors(seed, 3000),
     "EWT tags": lambda seed: ewt(seed, 1200),
     "EWT tags, vectors": lambda seed: ewt_vectors(seed, 1500),
-    "11 documents": lambda seed: made_text(seed, 5, [75_000] * 12, 1, 20_000, 0.3),
+    "11 documents": lambda seed: made_text(seed, 5, [75_000] * 12, 1, 20_000, 0.9),
     "10^6 steps": lambda seed: sequences(seed, 1, 0.1, 10**6, 12, 32, noise=1.4),
     "50 x 20,000 steps": lambda seed: sequences(seed, 50, 10, 20_000, 12, 32, noise=1.4),
     "200 labels": lambda seed: sequences(seed, 600, 300, 20, 200, 40, noise=1.0),

@@ -130,6 +130,9 @@ def _comparison(workload, metric, default, others):
 def print_summary(rows):
     """Print a line for each comparison, and the totals."""
     found = compare(rows)
+    if not found:
+        print("no workload has a default fit and a baseline")
+        return
     print(f"{'workload':26}{'metric':14}{'default':>9}{'CPU s':>8}  {'best baseline':20}"
           f"{'':>9}{'CPU s':>8}{'loss':>9}  {'fastest as good':20}{'times':>6}")  # fmt: skip
     for c in found:
