@@ -2,6 +2,7 @@
 
 import csv
 import math
+import runpy
 from pathlib import Path
 
 import matplotlib as mpl
@@ -14,6 +15,7 @@ HERE = Path(globals().get("__file__", "charts.py")).resolve().parent
 RESULTS = HERE.parent / "benchmarks" / "results"
 OURS, OURS_TOO, OTHER, OTHER_TOO = "#1b6ca8", "#7fb2d6", "#8a8f98", "#c3c7cd"
 ACCENT = "#d1603d"
+LONGEST = 60  # percent; longer bars of `workloads` are cut
 
 # For each chart, not for all that matplotlib draws: tests import this file.
 STYLE = {
@@ -57,6 +59,52 @@ def bars(axes, names, values, colors, notes):
     axes.tick_params(axis="y", length=0)
     for place, value, note in zip(places, values, notes, strict=True):
         axes.annotate(note, (value, place), xytext=(4, 0), textcoords="offset points", va="center")
+
+
+@mpl.rc_context(STYLE)
+def workloads():
+    """Default fits beside the best baseline: relative loss or gain, and CPU seconds."""
+    summary = runpy.run_path(str(RESULTS.parent / "workload_summary.py"))
+    found = summary["compare"](summary["read"]())
+    _, (left, right) = plt.subplots(
+        1, 2, figsize=(7.6, 0.8 + 0.19 * len(found)), sharey=True, width_ratios=(1, 0.7),
+        layout="constrained",
+    )  # fmt: skip
+    places = range(len(found))
+    losses = [100 * c.loss for c in found]
+    left.barh(
+        places, np.clip(losses, -LONGEST, LONGEST),
+        color=[OURS if c.first else ACCENT for c in found], height=0.7,
+    )  # fmt: skip
+    for place, (c, loss) in enumerate(zip(found, losses, strict=True)):
+        left.annotate(
+            f"{c.value:.3f} | {c.baseline_value:.3f} {c.baseline}",
+            (np.clip(loss, 0, LONGEST) if loss > 0 else 0, place), xytext=(3, 0),
+            textcoords="offset points", va="center", fontsize=6, color="#444444",
+        )  # fmt: skip
+    left.axvline(0, color="#666666", linewidth=0.8)
+    left.set_yticks(places, [f"{c.workload}: {c.metric}" for c in found], fontsize=7)
+    left.invert_yaxis()
+    left.tick_params(axis="y", length=0)
+    left.set(xlim=(-LONGEST, 2.2 * LONGEST), xticks=[-50, -25, 0, 25, 50])
+    left.set_xlabel("% worse than the best baseline")
+    left.set_title("Default | best baseline")
+    for label, key, color in (
+        ("best baseline", "baseline_seconds", OTHER), ("default fit", "seconds", OURS)
+    ):  # fmt: skip
+        right.scatter([getattr(c, key) for c in found], places, color=color, s=14, label=label)
+    unfinished = [place for place, c in enumerate(found) if not c.converged]
+    right.scatter(
+        [found[place].seconds for place in unfinished], unfinished, marker="x", color=ACCENT, s=26,
+        label="not converged",
+    )  # fmt: skip
+    right.set_xscale("log")
+    plain(right.xaxis, [0.01, 0.1, 1, 10, 100])
+    right.grid(axis="y", color="#eeeeee", linewidth=0.6)
+    right.set_axisbelow(True)
+    right.tick_params(axis="y", length=0)
+    right.set(xlabel="CPU seconds of a fit")
+    right.legend(fontsize=7, loc="lower left", handletextpad=0.2)
 
 
 @mpl.rc_context(STYLE)

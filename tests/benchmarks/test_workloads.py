@@ -110,3 +110,38 @@ def test_the_summary_by_hand(modules):
             for method, more in (("default", apart), ("LinearSVC", 0.0))]  # fmt: skip
     (c,) = summary.compare(near)
     assert c.first
+
+
+def test_a_summary_of_default_fits_alone(modules, capsys):
+    *_, summary = modules
+    summary.print_summary([row("a", "default", 0, "error", 0.1)])
+    assert capsys.readouterr().out.startswith("no workload")
+
+
+def test_summary_and_chart_show_all_rows_of_the_file(modules, monkeypatch, capsys):
+    _, data, summary = modules
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("agg")
+    monkeypatch.syspath_prepend(str(ROOT / "doc"))
+    import charts
+
+    rows = summary.read()
+    found = summary.compare(rows)
+    assert {c.workload for c in found} == {row["workload"] for row in rows} <= set(data.WORKLOADS)
+    assert len({c.workload for c in found}) >= 24
+    summary.print_summary(rows)
+    printed = capsys.readouterr().out.splitlines()
+    assert [line[:40].split() for line in printed[1 : len(found) + 1]] == [
+        f"{c.workload} {c.metric}".split() for c in found
+    ]
+    charts.workloads()
+    left, right = plt.gcf().axes
+    names = [label.get_text() for label in left.get_yticklabels()]
+    assert names == [f"{c.workload}: {c.metric}" for c in found]
+    behind = [bar.get_facecolor() for bar in left.patches]
+    assert len(set(behind)) == len({c.first for c in found})
+    for c, bar in zip(found, left.patches, strict=True):
+        assert bar.get_width() == pytest.approx(np.clip(100 * c.loss, -60, 60))
+    seconds = right.collections[1].get_offsets()[:, 0]
+    np.testing.assert_allclose(seconds, [c.seconds for c in found])
+    plt.close()
