@@ -548,12 +548,12 @@ def test_optimum_of_the_relaxation(pairwise):
 
 def test_too_many_labels_for_the_decoders(rng):
     X, Y = rng.standard_normal((30, 2)), rng.integers(0, 2, (30, 24))
-    relaxed = MultilabelSSVM(lam=1.0, random_state=0).fit(X, Y)
+    relaxed = MultilabelSSVM(edges="full", lam=1.0, random_state=0).fit(X, Y)
     assert relaxed.inference_ == "roof duality (LP relaxation)"
     assert set(np.unique(relaxed.predict(X))) <= {0, 1}
     with pytest.raises(ValueError, match="needs at most 20 labels, found 24"):
         MultilabelSSVM(inference="enumeration").fit(X, Y)
-    cut = MultilabelSSVM(bounds="submodular", lam=1.0, random_state=0).fit(X, Y)
+    cut = MultilabelSSVM(edges="full", bounds="submodular", lam=1.0, random_state=0).fit(X, Y)
     assert cut.inference_ == "graph cut (exact)"
     tree = MultilabelSSVM(edges="tree", lam=1.0, random_state=0).fit(X, Y)
     assert tree.edges_.shape == (23, 2)
