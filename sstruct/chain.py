@@ -87,6 +87,7 @@ class ChainSSVM(LabelingSSVM):
         are still predicted. None: every label is known, and a missing one raises an error. For
         label arrays padded with -1 it is -1.
     <lam>
+    <pairwise_scale>
     loss : {"hamming", "hamming-count", "balanced"} or array-like, default="hamming-count"
         Cost of a wrong labeling.
 
@@ -171,6 +172,7 @@ class ChainSSVM(LabelingSSVM):
     edge_feature_names_in_ : ndarray of shape (G,)
         Names of the edge features, where X has some.
     <lam_>
+    <pairwise_scale_>
     <solver_>
     <n_iter_>
     <n_oracle_calls_>
@@ -262,6 +264,8 @@ class ChainSSVM(LabelingSSVM):
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
     window_size: int | str | None = "auto"
+    pairwise_scale: float = 1.0
+    pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)
     whole_objective_: float = field(init=False)
@@ -457,7 +461,7 @@ class ChainSSVM(LabelingSSVM):
             whole, first = problem.joined()
             training.attributes["whole_objective_"] = objective_at(
                 whole,
-                training.lam,
+                training.solver_lam,
                 training.block_weight[first],
                 solution.w,
                 n_threads(self.n_jobs),

@@ -89,11 +89,12 @@ class RegularizationPath(AlongLambda):
         sweep.check_zero()
         self.kappa = kappa
         solver = sweep.solver(1.0)
-        self._take(solver.path(eps, kappa, lam_min), sweep)
+        least = None if lam_min is None else lam_min / sweep.unit
+        self._take(solver.path(eps, kappa, least), sweep)
         self._hinge_at_zero = solver.hinge_at_zero
-        self.lam_end_ = solver.end
+        self.lam_end_ = lam_min if solver.end == least else sweep.unit * solver.end
         self.guarantee_ = "certified" if self._exact else "approximate"
-        self._finish(solver.status, f"the path, at lam={solver.end:g},", sweep)
+        self._finish(solver.status, f"the path, at lam={self.lam_end_:g},", sweep)
 
     @property
     def certified_(self) -> bool:

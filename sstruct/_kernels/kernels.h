@@ -42,7 +42,8 @@
 #endif
 
 /* Feature rows, dense (indices == NULL) or CSR, in single or double precision; CSR rows of ones
- * (indicators) need no values. */
+ * (indicators) need no values. Every value counts `factor` times. With a factor of 1 the kernels
+ * return the same bits as without one. */
 enum { SSTRUCT_DOUBLE, SSTRUCT_SINGLE, SSTRUCT_ONES };
 typedef struct {
     const void *values;
@@ -50,6 +51,7 @@ typedef struct {
     const int64_t *indptr;
     int64_t n_features;
     int kind;
+    double factor;
 } sstruct_rows;
 typedef char sstruct_ones;
 #define SSTRUCT_VALUE_double(x, f) ((x)[f])
@@ -224,12 +226,12 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
  * compiler knows, they might lie in w. */
 #define SSTRUCT_ADD_ROW(TYPE)                                                                \
     SSTRUCT_INLINE void sstruct_add_row_##TYPE(                                              \
-        const TYPE *x, const int32_t *index, int64_t size, const int32_t *label,             \
-        const double *change, int64_t count, double *w, int64_t KP)                          \
+        const TYPE *x, const int32_t *index, int64_t size, double factor,                    \
+        const int32_t *label, const double *change, int64_t count, double *w, int64_t KP)    \
     {                                                                                        \
         for (; count > 1; count -= 2, label += 2, change += 2) {                             \
             double *one = w + label[0], *other = w + label[1];                               \
-            const double step = change[0], other_step = change[1];                           \
+            const double step = factor * change[0], other_step = factor * change[1];         \
             for (int64_t f = 0; f < size; f++) {                                             \
                 const int64_t at = (index ? (int64_t)index[f] : f) * KP;                     \
                 one[at] += step * SSTRUCT_VALUE_##TYPE(x, f);                                \
@@ -238,7 +240,7 @@ SSTRUCT_INLINE double sstruct_squared_norm(const double *w, int64_t size)
         }                                                                                    \
         if (count) {                                                                         \
             double *one = w + label[0];                                                      \
-            const double step = change[0];                                                   \
+            const double step = factor * change[0];                                          \
             for (int64_t f = 0; f < size; f++)                                               \
                 one[(index ? (int64_t)index[f] : f) * KP] +=                                 \
                     step * SSTRUCT_VALUE_##TYPE(x, f);                                       \
@@ -256,11 +258,13 @@ SSTRUCT_INLINE void sstruct_add_row(
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
     if (rows->kind == SSTRUCT_ONES)
-        sstruct_add_row_sstruct_ones(NULL, index, size, label, change, count, w, KP);
+        sstruct_add_row_sstruct_ones(NULL, index, size, rows->factor, label, change, count, w, KP);
     else if (rows->kind == SSTRUCT_SINGLE)
-        sstruct_add_row_float((const float *)rows->values + start, index, size, label, change, count, w, KP);
+        sstruct_add_row_float(
+            (const float *)rows->values + start, index, size, rows->factor, label, change, count, w, KP);
     else
-        sstruct_add_row_double((const double *)rows->values + start, index, size, label, change, count, w, KP);
+        sstruct_add_row_double(
+            (const double *)rows->values + start, index, size, rows->factor, label, change, count, w, KP);
 }
 
 /* Half of the squared distance of the transition counts of labelings a and b, which differ in

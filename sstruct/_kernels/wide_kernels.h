@@ -94,6 +94,9 @@ SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
 {
     const int64_t start = sstruct_row_start(rows, r), size = sstruct_row_size(rows, r);
     const int32_t *index = rows->indices ? rows->indices + start : NULL;
+    const double factor = rows->factor, inverse = 1 / factor;
+    if (factor != 1)   /* f (out / f + sum) costs n products, f times each value would cost `size` */
+        for (int64_t k = 0; k < n; k++) out[k] *= inverse;
     if (rows->kind == SSTRUCT_ONES)
         SSTRUCT_OF(sstruct_row_potentials_sstruct_ones)(NULL, index, size, w, KP, n, out);
     else if (index && rows->kind == SSTRUCT_SINGLE)
@@ -108,6 +111,8 @@ SSTRUCT_INLINE void SSTRUCT_OF(sstruct_add_row_potentials)(
     else
         SSTRUCT_OF(sstruct_row_potentials_double)(
             (const double *)rows->values + start, NULL, size, w, KP, n, out);
+    if (factor != 1)
+        for (int64_t k = 0; k < n; k++) out[k] *= factor;
 }
 
 /* theta[0:count, :] = bias + X[first:first + count] @ W + scale * cost[truth]
@@ -200,6 +205,7 @@ SSTRUCT_KERNEL void SSTRUCT_OF(sstruct_some_potentials)(
     else
         SSTRUCT_OF(sstruct_some_potentials_double)(
             (const double *)rows->values + start, index, size, w, KP, label, count, out);
+    for (int64_t q = 0; q < count; q++) out[q] *= rows->factor;
 }
 
 /* X[r] @ X[s]; column indices of a CSR row increase. Eight partial sums: they vectorize. */
@@ -262,9 +268,11 @@ SSTRUCT_INLINE double SSTRUCT_OF(sstruct_row_product_ones)(
 
 SSTRUCT_KERNEL double SSTRUCT_OF(sstruct_row_product)(const sstruct_rows *rows, int64_t r, int64_t s)
 {
-    return rows->kind == SSTRUCT_ONES ? SSTRUCT_OF(sstruct_row_product_ones)(rows, r, s)
+    const double factor = rows->factor * rows->factor;
+    return factor * (
+        rows->kind == SSTRUCT_ONES ? SSTRUCT_OF(sstruct_row_product_ones)(rows, r, s)
         : rows->kind == SSTRUCT_SINGLE ? SSTRUCT_OF(sstruct_row_product_float)(rows, r, s)
-        : SSTRUCT_OF(sstruct_row_product_double)(rows, r, s);
+        : SSTRUCT_OF(sstruct_row_product_double)(rows, r, s));
 }
 
 /* out = rows @ w, for dense rows one after another */

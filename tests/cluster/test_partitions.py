@@ -62,6 +62,8 @@ def assert_same_model(one, other):
         {},
         {"bounds": np.full((2, 36), [[-0.1], [0.1]])},
         {"rescaling": "slack", "loss": "hamming"},
+        {"pairwise_scale": 3.0},
+        {"pairwise_scale": 3.0, "bounds": np.full((2, 36), [[-0.1], [0.1]])},
         {"ignore_label": "c", "average": False},
         {"window_size": 3},
         {"transition_mask": ALLOWED, "classes": ["c", "a", "b"]},

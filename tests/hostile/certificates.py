@@ -441,7 +441,10 @@ def objective(name, model, X, y, sample_weight):
             largest = np.abs((summands[0] if summands else scores)[allowed]).max()
             sizes.append(weight * (np.abs(loss).max() + largest))
         total = total_weight(name, model, y, weights)
-        norm = 0.5 * model.lam_ * float(model.w_ @ model.w_)
+        w, scale = model.w_, getattr(model, "pairwise_scale_", 1.0)
+        if scale != 1:
+            w[model.coef_.size :] /= scale
+        norm = 0.5 * model.lam_ * float(w @ w)
         # Fixed costs of edges are there at w = 0, too.
         fixed = isinstance(getattr(model, "pairwise", ""), numbers.Real)
         at_zero = np.inf if fixed else sum(losses) / total

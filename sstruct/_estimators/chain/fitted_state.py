@@ -21,6 +21,7 @@ def chain_weights(state):
 CHAIN_STATE = LABELING_STATE.extended(
     {
         "_masks": Each(of=MASKS),
+        "pairwise_scale_": Number(positive=True),
         # Where sequences have such features; older pickles know of none.
         "n_edge_features_in_": Number(whole=True, least=1, size="G", optional=True),
         "edge_feature_names_in_": Labels(size="G", strings=True, optional=True),

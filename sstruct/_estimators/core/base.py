@@ -246,6 +246,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             self._check_loss()
         if "rescaling" in parameters:
             check_rescaling(self)
+        if "pairwise_scale" in parameters:
+            check_number("pairwise_scale", self.pairwise_scale, above=0)
         check_choice("solver", self.solver, ("auto", *self._solvers))
         if "gdmm_rho" in parameters:
             check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
@@ -461,8 +463,27 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             training.empty = empty
         nodes, weight, training.nodes = training.nodes, training.total_weight, None
         scale = None if nodes is None else partial(scale_of, nodes, weight)
-        training.lam = self._lam(weight, scale)
+        training.set_strengths(*self._strengths(weight, scale), self._bounds(training.problem))
+        if training.pairwise_scale != 1:
+            training.problem.scale_features(1 / training.pairwise_scale)
         return training
+
+    def _strengths(self, total_weight, scale=None):
+        """Return lambda and the size of pairwise features, None for a model without such a size.
+
+        "auto" asks `scale`, a function, for the Scale of the samples.
+        """
+        lam = self._lam(total_weight, scale)
+        size = self._parameters().get("pairwise_scale")
+        if size is None:
+            return lam, None
+        size = float(size)
+        if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
+            raise ValueError(
+                f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "
+                "range of floating point; scale the features, or give other numbers"
+            )
+        return lam, size
 
     def _training_of(self, X, y, sample_weight, **more):
         """Return the Training of checked parameters, under the rescaling asked for, without lam."""
@@ -527,22 +548,21 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
     def _setup(self, training, options):
         """Return the Setup of a solver with Options."""
-        problem = training.problem
-        parted = isinstance(problem, PartedBlocks)  # which has them from where the problems are
-        bounds = problem.bounds if parted else self._bounds(problem)
-        setup = Setup(problem, training.lam, training.block_weight, options, bounds)
+        lam, bounds = training.solver_lam, training.solver_bounds
+        setup = Setup(training.problem, lam, training.block_weight, options, bounds)
         setup.step_weight = training.sample_weight.copy()
         return setup
 
     def _solve(self, solver, setup, training, given):
         """Run a solver, by its name, and set every fitted attribute; `given`: to ``fit``."""
-        problem, options, lam = setup.problem, setup.options, setup.lam
+        problem, options = setup.problem, setup.options
         setup.progress = progress(self.verbose, solver, options.tol, options.max_iter)
         data = self._named(training.data) if self.warm_start else {}
 
         def as_fitted(solution):
             # Not of the setup, which knows the task: a cycle would keep all data.
-            return self._fitted_attributes(solution, lam, solver, training.known)
+            solution = replace(solution, w=training.user_weights(solution.w))
+            return self._fitted_attributes(solution, training.lam, solver, training.known)
 
         # Cache hits are no oracle calls: how many passes max_iter allows is then not known.
         most = None if options.cache else options.max_iter
@@ -654,7 +674,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if self.warm_start == "primal":
             # New samples have the truth alone, whose plane is zero.
             old = training.block_weight[: len(warm["size"])]
-            warm = rescaled(warm, training.lam, old)
+            warm = rescaled(warm, training.solver_lam, old)
         return warm
 
     def _checkpoint(self, training, options):
@@ -670,7 +690,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         names = np.array(repr((type(self).__name__, policy, seed)))
         loss = np.asarray(self._parameters().get("loss", ""))
         parts = [*self._told_apart(training), training.block_weight]
-        parts += [np.array(training.lam), loss, names]
+        parts += [np.array([training.lam, training.pairwise_scale]), loss, names]
         parts += [] if self.bounds is None else [np.asarray(self.bounds)]
         if training.held_out is not None:
             parts += [np.array(training.held_out.fingerprint())]

@@ -196,7 +196,7 @@ class Scorer:
 
     def __call__(self, w):
         unknown = Solution(
-            w=w,
+            w=self.training.user_weights(w),
             primal=math.nan,
             dual=math.nan,
             status=Status.EARLY_STOPPED,

@@ -97,8 +97,13 @@ class PartOfFit:
             "padding": padding_of(self.problem) if for_file else None,
         }
 
-    def share(self, total_weight, digest):
-        """Set the sum of sample weights over all partitions.
+    def share(self, total_weight, pairwise_scale, digest):
+        """Set the sum of sample weights over all partitions, and the size of pairwise features.
+
+        Returns
+        -------
+        ndarray of shape (n_blocks,)
+            The norms of the problem's features.
 
         Raises
         ------
@@ -108,6 +113,9 @@ class PartOfFit:
         if self.digest != digest:
             raise changed(self.number, f"found digest {self.digest}, expected {digest}")
         self.block_weight = self.sample_weight / total_weight
+        if pairwise_scale not in (None, 1):
+            self.problem.scale_features(1 / pairwise_scale)
+        return np.asarray(self.problem.norms(), dtype=np.float64)
 
     def start(self, *setup):
         """Make the dual state."""
@@ -179,9 +187,11 @@ def parted_training(estimator, X, y, sample_weight, validation):
     facts, sources, ends = [facts[k] for k in kept], [sources[k] for k in kept], ends[kept]
     _check_agree(facts, [part.number for part in sources])
     total = sum(fact["total_weight"] for fact in facts)
-    parts.begin("share", [(total, fact["data_digest"]) for fact in facts])
+    lam, scale = estimator._strengths(total, lambda: joined([fact["scale"] for fact in facts]))
+    shares = [(total, scale, fact["data_digest"]) for fact in facts]
+    for fact, norms in zip(facts, parts.begin("share", shares)):
+        fact["norms"] = norms
     problem = PartedBlocks(parts, facts)
-    problem.bounds = facts[0]["bounds"]
     training = Training(
         problem,
         np.concatenate([fact["sample_weight"] for fact in facts]),
@@ -193,7 +203,7 @@ def parted_training(estimator, X, y, sample_weight, validation):
         empty=np.concatenate(empty),
         data_warnings=tuple(set.intersection(*(set(fact["data_warnings"]) for fact in facts))),
     )
-    training.lam = estimator._lam(total, lambda: joined([fact["scale"] for fact in facts]))
+    training.set_strengths(lam, scale, facts[0]["bounds"])
     return training
 
 

@@ -12,7 +12,9 @@ GROUPS = {
         *("transitions", "boundaries", "transition_mask", "fit_intercept", "bounds"),
         *("classes", "ignore_label"),
     ),
-    "Objective": ("lam", "loss", "class_weight", "rescaling", "search", "window_size"),
+    "Objective": (
+        *("lam", "pairwise_scale", "loss", "class_weight", "rescaling", "search", "window_size"),
+    ),
     "Solver": (
         *("solver", "step", "sampling", "cache", "schedule", "average", "solver_options"),
         "pa_aggressiveness",
@@ -40,6 +42,12 @@ class Common:
         and V the variances of a node's features added up, where features whose scale is far beyond
         that of the others count less. Where `loss` is divided by the number of nodes, it is as many
         times larger. The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
+    pairwise_scale : float, default=1.0
+        Size r of the pairwise features beside the node features: transitions, starts, ends, edge
+        features and intercepts count r times in the regularizer's unit. Training regularizes
+        ``lam / 2 * (|u|^2 + |v|^2 / r^2)``, for the weights u of node features and all others v,
+        so that a larger r regularizes v less. Dividing the node features by r and `lam` by r^2
+        gives the same model. All weights of the fitted model are those of features of size 1.
     rescaling : {"margin", "slack"}, default="margin"
         By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
         ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
@@ -183,6 +191,8 @@ class Common:
         Names of the features, where X has names.
     lam_ : float
         The value of `lam` that was used; 0 for ``"perceptron"`` and ``"pa"``, which use none.
+    pairwise_scale_ : float
+        The value of `pairwise_scale` that was used.
     solver_ : str
         The solver that was used.
     n_iter_ : int

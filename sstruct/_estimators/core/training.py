@@ -73,6 +73,10 @@ class Training:
         Samples that take no part in training; their score chooses among the weights.
     lam : float
         Set once the samples are packed.
+    pairwise_scale : float
+        Size of pairwise features beside those of nodes as they are in X; set like `lam`.
+    bounds : ndarray of shape (2, n_weights) or None
+        Of the weights of a fitted model, in the problem's layout; set like `lam`.
     completed : bool
         Whether labels that are hidden have been completed.
     """
@@ -89,12 +93,61 @@ class Training:
     data_warnings: tuple = ()
     held_out: Samples | None = None
     lam: float = field(init=False)
+    pairwise_scale: float = field(default=1.0, init=False)
+    bounds: np.ndarray | None = field(default=None, init=False)
     completed: bool = field(default=False, init=False)
 
     @property
     def block_weight(self):
         """The weight of each block's hinge loss, (n_blocks,)."""
         return self.sample_weight / self.total_weight
+
+    @property
+    def solver_lam(self):
+        """The regularization strength of the problem that a solver is given.
+
+        The objective with pairwise features of size r is lam / 2 (|u|^2 + |v|^2 / r^2) + ..., for
+        node weights u and pairwise weights v in the units of X. With w = (r u, v) that is
+        lam / (2 r^2) |w|^2 + ..., and <w, (x / r, pairs)> are the scores: node features are divided
+        by r, and pairwise features stay ones and zeros.
+        """
+        return self.lam / self.pairwise_scale**2
+
+    def set_strengths(self, lam, pairwise_scale, bounds):
+        """Set `lam`, `pairwise_scale` and `bounds`.
+
+        pairwise_scale : float, or None for a model that has no such parameter
+        """
+        self.lam, self.bounds = lam, bounds
+        if pairwise_scale is not None:
+            self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
+
+    def user_weights(self, w):
+        """Return weights of the features as they are in X from those of a solver.
+
+        Parameters
+        ----------
+        w : ndarray of shape (n_weights,)
+            In the problem's layout. Returned itself if there is nothing to change.
+        """
+        if self.pairwise_scale == 1:
+            return w
+        w = self._with_node_weights(w, 1 / self.pairwise_scale)
+        return w if self.bounds is None else np.clip(w, *self.bounds, out=w)
+
+    def solver_weights(self, w):
+        """Return the weights that a solver would have from those of a fitted model."""
+        return w if self.pairwise_scale == 1 else self._with_node_weights(w, self.pairwise_scale)
+
+    @property
+    def solver_bounds(self):
+        """The bounds of a solver's weights, (2, n_weights), or None."""
+        return None if self.bounds is None else self.solver_weights(self.bounds)
+
+    def _with_node_weights(self, w, factor):
+        w = w.copy()
+        w[..., : self.problem.n_feature_weights] *= factor
+        return w
 
     @property
     def known(self):

@@ -133,9 +133,9 @@ def concave_convex(model, latent, codes, training, seconds):
             following = latent.training(trial, best)
             objective = objective_at(
                 following.problem,
-                following.lam,
+                following.solver_lam,
                 following.block_weight,
-                trial._w,
+                following.solver_weights(trial._w),
                 n_threads(trial.n_jobs),
             )
         _check_fall(found, objective, trial, training, len(found.rows) + 1)
@@ -173,7 +173,8 @@ def _check_fall(found, objective, trial, training, n_rounds):
     if not exact:
         return
     bound, rounding = trial.objective_, Rounding(training.problem, training.block_weight)
-    allowed = 2 * rounding.bound(training.lam, bound, dual, trial._w)
+    w = training.solver_weights(trial._w)
+    allowed = 2 * rounding.bound(training.solver_lam, bound, dual, w)
     risen = objective > bound + allowed
     if found.rows and not np.isnan(dual):
         risen = risen or objective > found.objective + trial.dual_gap_ + allowed

@@ -65,13 +65,13 @@ class Sweep:
         self.options = self.estimator._options(self.solver_name, self.problem)
         # Gap and breakpoints are those of one point, the last iterate.
         self.options.average = self.options.pass_average = False
-        self.bounds = self.estimator._bounds(self.problem)
+        self.unit = training.pairwise_scale**2  # of lambda, beside the solver's
 
     def check_zero(self):
         """Raise where w = 0, the solution for lambda to infinity, is out of bounds."""
-        if self.bounds is None:
+        if self.training.bounds is None:
             return
-        lower, upper = (join_views(self.problem.weight_views(bound)) for bound in self.bounds)
+        lower, upper = map(self.public, self.training.bounds)
         wrong = np.flatnonzero((lower > 0) | (upper < 0))
         if len(wrong):
             at = wrong[0]
@@ -82,7 +82,8 @@ class Sweep:
 
     def solver(self, lam):
         """Return a PathSolver over a new state."""
-        setup = Setup(self.problem, lam, self.block_weight, self.options, self.bounds)
+        bounds = self.training.solver_bounds
+        setup = Setup(self.problem, lam / self.unit, self.block_weight, self.options, bounds)
         return PathSolver(setup)
 
     def public(self, w):
@@ -127,13 +128,15 @@ class AlongLambda(CheckedState):
         self.ws_ = CompactRows()
         self._rows, self._exact = [], sweep.exact
 
-    def _take(self, points, sweep):
-        """Take the points of a solver in."""
-        for point in points:
-            self.ws_.append(sweep.public(point.w))
+    def _take(self, points, sweep, lams=None):
+        """Take the points of a solver in; `lams`: as the user gave them."""
+        for k, point in enumerate(points):
+            self.ws_.append(sweep.public(sweep.training.user_weights(point.w)))
             self._exact = self._exact and point.exact
             known = {
                 **vars(point),
+                "lam": sweep.unit * point.lam if lams is None else float(lams[k]),
+                "square": sweep.unit * point.square,
                 "primal": point.primal,
                 "dual": point.dual,
                 "passes": point.oracle_calls / self._n_blocks,
@@ -284,7 +287,7 @@ class LambdaGrid(AlongLambda):
     def _continue(self, solver, sweep, lams, eps, keep):
         before = self._rows[-1] if self._rows else None
         at = len(self._rows)
-        self._take(solver.grid(lams, eps, keep), sweep)
+        self._take(solver.grid(np.asarray(lams) / sweep.unit, eps, keep), sweep, lams)
         if before is not None:
             for row in self._rows[at:]:
                 for name in ("seconds", "passes", "oracle_calls", "approximate_passes"):

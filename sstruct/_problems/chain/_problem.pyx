@@ -136,6 +136,16 @@ cdef class ChainProblem(BlockProblem):
         return ChainProblem(**self.arguments)
 
     @property
+    def n_feature_weights(self):
+        """Number of the first weights, those of the features of nodes."""
+        return self.bias_at
+
+    def scale_features(self, double factor):
+        """Multiply the features of nodes by a factor; those of transitions stay as they are."""
+        self.features.scale(factor)
+        self.rows = self.features.rows
+
+    @property
     def windowed(self):
         """Whether some blocks are windows."""
         return self.arguments["chains"].copies_end is not None

@@ -251,6 +251,15 @@ cdef class BlockProblem:
         """
         return []
 
+    @property
+    def n_feature_weights(self):
+        """Number of the weights, the first of all, that `scale_features` concerns."""
+        return 0
+
+    def scale_features(self, double factor):
+        """Multiply the features of nodes by a factor, without a copy; before the first fork."""
+        raise NotImplementedError(f"{type(self).__name__}.scale_features")
+
     def fixed_scores(self):
         """Return of each block the sum of the magnitudes of what scores have beside <w, phi>."""
         return np.zeros(self.n_blocks)
@@ -360,6 +369,15 @@ cdef class WrappedProblem(BlockProblem):
     def norms(self):
         """Return those of the other problem."""
         return self.problem.norms()
+
+    @property
+    def n_feature_weights(self):
+        """As of the other problem."""
+        return self.problem.n_feature_weights
+
+    def scale_features(self, double factor):
+        """Multiply those of the other problem."""
+        self.problem.scale_features(factor)
 
     def feature_rows(self):
         """Return those of the other problem."""

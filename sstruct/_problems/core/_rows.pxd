@@ -11,6 +11,7 @@ cdef extern from "sstruct/_kernels/kernels.h":
         const int64_t* indptr
         int64_t n_features
         int kind
+        double factor
     cdef enum:
         SSTRUCT_DOUBLE
         SSTRUCT_SINGLE

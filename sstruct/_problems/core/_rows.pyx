@@ -61,7 +61,7 @@ cdef class FeatureRows:
         if sparse.issparse(X) and all(
                 (values[a:a + AT_ONCE] == 1).all() for a in range(0, len(values), AT_ONCE)):
             self.rows.kind, values = SSTRUCT_ONES, values[:0]
-        self.rows.n_features = self.n_features
+        self.rows.n_features, self.rows.factor = self.n_features, 1.0
         self.rows.values = NULL
         self.rows.indices = NULL
         self.rows.indptr = NULL
@@ -91,6 +91,10 @@ cdef class FeatureRows:
         self.rows.indptr = &pointers[0]
         self.owners = (values, indices, indptr)
         self.mapped_bytes += indices.nbytes if is_mapped(indices) else 0
+
+    def scale(self, double factor):
+        """Have every value count `factor` times, in kernels that take the struct from now on."""
+        self.rows.factor = factor
 
     def bytes_before(self, rows):
         """Return how many bytes all rows before each of `rows` have."""

@@ -127,6 +127,7 @@ class PartedBlocks:
     def __init__(self, parts, facts):
         self.parts = parts
         self.n_weights = facts[0]["n_weights"]
+        self.n_feature_weights = facts[0]["n_feature_weights"]
         self.bounded = all(fact["bounded"] for fact in facts)
         self.ends = np.cumsum([len(fact["norms"]) for fact in facts])
         self.n_blocks = int(self.ends[-1])
@@ -191,6 +192,7 @@ def facts_of(problem):
     """Return what `PartedBlocks` has to know of a part's problem."""
     return {
         "n_weights": problem.n_weights,
+        "n_feature_weights": problem.n_feature_weights,
         "bounded": bool(problem.bounded),
         "code_sizes": problem.code_sizes(),
         "oracle_work": float(problem.oracle_work),

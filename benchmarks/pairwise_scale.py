@@ -1,0 +1,158 @@
+#!/usr/bin/env python3
+"""Held-out error against the size of pairwise features relative to node features.
+
+    python benchmarks/pairwise_scale.py [--data "OCR letters, large" ...] [--output folder]
+
+Multiplies the node features by s, with lam="auto" and pairwise features (transitions, starts, ends,
+edges, biases) of size 1: the same model as with ``pairwise_scale=1 / s`` and the features as they
+are. "norm" is the root mean square norm of a node's features before that. For each set of
+``defaults_data.py`` with a pairwise part, and some sets of chains beside these, prints the error at
+each s divided by that at s = 1, and CPU seconds. Rows are appended to pairwise_scale.csv in
+--output; those that are there are not measured again. One thread. Needs SSTRUCT_DATA.
+"""
+
+import argparse
+import csv
+import gzip
+import os
+import time
+import warnings
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import numpy as np
+from benchmark_problems import shared_file
+from defaults import error_of, node_features
+from defaults_data import SETS, Trial, taken
+from scipy import sparse
+
+from sstruct import ChainSSVM, Sequences
+from sstruct.datasets import fetch_ocr_letters
+
+COLUMNS = ("data", "norm", "s", "error", "seconds", "passes", "converged")
+FACTORS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05)
+
+
+def ocr_folds(small):
+    """OCR letters: fold 0 to train or to test, the others for the rest."""
+    bunch = fetch_ocr_letters()
+    first, others = np.flatnonzero(bunch.fold == 0), np.flatnonzero(bunch.fold != 0)
+    held_out = [(first, others) if small else (others, first)]
+    return Trial(ChainSSVM, list(bunch.data), list(bunch.target), held_out=held_out)
+
+
+def many_labels(n_labels=200, n_tokens=12_000, n_features=40, length=20):
+    """Make chains whose labels have five likely successors each, and as many to test."""
+    rng = np.random.default_rng(0)
+    successors = rng.integers(n_labels, size=(n_labels, 5))
+    centers = rng.normal(size=(n_labels, n_features))
+    n = 2 * n_tokens // length
+    y = np.empty((n, length), dtype=int)
+    y[:, 0] = rng.integers(n_labels, size=n)
+    for at in range(1, length):
+        likely = successors[y[:, at - 1], rng.integers(5, size=n)]
+        y[:, at] = np.where(rng.random(n) < 0.9, likely, rng.integers(n_labels, size=n))
+    X = 1.2 * centers[y] + rng.normal(scale=1.65, size=(n, length, n_features))
+    halves = np.arange(n // 2), np.arange(n // 2, n)
+    return Trial(ChainSSVM, list(X), list(y), held_out=[halves])
+
+
+def ewt_vectors(n_sentences=3000):
+    """Universal tags from word vectors alone, of norm 4."""
+    with np.load(shared_file("word_vectors_256.npz")) as file:
+        place = {word: i for i, word in enumerate(file["words"].tolist())}
+        vectors = file["vectors"].astype(np.float32)
+    vectors *= 4 / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-6)
+    none = np.zeros(vectors.shape[1], dtype=np.float32)
+    with gzip.open(shared_file("ud_english_ewt_train.txt.gz"), "rt", encoding="utf-8") as lines:
+        blocks = lines.read().strip().split("\n\n")
+    blocks = blocks[:: len(blocks) // n_sentences][:n_sentences]
+    rows = [[line.split("\t") for line in block.split("\n")] for block in blocks]
+    X = [
+        np.array([vectors[place[w[0].lower()]] if w[0].lower() in place else none for w in s])
+        for s in rows
+    ]
+    return Trial(ChainSSVM, X, [[w[1] for w in s] for s in rows], repeats=0, n_folds=3)
+
+
+CHAINS = {
+    "OCR letters, 626 words": lambda: ocr_folds(small=True),
+    "OCR letters, 6,251 words": lambda: ocr_folds(small=False),
+    "200 labels": many_labels,
+    "EWT tags, vectors": ewt_vectors,
+}
+ALONE = ("iris", "wine", "breast", "digits", "USPS")  # no pairwise part
+UNSCALED = ("poses", "stick figures")  # places among their features
+
+
+def scaled(X, s):
+    """Return samples whose node features are multiplied by s."""
+    if isinstance(X, Sequences):
+        return Sequences(X.flat * s, X.offsets)
+    if sparse.issparse(X) or isinstance(X, np.ndarray):
+        return X * s
+    return [(x[0] * s, *x[1:]) if isinstance(x, tuple) else np.asarray(x) * s for x in X]
+
+
+def root_mean_square_norm(trial):
+    """Of the nodes' features."""
+    rows, _ = node_features(trial)
+    squares = rows.multiply(rows) if sparse.issparse(rows) else np.square(rows, dtype=float)
+    return float(np.sqrt(squares.sum() / rows.shape[0]))
+
+
+def measure(trial, X):
+    """Return error, CPU seconds, passes and convergence: means over the folds."""
+    rows = []
+    for fit, held in trial.folds():
+        model = trial.kind(random_state=0)
+        if "pairwise_scale" in model.get_params():
+            model.set_params(pairwise_scale=1.0)
+        begin = time.process_time()
+        model.fit(taken(X, fit), taken(trial.y, fit))
+        seconds = time.process_time() - begin
+        error = error_of(model, taken(X, held), taken(trial.y, held))
+        rows.append([error, seconds, model.n_iter_, model.converged_])
+    return np.mean(rows, axis=0)
+
+
+def main():
+    sets = {name: make for name, make in SETS.items() if not name.startswith((*ALONE, *UNSCALED))}
+    sets |= CHAINS
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", nargs="*", choices=[*sets], default=[*sets])
+    parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    arguments = parser.parse_args()
+    warnings.simplefilter("ignore")
+    path, known = arguments.output / "pairwise_scale.csv", {}
+    if path.exists():
+        with path.open(newline="", encoding="utf-8") as lines:
+            known = {(row["data"], float(row["s"])): row for row in csv.DictReader(lines)}
+    print(f"{'data':25}{'norm':>7}" + "".join(f"{f's = {s:g}':>16}" for s in FACTORS))
+    for name in arguments.data:
+        trial = norm = None
+        for s in FACTORS:
+            if (name, s) in known:
+                continue
+            if trial is None:
+                trial = sets[name]()
+                norm = root_mean_square_norm(trial)
+            found = measure(trial, scaled(trial.X, s))
+            row = dict(zip(COLUMNS, (name, f"{norm:.4g}", s, *(f"{x:.6g}" for x in found))))
+            with path.open("a", newline="", encoding="utf-8") as lines:
+                writer = csv.DictWriter(lines, COLUMNS)
+                if not known:
+                    writer.writeheader()
+                writer.writerow(row)
+            known[name, s] = row
+        first = float(known[name, 1.0]["error"])
+        print(f"{name:25}{float(known[name, 1.0]['norm']):7.3g}", end="")
+        for s in FACTORS:
+            row = known[name, s]
+            print(f"{float(row['error']) / first:9.3f}{float(row['seconds']):6.1f}s", end="")
+        print(f"  {first:.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
