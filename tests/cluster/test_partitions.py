@@ -93,7 +93,10 @@ def test_a_fit_to_partitions_has_the_optimum_of_one_to_lists(client, data, optio
     assert (np.diff(history["bytes_received"]) > 0).all()
 
 
-@pytest.mark.parametrize("options", [{}, {"rescaling": "slack"}, {"loss": "hamming"}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"rescaling": "slack"}, {"loss": "hamming"}, {"pairwise_scale": "auto"}],
+)
 def test_lam_auto_is_that_of_all_samples(client, data, options):
     X, y = data
     weights = np.arange(90) % 3
@@ -101,6 +104,7 @@ def test_lam_auto_is_that_of_all_samples(client, data, options):
     there = clone(here).fit(partitions(X), partitions(y), weights)
     assert there.lam == "auto"
     assert there.lam_ == pytest.approx(here.lam_, rel=1e-12)
+    assert there.pairwise_scale_ == pytest.approx(here.pairwise_scale_, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", ["potts", "forests", "grids"])

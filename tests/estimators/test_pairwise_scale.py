@@ -243,3 +243,97 @@ def test_sequences_are_not_copied(chains):
     before = packed.flat.copy()
     model(4.0).fit(packed, y)
     np.testing.assert_array_equal(packed.flat, before)
+
+
+# "auto" -------------------------------------------------------------------------------------------
+
+
+def automatic(**parameters):
+    return model("auto", "auto", **parameters)
+
+
+def root_mean_square_norm(X):
+    return np.sqrt(np.mean(np.sum(np.vstack(X) ** 2, axis=1)))
+
+
+@pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix])
+def test_auto_follows_the_norm_of_node_features(chains, storage):
+    X, y = chains
+    fitted = model("auto").fit([storage(x + 1) for x in X], y)
+    expected = 0.7 * root_mean_square_norm([x + 1 for x in X])
+    assert fitted.pairwise_scale_ == pytest.approx(expected, rel=1e-12)
+    given = model(fitted.pairwise_scale_).fit([storage(x + 1) for x in X], y)
+    np.testing.assert_array_equal(fitted.w_, given.w_)
+
+
+@pytest.mark.parametrize("factor", [2.0**-9, 4.0, 2.0**12])
+@pytest.mark.parametrize("offset", [0.0, 3.0])
+def test_scale_of_features_changes_nothing(chains, factor, offset):
+    X, y = [x + offset for x in chains[0]], chains[1]
+    one = model("auto", 0.5, tol=0.01).fit(X, y)
+    other = model("auto", 0.5 * factor**2, tol=0.01).fit([factor * x for x in X], y)
+    assert other.pairwise_scale_ == factor * one.pairwise_scale_
+    lams = [automatic(tol=0.5).fit(some, y).lam_ for some in (X, [factor * x for x in X])]
+    assert lams[1] == pytest.approx(factor**2 * lams[0], rel=1e-12)
+    np.testing.assert_array_equal(other.w_, in_units(one.w_, one, 1 / factor))
+    assert other.objective_ == one.objective_
+
+
+def test_weights_are_copies(chains):
+    X, y = chains
+    weights = np.arange(len(X)) % 3
+    one = automatic().fit(X, y, weights)
+    many = np.repeat(np.arange(len(X)), weights)
+    other = automatic().fit([X[i] for i in many], [y[i] for i in many])
+    assert one.pairwise_scale_ == pytest.approx(other.pairwise_scale_, rel=1e-12)
+    assert one.lam_ == pytest.approx(other.lam_, rel=1e-12)
+
+
+def test_nodes_that_do_not_train_do_not_count(chains):
+    X, y = chains
+    y = [np.where(np.arange(len(v)) == 1, -1, v) for v in y]
+    known = [x[v >= 0] for x, v in zip(X, y, strict=True)]
+    fitted = automatic(ignore_label=-1).fit(X, y)
+    assert fitted.pairwise_scale_ == pytest.approx(0.7 * root_mean_square_norm(known))
+
+
+def test_features_that_are_all_zero(chains):
+    X, y = chains
+    fitted = automatic().fit([np.zeros_like(x) for x in X], y)
+    assert fitted.pairwise_scale_ == 1
+
+
+@pytest.mark.parametrize("solver", ["perceptron", "pa"])
+def test_perceptrons_take_one(chains, solver):
+    X, y = chains
+    fitted = automatic(solver=solver).fit(X, y)
+    assert fitted.pairwise_scale_ == 1
+    np.testing.assert_array_equal(fitted.w_, model(1.0, "auto", solver=solver).fit(X, y).w_)
+
+
+def test_partial_fit_does_not_know_all_samples(chains):
+    X, y = chains
+    with pytest.raises(ValueError, match="pairwise_scale as a number"):
+        model("auto", solver="ssg").partial_fit(X, y, classes=range(3))
+    fitted = model("auto", solver="ssg", tol=0.1).fit(X, y)
+    size = fitted.pairwise_scale_
+    fitted.partial_fit([100 * x for x in X], y)
+    assert fitted.pairwise_scale_ == size
+    given = model(size, solver="ssg", tol=0.1).fit(X, y).partial_fit([100 * x for x in X], y)
+    np.testing.assert_array_equal(fitted.w_, given.w_)
+
+
+def test_paths_and_early_stopping_know_the_scale(chains):
+    X, y = chains
+    size = 0.7 * root_mean_square_norm(X)
+    path = ssvm_path(automatic(), X, y, eps=0.05, lam_min=0.1)
+    assert path.estimator(0.1).pairwise_scale_ == pytest.approx(size)
+    early = automatic(early_stopping=True).fit(X, y, X_val=X, y_val=y)
+    assert early.pairwise_scale_ == pytest.approx(size)
+
+
+def test_no_advice_to_scale_what_is_scaled(chains, recwarn):
+    X, y = chains
+    automatic(tol=0.1).fit([255 * x for x in X], y)
+    automatic(tol=0.1).fit([x / 1e4 for x in X], y)
+    assert not recwarn.list

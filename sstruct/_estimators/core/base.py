@@ -3,7 +3,7 @@
 import math
 import os
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -36,7 +36,11 @@ from sstruct._estimators.core.held_out import (
     divided,
     on_disk,
 )
-from sstruct._estimators.core.lam_from_scale import lam_from_scale, scale_of
+from sstruct._estimators.core.lam_from_scale import (
+    lam_from_scale,
+    pairwise_from_scale,
+    scale_of,
+)
 from sstruct._estimators.core.missing_methods import AvailableIf, Missing, no_probabilities
 from sstruct._estimators.core.online import check_settled, learner_of_part, takes_parts
 from sstruct._estimators.core.parted_fit import located, parted_training
@@ -247,7 +251,13 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         if "rescaling" in parameters:
             check_rescaling(self)
         if "pairwise_scale" in parameters:
-            check_number("pairwise_scale", self.pairwise_scale, above=0)
+            if not isinstance(self.pairwise_scale, str):
+                check_number("pairwise_scale", self.pairwise_scale, above=0)
+            elif self.pairwise_scale != "auto":
+                raise ValueError(
+                    'pairwise_scale must be a positive number or "auto", found '
+                    f"{shortened(self.pairwise_scale)}"
+                )
         check_choice("solver", self.solver, ("auto", *self._solvers))
         if "gdmm_rho" in parameters:
             check_number("gdmm_parts", self.gdmm_parts, least=1, whole=True)
@@ -428,7 +438,7 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
                 raise ValueError(known)
         return super().set_params(**params)
 
-    def _lam(self, total_weight, scale=None):
+    def _lam(self, total_weight, scale=None, pairwise_scale=1.0):
         """Return lambda, for samples of a total weight; "auto" asks `scale`, a function, for it."""
         if self.solver != "auto" and not self._solvers[self.solver].has_objective:
             return 0.0
@@ -436,7 +446,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             return float(self.lam)
         if scale is None:  # nothing is known of what a user's oracle makes of a sample
             return 1 / total_weight
-        return lam_from_scale(scale(), self._parameters().get("rescaling") == "slack")
+        slack = self._parameters().get("rescaling") == "slack"
+        return lam_from_scale(scale(), slack, pairwise_scale)
 
     def _check_given(self, X, y, sample_weight):
         """Refuse parameters out of range, and data or parameters too deep to look at."""
@@ -473,11 +484,19 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
 
         "auto" asks `scale`, a function, for the Scale of the samples.
         """
-        lam = self._lam(total_weight, scale)
+        scale = None if scale is None else cache(scale)
         size = self._parameters().get("pairwise_scale")
         if size is None:
-            return lam, None
-        size = float(size)
+            return self._lam(total_weight, scale), None
+        if not isinstance(size, str):
+            size = float(size)
+        elif self._goes_on:  # of the samples before
+            size = self.pairwise_scale_
+        elif self.solver != "auto" and not self._solvers[self.solver].has_objective:
+            size = 1.0
+        else:
+            size = pairwise_from_scale(scale())
+        lam = self._lam(total_weight, scale, size)
         if lam and not (0 < size**2 < np.inf and 0 < lam / size**2 < np.inf):
             raise ValueError(
                 f"lam={lam:g} with pairwise_scale={size:g}: lam / pairwise_scale^2 is out of the "

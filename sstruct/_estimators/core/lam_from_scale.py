@@ -1,4 +1,4 @@
-"""What ``lam="auto"`` stands for: a regularization strength from sizes and scale of the data."""
+"""What ``lam="auto"`` and ``pairwise_scale="auto"`` stand for, from sizes and scale of the data."""
 
 from dataclasses import dataclass
 from itertools import pairwise
@@ -17,6 +17,9 @@ NODES_POWER = 0.2
 # over lam n that the number of passes grows, to somewhat below `max_iter` at these.
 LEAST_SHARE = 1 / 400
 LEAST_BESIDE_BIAS = 1 / 40
+# The size of pairwise features over the root mean square norm of a node's features, by
+# benchmarks/pairwise_scale.py.
+PAIRWISE_SHARE = 0.7
 # Entries of features that are looked at together.
 AT_ONCE = 2**19
 
@@ -98,7 +101,18 @@ def joined(scales):
     )
 
 
-def lam_from_scale(scale, slack=False):
+def pairwise_from_scale(scale):
+    """Return a size of pairwise features in proportion to the norm of a node's features.
+
+    0.7 times the root mean square norm: node features times t give t times the size, and with
+    ``lam="auto"`` the same predictions. Weight k is k copies. 1 if all features are 0.
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        total, _, mean, squares = scale.moments
+        return float(PAIRWISE_SHARE * np.sqrt((squares / total + mean**2).sum())) or 1.0
+
+
+def lam_from_scale(scale, slack=False, pairwise_scale=1.0):
     r"""Return a lam that asks for about as much whatever the scale of features and loss.
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
@@ -122,6 +136,8 @@ def lam_from_scale(scale, slack=False):
     scale : Scale
     slack : bool
         Whether hinge losses are slack-rescaled.
+    pairwise_scale : float
+        Size of the bias feature, and of other features that are not in the rows.
 
     Returns
     -------
@@ -139,7 +155,8 @@ def lam_from_scale(scale, slack=False):
     and powers of these, it is the variance that the best lam n follows. Numbers of nodes and labels
     add little to that; the power of the nodes is for the time of fits.
     """
-    spread, total_weight = _spread(scale.moments, scale.bias), scale.total_weight
+    spread = _spread(scale.moments, scale.bias * pairwise_scale**2)
+    total_weight = scale.total_weight
     cost = scale.mean_cost or 1.0
     if not slack:
         cost *= scale.cost_spread
@@ -183,14 +200,14 @@ def feature_spread(features, weights, bias):
 
 
 def _spread(moments, bias):
-    """`feature_spread` from the moments of the features."""
+    """`feature_spread` from the moments of the features; bias: the square of its feature."""
     with np.errstate(over="ignore", invalid="ignore"):
         total, present, mean, squares = moments
         share, variance = present / total, squares / total
         if not np.isfinite(variance + mean**2).all():
             return np.inf
         squares = variance + mean**2
-        least = max(LEAST_SHARE * squares.sum(), LEAST_BESIDE_BIAS * bool(bias))
+        least = max(LEAST_SHARE * squares.sum(), LEAST_BESIDE_BIAS * bias)
         # What is left of a constant by rounding is no variance.
         varies = variance > 1e-22 * squares
         share, variance = share[varies], variance[varies]

@@ -78,7 +78,8 @@ class PartOfFit:
             training = self._prepared()
         except NoNodesError as error:
             return error
-        nodes, automatic = training.nodes, isinstance(self.estimator.lam, str)
+        nodes, given = training.nodes, self.estimator._parameters()
+        automatic = isinstance(given.get("pairwise_scale"), str) or isinstance(given["lam"], str)
         self.X = self.y = training.nodes = None
         self.problem, self.sample_weight = training.problem, training.sample_weight
         self.digest = training.data.fingerprint()

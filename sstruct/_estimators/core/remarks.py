@@ -135,6 +135,8 @@ def scale_remark(estimator, training, limited):
     far = scales.ratio >= (FAR_APART_UNCONVERGED if limited else FAR_APART)
     largest = scales.scale[scales.largest]
     automatic = isinstance(estimator.lam, str)
+    # Scales of nodes and neighbors that follow each other need no values of about 1.
+    automatic &= not isinstance(estimator._parameters().get("pairwise_scale"), str)
     small = automatic and largest < SMALL
     large = scales.median >= LARGE and (limited or (automatic and _has_neighbors(training)))
     if not far and not small and not large:
