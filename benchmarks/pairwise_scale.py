@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Held-out error against the size of pairwise features relative to node features.
 
-    python benchmarks/pairwise_scale.py [--data "OCR letters, large" ...] [--output folder]
+    python benchmarks/pairwise_scale.py [--data "OCR letters, large" ...] [--shares]
+        [--seeds 1] [--output folder]
 
 Multiplies the node features by s, with lam="auto" and pairwise features (transitions, starts, ends,
 edges, biases) of size 1: the same model as with ``pairwise_scale=1 / s`` and the features as they
 are. "norm" is the root mean square norm of a node's features before that. For each set of
 ``defaults_data.py`` with a pairwise part, and some sets of chains beside these, prints the error at
 each s divided by that at s = 1, and CPU seconds. Rows are appended to pairwise_scale.csv in
---output; those that are there are not measured again. One thread. Needs SSTRUCT_DATA.
+--output; those that are there are not measured again. With --shares the size of pairwise features
+is a share of "norm": s is 1 / (share * norm). --seeds: mean of fits with so many random seeds. One
+thread. Needs SSTRUCT_DATA.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import gzip
 import os
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -30,8 +34,9 @@ from scipy import sparse
 from sstruct import ChainSSVM, Sequences
 from sstruct.datasets import fetch_ocr_letters
 
-COLUMNS = ("data", "norm", "s", "error", "seconds", "passes", "converged")
+COLUMNS = ("data", "norm", "size", "error", "seconds", "passes", "converged")
 FACTORS = (1.0, 0.5, 0.3, 0.2, 0.1, 0.05)
+SHARES = (0.35, 0.5, 0.6, 0.7, 0.85, 1.0, 1.4)
 
 
 def ocr_folds(small):
@@ -102,11 +107,11 @@ def root_mean_square_norm(trial):
     return float(np.sqrt(squares.sum() / rows.shape[0]))
 
 
-def measure(trial, X):
-    """Return error, CPU seconds, passes and convergence: means over the folds."""
+def measure(trial, X, n_seeds):
+    """Return error, CPU seconds, passes and convergence: means over folds and seeds."""
     rows = []
-    for fit, held in trial.folds():
-        model = trial.kind(random_state=0)
+    for (fit, held), seed in product(trial.folds(), range(n_seeds)):
+        model = trial.kind(random_state=seed)
         if "pairwise_scale" in model.get_params():
             model.set_params(pairwise_scale=1.0)
         begin = time.process_time()
@@ -123,35 +128,42 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", nargs="*", choices=[*sets], default=[*sets])
     parser.add_argument("--output", type=Path, default=Path("benchmarks/results"))
+    parser.add_argument("--shares", action="store_true")
+    parser.add_argument("--seeds", type=int, default=1)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore")
     path, known = arguments.output / "pairwise_scale.csv", {}
     if path.exists():
         with path.open(newline="", encoding="utf-8") as lines:
-            known = {(row["data"], float(row["s"])): row for row in csv.DictReader(lines)}
-    print(f"{'data':25}{'norm':>7}" + "".join(f"{f's = {s:g}':>16}" for s in FACTORS))
+            known = {(row["data"], row["size"]): row for row in csv.DictReader(lines)}
+    sizes = [f"s={s:g}" for s in FACTORS]
+    if arguments.shares:
+        sizes = ["s=1", *(f"share={share:g}" for share in SHARES)]
+    print(f"{'data':25}{'norm':>7}" + "".join(f"{size:>16}" for size in sizes))
     for name in arguments.data:
         trial = norm = None
-        for s in FACTORS:
-            if (name, s) in known:
+        for size in sizes:
+            if (name, size) in known:
                 continue
             if trial is None:
                 trial = sets[name]()
                 norm = root_mean_square_norm(trial)
-            found = measure(trial, scaled(trial.X, s))
-            row = dict(zip(COLUMNS, (name, f"{norm:.4g}", s, *(f"{x:.6g}" for x in found))))
+            kind, value = size.split("=")
+            s = float(value) if kind == "s" else 1 / (float(value) * norm)
+            found = measure(trial, scaled(trial.X, s), arguments.seeds)
+            row = dict(zip(COLUMNS, (name, f"{norm:.4g}", size, *(f"{x:.6g}" for x in found))))
             with path.open("a", newline="", encoding="utf-8") as lines:
                 writer = csv.DictWriter(lines, COLUMNS)
                 if not known:
                     writer.writeheader()
                 writer.writerow(row)
-            known[name, s] = row
-        first = float(known[name, 1.0]["error"])
-        print(f"{name:25}{float(known[name, 1.0]['norm']):7.3g}", end="")
-        for s in FACTORS:
-            row = known[name, s]
-            print(f"{float(row['error']) / first:9.3f}{float(row['seconds']):6.1f}s", end="")
-        print(f"  {first:.4f}", flush=True)
+            known[name, size] = row
+        first = known[name, "s=1"]
+        print(f"{name:25}{float(first['norm']):7.3g}", end="")
+        for row in (known[name, size] for size in sizes):
+            print(f"{float(row['error']) / float(first['error']):9.3f}", end="")
+            print(f"{float(row['seconds']):6.2f}s", end="")
+        print(f"  {float(first['error']):.4f}", flush=True)
 
 
 if __name__ == "__main__":
