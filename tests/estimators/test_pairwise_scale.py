@@ -260,7 +260,7 @@ def root_mean_square_norm(X):
 def test_auto_follows_the_norm_of_node_features(chains, storage):
     X, y = chains
     fitted = model("auto").fit([storage(x + 1) for x in X], y)
-    expected = 0.7 * root_mean_square_norm([x + 1 for x in X])
+    expected = 0.5 * root_mean_square_norm([x + 1 for x in X])
     assert fitted.pairwise_scale_ == pytest.approx(expected, rel=1e-12)
     given = model(fitted.pairwise_scale_).fit([storage(x + 1) for x in X], y)
     np.testing.assert_array_equal(fitted.w_, given.w_)
@@ -294,7 +294,7 @@ def test_nodes_that_do_not_train_do_not_count(chains):
     y = [np.where(np.arange(len(v)) == 1, -1, v) for v in y]
     known = [x[v >= 0] for x, v in zip(X, y, strict=True)]
     fitted = automatic(ignore_label=-1).fit(X, y)
-    assert fitted.pairwise_scale_ == pytest.approx(0.7 * root_mean_square_norm(known))
+    assert fitted.pairwise_scale_ == pytest.approx(0.5 * root_mean_square_norm(known))
 
 
 def test_features_that_are_all_zero(chains):
@@ -325,7 +325,7 @@ def test_partial_fit_does_not_know_all_samples(chains):
 
 def test_paths_and_early_stopping_know_the_scale(chains):
     X, y = chains
-    size = 0.7 * root_mean_square_norm(X)
+    size = 0.5 * root_mean_square_norm(X)
     path = ssvm_path(automatic(), X, y, eps=0.05, lam_min=0.1)
     assert path.estimator(0.1).pairwise_scale_ == pytest.approx(size)
     early = automatic(early_stopping=True).fit(X, y, X_val=X, y_val=y)

@@ -19,7 +19,7 @@ LEAST_SHARE = 1 / 400
 LEAST_BESIDE_BIAS = 1 / 40
 # The size of pairwise features over the root mean square norm of a node's features, by
 # benchmarks/pairwise_scale.py.
-PAIRWISE_SHARE = 0.7
+PAIRWISE_SHARE = 0.5
 # Entries of features that are looked at together.
 AT_ONCE = 2**19
 
@@ -104,7 +104,7 @@ def joined(scales):
 def pairwise_from_scale(scale):
     """Return a size of pairwise features in proportion to the norm of a node's features.
 
-    0.7 times the root mean square norm: node features times t give t times the size, and with
+    0.5 times the root mean square norm: node features times t give t times the size, and with
     ``lam="auto"`` the same predictions. Weight k is k copies. 1 if all features are 0.
     """
     with np.errstate(over="ignore", invalid="ignore"):

@@ -48,7 +48,7 @@ class Common:
         the weights u of node features and all other weights v, so that a larger r regularizes v
         less. Node features divided by r and `lam` divided by r^2 give the same model. Fitted
         weights and `bounds` are those of features as they are in X and pairwise features of size 1.
-        ``"auto"`` is 0.7 times the root mean square norm of a node's features, so that, with
+        ``"auto"`` is 0.5 times the root mean square norm of a node's features, so that, with
         ``lam="auto"``, predictions do not depend on the scale of X; for ``"perceptron"`` and
         ``"pa"`` it is 1.
     rescaling : {"margin", "slack"}, default="margin"
