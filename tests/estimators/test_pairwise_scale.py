@@ -103,7 +103,7 @@ def test_certificate_is_that_of_the_qp(chains, scale, lam):
     assert brute_force.primal(w, lam / scale**2, terms) == pytest.approx(fitted.objective_)
     least = optimum(terms, lam / scale**2)[0]
     assert fitted.dual_objective_ - 1e-9 <= least <= fitted.objective_ + 1e-9
-    # In the user's units: what is regularized, and scores of the features as they are.
+    # The same in the units of X: the regularizer and the hinge losses.
     rest = fitted.w_[fitted.coef_.size :]
     penalty = lam / 2 * (np.sum(fitted.coef_**2) + rest @ rest / scale**2)
     own = brute_force.blocks(X, y, reference)

@@ -74,7 +74,7 @@ class Training:
     lam : float
         Set once the samples are packed.
     pairwise_scale : float
-        Size of pairwise features beside those of nodes as they are in X; set like `lam`.
+        Size of pairwise features relative to the node features in X; set together with `lam`.
     bounds : ndarray of shape (2, n_weights) or None
         Of the weights of a fitted model, in the problem's layout; set like `lam`.
     completed : bool
@@ -123,7 +123,7 @@ class Training:
             self.pairwise_scale = self.attributes["pairwise_scale_"] = pairwise_scale
 
     def user_weights(self, w):
-        """Return weights of the features as they are in X from those of a solver.
+        """Convert weights of a solver to the units of the features in X.
 
         Parameters
         ----------
