@@ -57,7 +57,7 @@ from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, p
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
-from sstruct.losses import LABEL_SET_NAMES, check_loss
+from sstruct._input.losses import LABEL_SET_NAMES, check_loss
 
 __all__ = ["MultilabelSSVM"]
 
