@@ -53,11 +53,11 @@ from sstruct._input.indicator import (
     refuse_label_lists,
 )
 from sstruct._input.labels import find_classes
+from sstruct._input.losses import LABEL_SET_NAMES, check_loss
 from sstruct._input.ragged import check_choice, check_weights, labels_of_rows, pack_rows
 from sstruct._problems.core._decode import decode
 from sstruct._problems.core.node_arguments import graph_weight_views
 from sstruct._problems.label_set._multilabel import label_marginals
-from sstruct._input.losses import LABEL_SET_NAMES, check_loss
 
 __all__ = ["MultilabelSSVM"]
 
@@ -121,13 +121,13 @@ class MultilabelSSVM(ClassifierMixin, LabelingSSVM):
         Names of the K columns of y, or, for one label a sample, all labels in order. None: the
         names that y has as a data frame; the labels that occur.
     <lam>
-    loss : {"hamming", "hamming-count", "f1", "balanced"} or array-like, default="hamming-count"
+    loss : {"hamming-count", "asymmetric", "hamming", "balanced"} or array, default="hamming-count"
         Cost of a wrong set of labels.
 
         - ``"hamming-count"``: the number of wrong labels.
-        - ``"f1"``: the number of false labels plus twice the number of missed ones. On real data
-          micro and macro F1 scores are higher than with ``"hamming-count"``, and the Hamming loss
-          is a few percent larger.
+        - ``"asymmetric"``: the number of false labels plus twice the number of missed ones. On
+          real data micro and macro F1 scores are higher than with ``"hamming-count"``, and the
+          Hamming loss is a few percent larger.
         - ``"hamming"``: the number of wrong labels, divided by K. Hidden labels of
           :class:`LatentSSVM` count as right.
         - ``"balanced"``: N / (2 K N_k) for each wrong label, for N samples, of which N_k have the

@@ -13,9 +13,10 @@ from sstruct._checks.magnitudes import LARGEST
 from sstruct._checks.shown import shortened
 
 NAMES = ("hamming", "hamming-count", "balanced")
-LABEL_SET_NAMES = (*NAMES, "f1")
-# Cost of a missed label with loss="f1", where a false one costs 1. So labels are predicted from a
-# probability of 1/3 on, which is best for an F1 score of 2/3: the best threshold is half the score.
+LABEL_SET_NAMES = (*NAMES, "asymmetric")
+# Cost of a missed label with loss="asymmetric", where a false one costs 1. So labels are predicted
+# from a probability of 1/3 on, which is best for an F1 score of 2/3: the best threshold is half
+# the score.
 MISSED = 2.0
 
 
@@ -165,9 +166,10 @@ def label_costs(
     Parameters
     ----------
     loss : str or array-like
-        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"f1"``: 1 for a false and 2
-        for a missed label; ``"balanced"``: N / (2 K N_k) at label k, with N_k the weight of the
-        samples in which it has its true value; an array (K,): costs by label, divided by K.
+        ``"hamming"``: 1 / K for every error; ``"hamming-count"``: 1; ``"asymmetric"``: 1 for a
+        false and 2 for a missed label; ``"balanced"``: N / (2 K N_k) at label k, with N_k the
+        weight of the samples in which it has its true value; an array (K,): costs by label,
+        divided by K.
     on : ndarray of shape (K,)
         Weight of the samples with each label.
     total : float, or ndarray of shape (K,)
@@ -188,7 +190,7 @@ def label_costs(
     expected = f"{(K,)}: for sets of labels, the cost of an error at each label"
     loss = _name_or_array(loss, [(K,)], expected, LABEL_SET_NAMES)
     if isinstance(loss, str):
-        if loss == "f1":
+        if loss == "asymmetric":
             return np.repeat([[1.0], [MISSED]], K, axis=1)
         if loss != "balanced":
             return np.full((2, K), 1.0 if loss == "hamming-count" else 1 / K)

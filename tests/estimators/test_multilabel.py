@@ -160,14 +160,14 @@ LOSSES = {
     "hamming": "hamming",
     "count": "hamming-count",
     "balanced": "balanced",
-    "f1": "f1",
+    "asymmetric": "asymmetric",
     "costs": np.array([0.5, 2.0, 0.0, 1.0]),
 }
 
 
 def costs(loss, Y, weights):
     """(2, 4) costs of errors, written out."""
-    if isinstance(loss, str) and loss == "f1":
+    if isinstance(loss, str) and loss == "asymmetric":
         return np.array([[1.0] * 4, [2.0] * 4])
     if isinstance(loss, str) and loss != "balanced":
         return np.full((2, 4), 0.25 if loss == "hamming" else 1.0)
@@ -289,7 +289,7 @@ def test_automatic_edges_are_all_pairs_of_few_labels(K, named, rng):
 
 
 @pytest.mark.parametrize("K", [2, 4])
-@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "f1", "costs"])
+@pytest.mark.parametrize("loss", ["hamming", "hamming-count", "balanced", "asymmetric", "costs"])
 def test_one_label_a_sample(rng, loss, K):
     X = rng.standard_normal((40, 3))
     y = rng.integers(0, K, 40)
@@ -302,7 +302,7 @@ def test_one_label_a_sample(rng, loss, K):
     cost = np.full((2, K), 1 / K if isinstance(loss, str) and loss == "hamming" else 1.0)
     if not isinstance(loss, str):
         cost = np.array([loss, loss]) / K
-    elif loss == "f1":
+    elif loss == "asymmetric":
         cost[1] = 2
     elif loss == "balanced":
         on = onehot.sum(axis=0)
@@ -328,7 +328,7 @@ def test_the_f1_loss_finds_more_of_rare_labels(rng):
     Y = (X @ rng.standard_normal((6, 8)) + 2 * rng.standard_normal((1500, 8)) > 3).astype(int)
     found = {
         loss: MultilabelSSVM(loss=loss, random_state=0).fit(X[:500], Y[:500]).predict(X[500:])
-        for loss in ("hamming-count", "f1")
+        for loss in ("hamming-count", "asymmetric")
     }
     for average in ("micro", "macro"):
         plain, better = (
@@ -474,7 +474,7 @@ def test_it_is_a_classifier_of_scikit_learn(rng):
         ({"bounds": np.zeros((2, 3))}, r"expected \(2, 22\)"),
         ({"loss": np.ones((4, 4))}, r"loss has shape \(4, 4\), expected \(4,\)"),
         ({"loss": [-1.0, 1, 1, 1]}, "negative or non-finite"),
-        ({"loss": "jaccard"}, "loss must be one of .*'f1'.*'jaccard'"),
+        ({"loss": "jaccard"}, "loss must be one of .*'asymmetric'.*'jaccard'"),
         ({"class_weight": {0: 1.0, 1: 2.0}}, "must be a list of 4 dicts"),
         ({"class_weight": [{0: 1.0}] * 3}, "3 dicts for 4 labels"),
         ({"class_weight": [{0: 0.0, 1: 0.0}] * 4}, "gives every sample weight 0"),

@@ -318,7 +318,7 @@ def set_blocks(model, X, y, weights):
         )
     elif isinstance(model.loss, str):
         of_off = of_on = np.full(K, 1 / K if model.loss == "hamming" else 1.0)
-        if model.loss == "f1":
+        if model.loss == "asymmetric":
             of_on = 2 * of_on
     else:
         of_off = of_on = np.asarray(model.loss, np.float64) / K

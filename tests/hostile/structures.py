@@ -291,7 +291,9 @@ STRUCTURES = {
     "label sets": Structure(
         sstruct.MultilabelSSVM, label_sets,
         COMMON | LOSSES | SLACK | GDMM | {
-            "loss": ("hamming-count", "hamming", "f1", "balanced", np.array([1.0, 2.0, 0.5])),
+            "loss": (
+                *("hamming-count", "hamming", "asymmetric", "balanced"), np.array([1.0, 2.0, 0.5]),
+            ),
             "edges": (
                 "auto", "full", "tree", None, np.array([[0, 1], [2, 1]]), np.array([-1, 0, 0])
             ),
