@@ -264,7 +264,7 @@ class ChainSSVM(LabelingSSVM):
     transition_mask: ArrayLike | Callable[[Any, Any], bool] | None = None
     ignore_label: Any = None
     window_size: int | str | None = "auto"
-    pairwise_scale: float | str = 1.0
+    pairwise_scale: float | str = "auto"
     pairwise_scale_: float = field(init=False)
     n_edge_features_in_: int = field(init=False)
     edge_feature_names_in_: np.ndarray = field(init=False)

@@ -43,6 +43,6 @@ ax.set(xscale="log", title="Three solvers of the same problem")
 plt.show()
 
 # %%
-# The default reaches a gap of 0.001 with a seventh of the calls, with which the second is at 0.02.
+# The default reaches a gap of 0.001 with a sixth of the calls, with which the second is at 0.03.
 # It keeps the labelings that the decoder has returned, and makes cheap steps over them between two
 # passes. :doc:`/explanation/solvers` says how.

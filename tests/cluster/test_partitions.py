@@ -182,7 +182,7 @@ def graph_samples(rng, n, forests):
 
 def test_the_certificate_is_that_of_all_samples(client, data):
     X, y = data
-    model = ChainSSVM(**PARAMETERS).fit(partitions(X), partitions(y))
+    model = ChainSSVM(pairwise_scale=1, **PARAMETERS).fit(partitions(X), partitions(y))
     codes = [np.searchsorted(model.classes_, labels) for labels in y]
     scores = [np.asarray(x) @ model.coef_.T + model.intercept_ for x in X]
     hinge = 0.0
@@ -371,7 +371,7 @@ def test_the_digest_of_a_part_tells_any_change(kind):
         return part, part.digest
 
     part, expected = digest(X, y)
-    part.share(6.0, expected)
+    part.share(6.0, None, expected)
     assert digest(deepcopy(X), deepcopy(y))[1] == expected
     for i in range(6):
         for which in (0, 1):
@@ -387,7 +387,7 @@ def test_the_digest_of_a_part_tells_any_change(kind):
             with pytest.raises(
                 ValueError, match=f"partition 4 .* digest {found}, expected {expected}"
             ):
-                part.share(6.0, expected)
+                part.share(6.0, None, expected)
 
 
 CLUSTER = """

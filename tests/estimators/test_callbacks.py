@@ -60,7 +60,7 @@ def certify(model, X, y):
 
 
 def tight(**parameters):
-    return ChainSSVM(lam=0.1, tol=1e-4, random_state=0, **parameters)
+    return ChainSSVM(pairwise_scale=1, lam=0.1, tol=1e-4, random_state=0, **parameters)
 
 
 @pytest.mark.parametrize("every", [1, 3, 10])

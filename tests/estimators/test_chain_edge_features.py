@@ -46,7 +46,7 @@ def terms(X, y, model, *arguments, **options):
 
 def fit(X, y, sample_weight=None, **parameters):
     parameters = {"lam": 0.1, "tol": 1e-8, "max_iter": 20_000, "random_state": 0, **parameters}
-    return ChainSSVM(**parameters).fit(X, y, sample_weight)
+    return ChainSSVM(pairwise_scale=1, **parameters).fit(X, y, sample_weight)
 
 
 @pytest.mark.parametrize("masked", [False, True], ids=["free", "masked"])
@@ -405,7 +405,9 @@ def test_skops(chains, tmp_path):
 
 def test_warm_starts_need_the_same_edge_features(chains):
     X, y = chains
-    model = ChainSSVM(lam=0.05, tol=1e-6, max_iter=10_000, warm_start=True, random_state=0)
+    model = ChainSSVM(
+        pairwise_scale=1, lam=0.05, tol=1e-6, max_iter=10_000, warm_start=True, random_state=0
+    )
     model.fit(X[:10], y[:10], [1] * 10)
     first = model.objective_
     model.fit(X[:10], y[:10])
@@ -488,7 +490,7 @@ def test_directional_walks(rng):
 
 def test_paths(chains, tmp_path):
     X, y = [part * 2 for part in chains]
-    path = ssvm_path(ChainSSVM(random_state=0), X, y, eps=0.02, lam_min=0.05)
+    path = ssvm_path(ChainSSVM(pairwise_scale=1, random_state=0), X, y, eps=0.02, lam_min=0.05)
     path.save(tmp_path / "path.npz")
     reference = terms(X, y, brute_force.Model(3))
     for one in (path, RegularizationPath.load(tmp_path / "path.npz")):
@@ -498,7 +500,9 @@ def test_paths(chains, tmp_path):
             assert excess <= one.gap(lam)
             assert model.edge_feature_coef_.shape == (2, 3, 3)
             assert len(model.predict(Sequences.from_list(X))) == len(X)
-    search = PathCV(ChainSSVM(random_state=0), cv=2).fit(Sequences.from_list(X), y)
+    search = PathCV(ChainSSVM(pairwise_scale=1, random_state=0), cv=2).fit(
+        Sequences.from_list(X), y
+    )
     assert search.best_estimator_.n_edge_features_in_ == 2
 
 

@@ -176,7 +176,9 @@ def test_max_time(rng):
 def test_control_c(rng, send):
     X, y = long_chains(rng, n=20, K=3)
     X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40
-    model = ChainSSVM(lam=1e-5, tol=0, max_iter=10**7, warm_start=True, certificate_every=10**7)
+    model = ChainSSVM(
+        pairwise_scale=1, lam=1e-5, tol=0, max_iter=10**7, warm_start=True, certificate_every=10**7
+    )
     deliver = {
         "raise_signal": lambda: signal.raise_signal(signal.SIGINT),
         "kill": lambda: os.kill(os.getpid(), signal.SIGINT),
@@ -364,7 +366,9 @@ def test_weights_out_of_range_are_no_convergence():
     lengths = rng.integers(2, 6, size=20)
     X = [np.repeat(rng.standard_normal((1, 2)), length, axis=0) for length in lengths]
     y = [rng.integers(0, 3, length) for length in lengths]
-    model = ChainSSVM(lam=5e-324, transitions=False, boundaries=False, random_state=0)
+    model = ChainSSVM(
+        pairwise_scale=1, lam=5e-324, transitions=False, boundaries=False, random_state=0
+    )
     with pytest.raises(ValueError, match=r"the weights leave the range of float64: with lam=4.9"):
         model.fit(X, y)
     assert not hasattr(model, "status_")

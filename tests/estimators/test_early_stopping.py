@@ -49,7 +49,7 @@ def parts(chains):
 
 
 def model(**parameters):
-    return ChainSSVM(**{"early_stopping": True, "random_state": 0, **parameters})
+    return ChainSSVM(pairwise_scale=1, **{"early_stopping": True, "random_state": 0, **parameters})
 
 
 def each_pass(estimator, data, **keywords):
@@ -101,7 +101,7 @@ def test_the_best_of_all_passes_is_kept_and_certified(chains, solver, average):
         assert np.isnan(fitted.dual_objective_)
     else:
         assert fitted.dual_gap_ == fitted.objective_ - fitted.dual_objective_
-        exact = ChainSSVM(lam=fitted.lam_, tol=1e-6).fit(*data)
+        exact = ChainSSVM(pairwise_scale=1, lam=fitted.lam_, tol=1e-6).fit(*data)
         assert fitted.dual_objective_ <= exact.objective_
         assert history["dual"][-1] == fitted.dual_objective_ == history["dual"].max()
 
@@ -113,7 +113,9 @@ def test_without_the_average_it_is_the_last_iterate_that_is_scored(chains):
         early.fit(*data, **held)
     scores = early.history_["validation_score"]
     for k in range(1, 9):
-        plain = ChainSSVM(average=False, lam=0.01, random_state=0, tol=0, max_iter=k)
+        plain = ChainSSVM(
+            pairwise_scale=1, average=False, lam=0.01, random_state=0, tol=0, max_iter=k
+        )
         plain.certificate_every = 100
         with pytest.warns(match="passes were made"):
             plain.fit(*data)
@@ -144,7 +146,7 @@ def test_held_out_samples_take_no_part_in_training(chains):
 
 def test_lam_auto_is_that_of_the_samples_that_train(chains):
     data, held = parts(chains)
-    assert model().fit(*data, **held).lam_ == ChainSSVM().fit(*data).lam_
+    assert model().fit(*data, **held).lam_ == ChainSSVM(pairwise_scale=1).fit(*data).lam_
 
 
 def test_classes_have_their_share_as_in_scikit_learn(rng):

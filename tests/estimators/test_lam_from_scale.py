@@ -109,18 +109,20 @@ LABELS = [["a", "b"], ["a"], ["b", "b", "b"]]
 def test_by_hand():
     # Six nodes 0, 2, 4, 2, 2, 2: mean 2, variance 8/6, five of them not 0; so the spread is
     # 5/6 * (8/6) / (5/6). Three samples.
-    model = ChainSSVM().fit(CHAINS, LABELS)
+    model = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS)
     assert model.lam_ == pytest.approx(0.4 * (8 / 6) * 2**0.2 / 3)
     # The loss is divided by lengths: a wrong node costs 3/6 on average.
-    assert ChainSSVM(loss="hamming").fit(CHAINS, LABELS).lam_ == pytest.approx(2 * model.lam_)
-    assert ChainSSVM(lam=1 / 3).fit(CHAINS, LABELS).lam_ == 1 / 3
+    assert ChainSSVM(pairwise_scale=1, loss="hamming").fit(CHAINS, LABELS).lam_ == pytest.approx(
+        2 * model.lam_
+    )
+    assert ChainSSVM(pairwise_scale=1, lam=1 / 3).fit(CHAINS, LABELS).lam_ == 1 / 3
     # Weights 2, 0, 1: nodes 0, 2 twice and 2, 2, 2; mean 10/7, not 0 in 5 of 7.
-    weighted = ChainSSVM().fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
+    weighted = ChainSSVM(pairwise_scale=1).fit(CHAINS, LABELS, sample_weight=[2, 0, 1])
     variance = (2 * (10 / 7) ** 2 + 5 * (4 / 7) ** 2) / 7
     assert weighted.lam_ == pytest.approx(0.4 * variance * (7 / 3) ** 0.2 / 3)
     # Nodes without a label are not there: 0 and 4.
     labels = [["a", "-"], ["b"], ["-"] * 3]
-    model = ChainSSVM(ignore_label="-").fit(CHAINS, labels)
+    model = ChainSSVM(pairwise_scale=1, ignore_label="-").fit(CHAINS, labels)
     assert model.lam_ == pytest.approx(0.4 * 4 / 2)
 
 

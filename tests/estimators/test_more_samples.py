@@ -119,7 +119,9 @@ def test_the_certificate_is_that_of_all(rng, kind, weighted):
     # Working sets of old and new samples, by their definition; weights are those of this fit.
     X, y = chains(rng)
     weights = rng.uniform(0.5, 2, len(X)) if weighted else None
-    model = ChainSSVM(ignore_label=-1, lam=0.05, average=False, warm_start=kind, **TIGHT)
+    model = ChainSSVM(
+        pairwise_scale=1, ignore_label=-1, lam=0.05, average=False, warm_start=kind, **TIGHT
+    )
     model.fit(X[:9], y[:9]).set_params(lam=0.1).fit(X, y, weights)
     found = test_optimum.certify(model, X, y, 0.1, brute_force.Model(3), weights=weights)
     best, _ = dual_qp.optimum(found, 0.1)

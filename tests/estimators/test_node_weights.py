@@ -34,7 +34,7 @@ def chain_terms(X, y, loss="hamming", weights=None, **more):
 
 
 def fit_chain(X, y, weights=None, loss="hamming", **parameters):
-    model = ChainSSVM(lam=0.1, loss=loss, ignore_label=-1, **TIGHT, **parameters)
+    model = ChainSSVM(pairwise_scale=1, lam=0.1, loss=loss, ignore_label=-1, **TIGHT, **parameters)
     return model.fit(X, y, weights)
 
 
@@ -127,7 +127,7 @@ def test_twice_the_weight_is_twice_the_loss(rng):
     for name in ("hamming", "hamming-count"):
         both = dict.fromkeys(range(3), 2.0)
         one = fit_chain(X, y, loss=name, class_weight=both)
-        two = ChainSSVM(lam=0.2, loss=name, **TIGHT).fit(X, y)
+        two = ChainSSVM(pairwise_scale=1, lam=0.2, loss=name, **TIGHT).fit(X, y)
         scores = [model.decision_function(X[:1])[0] for model in (one, two)]
         np.testing.assert_allclose(scores[0], 2 * scores[1], rtol=0, atol=2e-3)
         assert one.objective_ == pytest.approx(2 * two.objective_, rel=1e-6)
@@ -202,7 +202,8 @@ def test_node_weights_of_chains_reach_the_optimum(rng, loss, class_weight, ignor
     best, _ = dual_qp.check_optimum(model, terms)
     assert 1 not in {block.sample for block in terms}
     for solver in ("gdmm", "fw"):
-        other = ChainSSVM(lam=0.1, ignore_label=-1, classes=[0, 1, 2], solver=solver, tol=1e-2,
+        other = ChainSSVM(pairwise_scale=1, lam=0.1, ignore_label=-1, classes=[0, 1, 2],
+                          solver=solver, tol=1e-2,
                           max_iter=20_000, random_state=0, **given).fit(X, y, weights)  # fmt: skip
         assert other.converged_
         assert other.objective_ == pytest.approx(brute_force.primal(other.w_, 0.1, terms), rel=1e-9)
@@ -311,7 +312,7 @@ def test_node_weights_under_slack_rescaling_are_bounded(rng, search):
     X, y = make(rng)
     weights = node_weights(rng, y)
     parameters = dict(lam=0.1, loss="hamming", rescaling="slack", tol=1e-4, random_state=0)
-    model = ChainSSVM(search=search, **parameters).fit(X, y, weights)
+    model = ChainSSVM(pairwise_scale=1, search=search, **parameters).fit(X, y, weights)
     name = "bisecting" if search == "auto" else search
     assert model.inference_ == f"viterbi, {name} search (bounded)"
     terms = [
@@ -420,7 +421,9 @@ def test_warm_starts_and_checkpoints_see_node_weights(rng, tmp_path):
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
     model = fit_chain(X[:5], y[:5], weights[:5], warm_start=True).fit(X, y, weights)
     dual_qp.check_optimum(model, chain_terms(X, y, node_weights=weights))
-    short = ChainSSVM(lam=0.1, tol=0, max_iter=2, checkpoint=tmp_path / "fit", random_state=0)
+    short = ChainSSVM(
+        pairwise_scale=1, lam=0.1, tol=0, max_iter=2, checkpoint=tmp_path / "fit", random_state=0
+    )
     with pytest.warns(ConvergenceWarning):
         short.fit(X, y, weights)
     weights[0] = weights[0] + 1

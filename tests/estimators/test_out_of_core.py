@@ -50,16 +50,20 @@ def test_mapped_features_give_the_same_bits(rng, tmp_path, kind, dtype):
     labels = Sequences(y, offsets)
     keywords = {"lam": 0.01, "tol": 1e-3, "random_state": 0}
     with sklearn.config_context(working_memory=1024):
-        chains = ChainSSVM(**keywords).fit(Sequences(mapped, offsets), labels)
-        equal_fits(chains, ChainSSVM(**keywords).fit(Sequences(X, offsets), labels))
+        chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
+        equal_fits(
+            chains, ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(X, offsets), labels)
+        )
         rows = MulticlassSSVM(**keywords).fit(mapped, y)
         equal_fits(rows, MulticlassSSVM(**keywords).fit(X, y))
     # Beyond the limit the way is another, but the same for both.
     with sklearn.config_context(working_memory=1e-4):
-        chains = ChainSSVM(**keywords).fit(Sequences(mapped, offsets), labels)
-        other = ChainSSVM(sampling="sequential", **keywords).fit(Sequences(X, offsets), labels)
+        chains = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(mapped, offsets), labels)
+        other = ChainSSVM(pairwise_scale=1, sampling="sequential", **keywords).fit(
+            Sequences(X, offsets), labels
+        )
         equal_fits(chains, other)
-        default = ChainSSVM(**keywords).fit(Sequences(X, offsets), labels)
+        default = ChainSSVM(pairwise_scale=1, **keywords).fit(Sequences(X, offsets), labels)
         assert not np.array_equal(default.w_, other.w_)
         assert chains.status_ == other.status_ == default.status_ == "CONVERGED"
         assert chains.dual_objective_ <= default.objective_ * (1 + 1e-12)

@@ -311,10 +311,10 @@ def test_perceptrons_take_one(chains, solver):
     np.testing.assert_array_equal(fitted.w_, model(1.0, "auto", solver=solver).fit(X, y).w_)
 
 
-def test_partial_fit_does_not_know_all_samples(chains):
+def test_partial_fit_takes_the_scale_of_its_first_samples(chains):
     X, y = chains
-    with pytest.raises(ValueError, match="pairwise_scale as a number"):
-        model("auto", solver="ssg").partial_fit(X, y, classes=range(3))
+    fitted = model("auto", solver="ssg").partial_fit(X[:2], y[:2], classes=range(3))
+    assert fitted.pairwise_scale_ == pytest.approx(0.5 * root_mean_square_norm(X[:2]))
     fitted = model("auto", solver="ssg", tol=0.1).fit(X, y)
     size = fitted.pairwise_scale_
     fitted.partial_fit([100 * x for x in X], y)

@@ -29,14 +29,19 @@ N, PARTS = 40, 10
 
 def sequences(rng):
     X, y = make_sequences(n_samples=N, random_state=0)
-    return ChainSSVM(), X, y, range(4)
+    return ChainSSVM(pairwise_scale=1), X, y, range(4)
 
 
 def sparse_sequences(rng):
     X, y = make_sequences(n_samples=N, random_state=0)
     X = [sparse.csr_matrix(x * (np.abs(x) > 1)) for x in X]
     y = [[("a", "b", "c", "d")[k] if k != 3 else (3,) for k in labels] for labels in y]
-    return ChainSSVM(ignore_label=None, transitions=False), X, y, ["a", "b", "c", (3,)]
+    return (
+        ChainSSVM(pairwise_scale=1, ignore_label=None, transitions=False),
+        X,
+        y,
+        ["a", "b", "c", (3,)],
+    )
 
 
 def graph_data(rng, n_edge_features=0):
@@ -182,7 +187,7 @@ def test_it_goes_on_after_a_fit_and_from_a_file(case, solver):
 def test_sample_weights_of_parts(rng, solver):
     _, X, y, classes = sequences(rng)
     weights = rng.choice([0.0, 0.5, 2.0, 3.0], N)
-    model = ChainSSVM(solver=solver, classes=classes, **SOLVERS[solver])
+    model = ChainSSVM(pairwise_scale=1, solver=solver, classes=classes, **SOLVERS[solver])
     whole = clone(model).partial_fit(X, y, sample_weight=weights)
     for a in range(0, N, 8):
         part = slice(a, a + 8)

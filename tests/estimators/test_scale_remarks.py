@@ -137,13 +137,13 @@ def test_features_far_from_zero_are_named_where_a_fit_has_not_converged(chains, 
 def test_features_that_are_all_small_are_named_where_lam_is_chosen_for_them(chains):
     X, y = chains
     small = [1e-4 * x for x in X]
-    text, category = warned(ChainSSVM(), small, y)
+    text, category = warned(ChainSSVM(pairwise_scale=1), small, y)
     assert category is UserWarning
     assert "scale the features: no feature has larger values than feature" in text
     assert "make_pipeline(PerNode(StandardScaler()), ChainSSVM(...))" in text
-    assert warned(ChainSSVM(lam=0.1), small, y) is None
-    assert warned(ChainSSVM(), [0.1 * x for x in X], y) is None
-    text = short(ChainSSVM(), small, y)
+    assert warned(ChainSSVM(pairwise_scale=1, lam=0.1), small, y) is None
+    assert warned(ChainSSVM(pairwise_scale=1), [0.1 * x for x in X], y) is None
+    text = short(ChainSSVM(pairwise_scale=1), small, y)
     assert "no feature has larger values" in text
     assert "Increase" not in text
 
@@ -154,10 +154,12 @@ def test_features_that_are_all_large_are_named_where_they_outweigh_neighbors(
 ):
     X, y = chains
     large = [100 * x for x in X]
-    text, category = warned(ChainSSVM(rescaling=rescaling), large, y)
+    text, category = warned(ChainSSVM(pairwise_scale=1, rescaling=rescaling), large, y)
     assert category is UserWarning
     assert "the scale of what bias and neighbors add" in text
-    assert warned(ChainSSVM(transitions=False, boundaries=False), large, y) is None
+    assert (
+        warned(ChainSSVM(pairwise_scale=1, transitions=False, boundaries=False), large, y) is None
+    )
     assert warned(MulticlassSSVM(), np.vstack(large), np.concatenate(y)) is None
     images = rng.integers(0, 256, (4, 3, 3, 1), dtype=np.uint8)
     labels = (images[..., 0] > 90).astype(int)

@@ -36,7 +36,14 @@ def test_optimum_of_chains(rng, step, loss, ignored, weighted):
     if weighted:
         weights[7] = 0.0
     model = ChainSSVM(
-        lam=0.1, loss=loss, step=step, ignore_label=-1, warm_start=True, **SLACK, **TIGHT
+        pairwise_scale=1,
+        lam=0.1,
+        loss=loss,
+        step=step,
+        ignore_label=-1,
+        warm_start=True,
+        **SLACK,
+        **TIGHT,
     ).fit(X, y, weights)
     assert model.inference_ == "viterbi, error table (exact)"
     assert model.status_ == "CONVERGED"
@@ -55,7 +62,7 @@ def test_optimum_of_boxed_chains(rng):
     terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))
     d = terms[0].phi.shape[1]
     bounds = np.array([rng.uniform(-0.5, 0, d), rng.uniform(0, 0.5, d)])
-    model = ChainSSVM(lam=0.05, bounds=bounds, **SLACK, **TIGHT).fit(X, y)
+    model = ChainSSVM(pairwise_scale=1, lam=0.05, bounds=bounds, **SLACK, **TIGHT).fit(X, y)
     best, _ = dual_qp.optimum(terms, 0.05, bounds)
     assert model.objective_ == pytest.approx(best, rel=1e-6)
     assert model.dual_objective_ == pytest.approx(best, rel=1e-6)
@@ -145,7 +152,7 @@ def test_optimum_of_trees(rng, search):
 @pytest.mark.parametrize("loss", INFERENCES)
 def test_bounded_certificates_of_chains(rng, loss):
     X, y = make(rng, n=12)
-    model = ChainSSVM(lam=0.05, loss=loss, tol=1e-4, **SLACK).fit(X, y)
+    model = ChainSSVM(pairwise_scale=1, lam=0.05, loss=loss, tol=1e-4, **SLACK).fit(X, y)
     assert model.inference_ == INFERENCES[loss]
     terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3), loss))
     best, _ = dual_qp.optimum(terms, 0.05)
@@ -215,7 +222,7 @@ def test_a_fit_goes_on_from_any_pass(tmp_path, monkeypatch, search, policy):
 
 def test_warm_starts(rng):
     X, y = make(rng)
-    model = ChainSSVM(lam=0.1, warm_start=True, **SLACK).fit(X, y)
+    model = ChainSSVM(pairwise_scale=1, lam=0.1, warm_start=True, **SLACK).fit(X, y)
     for warm_start in ("dual", "primal"):
         model.set_params(lam=0.05, warm_start=warm_start, **TIGHT).fit(X, y)
         terms = slack_terms(brute_force.blocks(X, y, brute_force.Model(3)))

@@ -68,7 +68,7 @@ def test_the_optimum_over_windows_is_reached(rng, case, window_size):
     weights = sample_weight = options.pop("weights", None)
     if options.pop("of_nodes", False):
         sample_weight = factors = [rng.choice([0.5, 1.0, 3.0], len(x)) for x in X]
-    estimator = ChainSSVM(
+    estimator = ChainSSVM(pairwise_scale=1,
         **TIGHT, window_size=window_size, ignore_label=-1, transition_mask=model.edge_mask,
         boundaries=model.boundaries, fit_intercept=model.bias, classes=range(K), **options,
     ).fit(given, y, sample_weight)  # fmt: skip
@@ -116,9 +116,17 @@ def test_one_window_a_sequence_is_the_whole_sequence(rng, window_size, lam):
     assert not hasattr(model.fit(X, y), "whole_objective_")
 
 
-def test_lam_does_not_depend_on_windows(rng):
-    X, y = make(rng)
-    assert ChainSSVM(window_size=2).fit(X, y).lam_ == ChainSSVM(**WHOLE).fit(X, y).lam_
+def test_lam_counts_the_nodes_of_windows(rng):
+    X = list(rng.normal(size=(4, 6, 3)))
+    y = [rng.integers(3, size=6) for _ in X]
+    weights = [1, 2, 0, 3]
+    weights = np.multiply(weights, 1000)
+    for pairwise_scale, power in ((1.0, 0.2), ("auto", 1 / 3)):
+        model = ChainSSVM(pairwise_scale=pairwise_scale, tol=1)
+        lam = clone(model).set_params(**WHOLE).fit(X, y, weights).lam_
+        for window_size, nodes in ((1, 1), (2, 2), (3, 3), (4, 3), (6, 6)):
+            model.set_params(window_size=window_size).fit(X, y, weights)
+            assert model.lam_ == pytest.approx(lam * (nodes / 6) ** power)
 
 
 def test_weights_are_copies(rng):

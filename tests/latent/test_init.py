@@ -73,7 +73,7 @@ def test_the_objective_is_that_of_enumeration_and_never_rises(rng):
     X = [rng.normal(size=(rng.integers(2, 5), 2)) for _ in range(12)]
     full = [(x[:, 0] * x[:, 1] > 0).astype(int) for x in X]  # a kernel's labels, no linear model's
     y = [np.where(rng.random(len(labels)) < 0.5, HIDDEN, labels) for labels in full]
-    model = chain(lam=0.05, tol=1e-4, max_iter=10_000)
+    model = chain(lam=0.05, pairwise_scale=1, tol=1e-4, max_iter=10_000)
     last = np.inf
     for fit in rounds(LatentSSVM(model, init=kernel(chain(lam=0.001)), tol=1e-4), X, y):
         samples = [

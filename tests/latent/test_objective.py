@@ -80,7 +80,13 @@ def test_chains(n_states, seed, least):
     weights = np.random.default_rng(seed).uniform(0.5, 2, size=len(X))
     costs = np.array([[0.0, 1.0], [2.0, 0.0]])
     chain = ChainSSVM(
-        lam=0.05, loss=costs, ignore_label=HIDDEN, tol=1e-4, max_iter=10_000, random_state=0
+        pairwise_scale=1,
+        lam=0.05,
+        loss=costs,
+        ignore_label=HIDDEN,
+        tol=1e-4,
+        max_iter=10_000,
+        random_state=0,
     )
     latent = LatentSSVM(chain, states_per_label=n_states, tol=1e-4, random_state=0)
     last = np.inf

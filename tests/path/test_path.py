@@ -78,7 +78,7 @@ def chains(rng, weights=None, box=None, **parameters):
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", weights)
     bounds = None if box is None else make_bounds(rng, box, terms[0].phi.shape[1])
     return Case(
-        ChainSSVM(loss="hamming", random_state=0, bounds=bounds, **parameters),
+        ChainSSVM(loss="hamming", pairwise_scale=1, random_state=0, bounds=bounds, **parameters),
         X,
         y,
         terms,

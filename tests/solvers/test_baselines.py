@@ -461,7 +461,9 @@ def test_a_signal_does_not_wait_for_the_end_of_a_pass(rng, kind):
 @pytest.mark.parametrize("name", SOLVERS)
 def test_estimator(rng, name):
     case = Case(rng)
-    model = ChainSSVM(lam=0.3, loss="hamming", solver=name, random_state=0, **TIGHT[name])
+    model = ChainSSVM(
+        pairwise_scale=1, lam=0.3, loss="hamming", solver=name, random_state=0, **TIGHT[name]
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.fit(case.X, case.y, case.weights)
@@ -484,7 +486,13 @@ def test_bounds_of_the_estimator(rng, name):
     case = Case(rng)
     box = boxes(rng, case.d)
     model = ChainSSVM(
-        lam=0.3, loss="hamming", solver=name, bounds=box, random_state=0, **TIGHT[name]
+        pairwise_scale=1,
+        lam=0.3,
+        loss="hamming",
+        solver=name,
+        bounds=box,
+        random_state=0,
+        **TIGHT[name],
     )
     w = model.fit(case.X, case.y, case.weights).w_
     assert (w >= box[0]).all()
@@ -562,7 +570,13 @@ def test_control_c(rng, name):
     X, y = long_chains(rng, n=20, K=3)
     X, y = [x[:4] for x in X] * 40, [labels[:4] for labels in y] * 40
     model = ChainSSVM(
-        lam=1e-5, tol=0, max_iter=10**7, certificate_every=10**7, solver=name, random_state=0
+        pairwise_scale=1,
+        lam=1e-5,
+        tol=0,
+        max_iter=10**7,
+        certificate_every=10**7,
+        solver=name,
+        random_state=0,
     )
     timer = threading.Timer(0.5, lambda: signal.raise_signal(signal.SIGINT))
     timer.start()

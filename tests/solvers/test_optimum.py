@@ -72,7 +72,13 @@ def compare(X, y, *, lam=0.1, model=None, loss="hamming-count", weights=None, **
     model = model or brute_force.Model(3)
     parameters = {"tol": 1e-8, "max_iter": 100_000, "average": False, **parameters}
     estimator = ChainSSVM(
-        lam=lam, loss=loss, ignore_label=-1, warm_start=True, random_state=0, **parameters
+        pairwise_scale=1,
+        lam=lam,
+        loss=loss,
+        ignore_label=-1,
+        warm_start=True,
+        random_state=0,
+        **parameters,
     ).fit(X, y, sample_weight=weights)
     assert estimator.status_ == "CONVERGED"
     terms = certify(estimator, X, y, lam, model, loss, weights)
@@ -145,7 +151,7 @@ def test_certificate_away_from_the_optimum(rng, solver):
     weights = rng.choice([0.5, 1.0, 3.0], len(X))
     for step in STEPS:
         with pytest.warns(ConvergenceWarning, match="stopped at relative duality gap"):
-            estimator = ChainSSVM(
+            estimator = ChainSSVM(pairwise_scale=1,
                 lam=0.02, solver=solver, step=step, tol=1e-12, max_iter=3, warm_start=True,
                 ignore_label=-1, random_state=1, average=False,
             ).fit(X, y, weights)  # fmt: skip
@@ -160,9 +166,9 @@ def test_samples_without_labels_count_as_weight_0(rng):
     weights = np.arange(len(X), dtype=float)  # and so does sample 0
     y[1][0] = 1
     lam = 1 / (weights.sum() - weights[5])
-    estimator = ChainSSVM(lam=lam, ignore_label=-1, tol=1e-8, warm_start=True, max_iter=20_000).fit(
-        X, y, weights
-    )
+    estimator = ChainSSVM(
+        pairwise_scale=1, lam=lam, ignore_label=-1, tol=1e-8, warm_start=True, max_iter=20_000
+    ).fit(X, y, weights)
     terms = certify(estimator, X, y, lam, brute_force.Model(3), weights=weights)
     best, _ = dual_qp.optimum(terms, lam)
     assert estimator.objective_ == pytest.approx(best, rel=1e-6)

@@ -96,11 +96,11 @@ def in_parts(model, n_bytes, *data):
 def test_the_optimum_is_reached(rng, parameters, n_bytes):
     X, y = make_chains(rng)
     keywords = {"lam": 0.1, "loss": "hamming", "tol": 1e-7, "max_iter": 30000, "random_state": 0}
-    model = in_parts(ChainSSVM(**{**keywords, **parameters}), n_bytes, X, y)
+    model = in_parts(ChainSSVM(pairwise_scale=1, **{**keywords, **parameters}), n_bytes, X, y)
     history = model.history_
     assert (np.diff(history["dual"]) >= -1e-12 * model.objective_).all()
     if "rescaling" in parameters:
-        other = ChainSSVM(**{**keywords, **parameters}).fit(X, y)
+        other = ChainSSVM(pairwise_scale=1, **{**keywords, **parameters}).fit(X, y)
         assert model.objective_ == pytest.approx(other.objective_, rel=1e-6)
         return
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", np.ones(len(X)))
@@ -232,7 +232,9 @@ def test_a_fit_goes_on_from_any_round_and_with_the_same_parts(rng, tmp_path, mon
 def test_an_interruption_within_a_round_leaves_a_certified_model(rng, monkeypatch, at):
     X, y = make_chains(rng, 30)
     terms = brute_force.blocks(X, y, brute_force.Model(K), "hamming", np.ones(len(X)))
-    model = ChainSSVM(lam=0.05, loss="hamming", tol=1e-9, sampling="sequential", random_state=0)
+    model = ChainSSVM(
+        pairwise_scale=1, lam=0.05, loss="hamming", tol=1e-9, sampling="sequential", random_state=0
+    )
     calls = []
 
     def bring(part):

@@ -75,8 +75,15 @@ class LabeledChains:
         row_weight = weights[sample] * used
         in_loss = labeled.counts() / (n_labeled[sample[used]] if divided else 1)
         cost = mean_cost(self._cost, self.codes[used], in_loss, row_weight.sum())
-        n_nodes = row_weight.sum() / self.total_weight
-        self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
+        copies = 0 if self.copies_end is None else self.sample_weight @ self.copies_end
+        self.trained = TrainedNodes(
+            nodes.flat,
+            row_weight,
+            row_weight.sum() / self.total_weight,
+            cost,
+            estimator.fit_intercept,
+            n_windows=1 + copies / self.total_weight,
+        )
         if completion is not None:
             self._complete(completion, used)
 

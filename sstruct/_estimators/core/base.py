@@ -446,8 +446,11 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
             return float(self.lam)
         if scale is None:  # nothing is known of what a user's oracle makes of a sample
             return 1 / total_weight
-        slack = self._parameters().get("rescaling") == "slack"
-        return lam_from_scale(scale(), slack, pairwise_scale)
+        given = self._parameters()
+        proportional = isinstance(given.get("pairwise_scale"), str)
+        return lam_from_scale(
+            scale(), given.get("rescaling") == "slack", pairwise_scale, proportional
+        )
 
     def _check_given(self, X, y, sample_weight):
         """Refuse parameters out of range, and data or parameters too deep to look at."""

@@ -13,6 +13,10 @@ STRENGTH = 0.4
 # The power of the number of nodes. Samples of more nodes do as well with a larger lam, and their
 # fits are faster: with images of thousands of pixels ten times.
 NODES_POWER = 0.2
+# The same with pairwise features in proportion to node features: 1, and less for more samples than
+# these (benchmarks/notes/defaults.md).
+FEW_SAMPLES = 343
+SAMPLES_POWER = 1 / 3
 # The least spread, as a share of a row's mean squared norm, and beside a bias: it is with that norm
 # over lam n that the number of passes grows, to somewhat below `max_iter` at these.
 LEAST_SHARE = 1 / 400
@@ -40,6 +44,8 @@ class TrainedNodes:
     bias : bool
     cost_spread : float
         How much the costs of labels in sets differ (`cost_spread`); 1 for labels of nodes.
+    n_windows : float
+        Windows that a sample is cut into, on average over samples.
     """
 
     features: Any
@@ -48,6 +54,7 @@ class TrainedNodes:
     mean_cost: float
     bias: bool
     cost_spread: float = 1.0
+    n_windows: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -61,7 +68,7 @@ class Scale:
         squares about it.
     total_weight : float
         Of the samples.
-    n_nodes, mean_cost, bias, cost_spread : as in `TrainedNodes`
+    n_nodes, mean_cost, bias, cost_spread, n_windows : as in `TrainedNodes`
     """
 
     moments: tuple
@@ -70,13 +77,19 @@ class Scale:
     mean_cost: float
     bias: bool
     cost_spread: float = 1.0
+    n_windows: float = 1.0
 
 
 def scale_of(nodes, total_weight):
     """Return the Scale of TrainedNodes, of samples of a total weight."""
-    moments = _moments(nodes.features, nodes.weight)
     return Scale(
-        moments, total_weight, nodes.n_nodes, nodes.mean_cost, nodes.bias, nodes.cost_spread
+        _moments(nodes.features, nodes.weight),
+        total_weight,
+        nodes.n_nodes,
+        nodes.mean_cost,
+        nodes.bias,
+        nodes.cost_spread,
+        nodes.n_windows,
     )
 
 
@@ -98,6 +111,7 @@ def joined(scales):
         float(costs.sum() / nodes.sum()),
         scales[0].bias,
         spread,
+        float(weights @ [scale.n_windows for scale in scales] / weights.sum()),
     )
 
 
@@ -112,18 +126,22 @@ def pairwise_from_scale(scale):
         return float(PAIRWISE_SHARE * np.sqrt((squares / total + mean**2).sum())) or 1.0
 
 
-def lam_from_scale(scale, slack=False, pairwise_scale=1.0):
+def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     r"""Return a lam that asks for about as much whatever the scale of features and loss.
 
     .. math:: \lambda = 0.4\, \frac{V m^{1/5}}{n\, c}
 
-    for the features' spread V (`feature_spread`), m nodes a sample on average (1 for label sets,
-    where larger values lose rare labels), the samples' total weight n, and c, what a wrong node
-    costs on average: 1 for ``"hamming-count"``. Features times t give lam times t^2, costs times t
-    lam over t: in both cases the labels predicted are the same (but for the regularized bias), as
-    they are whether losses are divided by the number of nodes or not (for samples of one size).
-    Weight k is k copies. With slack rescaling, where costs do not set margins but weigh hinges, lam
-    is multiplied by c.
+    for the features' spread V (`feature_spread`), m nodes a sample, or a window of one, on average
+    (1 for label sets, where larger values lose rare labels), the samples' total weight n, and c,
+    what a wrong node costs on average: 1 for ``"hamming-count"``. Features times t give lam times
+    t^2, costs times t lam over t: in both cases the labels predicted are the same (but for the
+    regularized bias), as they are whether losses are divided by the number of nodes or not (for
+    samples of one size). With pairwise features in proportion to node features,
+
+    .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7}{b^{1/3}}\right)
+
+    for b samples or windows of them. Weight k is k copies. With slack rescaling, where costs do not
+    set margins but weigh hinges, lam is multiplied by c.
 
     In sets of labels whose costs differ, as with ``loss="balanced"``, c is the mean weighted by the
     costs themselves (the mean times `cost_spread`). With margin rescaling a cost is a margin: a
@@ -138,6 +156,8 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0):
         Whether hinge losses are slack-rescaled.
     pairwise_scale : float
         Size of the bias feature, and of other features that are not in the rows.
+    proportional : bool
+        Whether that is `pairwise_from_scale`.
 
     Returns
     -------
@@ -160,7 +180,12 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0):
     cost = scale.mean_cost or 1.0
     if not slack:
         cost *= scale.cost_spread
-    lam = STRENGTH * scale.n_nodes**NODES_POWER * (spread or 1.0) / total_weight
+    if proportional:
+        more = total_weight * scale.n_windows / FEW_SAMPLES
+        strength = min(1.0, more**-SAMPLES_POWER)
+    else:
+        strength = STRENGTH * (scale.n_nodes / scale.n_windows) ** NODES_POWER
+    lam = strength * (spread or 1.0) / total_weight
     lam *= cost if slack else 1 / cost
     if not 0 < lam < np.inf:
         raise ValueError(

@@ -53,15 +53,6 @@ def learner_of_part(estimator, y, classes):
             f"lam={estimator.lam!r} depends on all samples, which partial_fit does not have: give "
             f"lam as a number for solver={estimator.solver!r}"
         )
-    if (
-        estimator._solvers[estimator.solver].has_objective
-        and isinstance(parameters.get("pairwise_scale"), str)
-        and not estimator._is_fitted()
-    ):
-        raise ValueError(
-            'pairwise_scale="auto" depends on all samples, which partial_fit does not have: give '
-            f"pairwise_scale as a number for solver={estimator.solver!r}"
-        )
     if classes is not None and "classes" not in parameters:
         raise ValueError(f"{type(estimator).__name__} has no classes: leave classes=None")
     twin = object.__new__(type(estimator))

@@ -42,15 +42,16 @@ class Common:
         and V the variances of a node's features added up, where features whose scale is far beyond
         that of the others count less. Where `loss` is divided by the number of nodes, it is as many
         times larger. The papers' choice is ``lam=1 / n``. LIBLINEAR's C is ``1 / (lam * n)``.
-    pairwise_scale : float or "auto", default=1.0
+    pairwise_scale : float or "auto", default="auto"
         Size r of the pairwise features beside the node features: of transitions, starts, ends,
         intercepts and edge features. Training regularizes ``lam / 2 * (|u|^2 + |v|^2 / r^2)`` for
         the weights u of node features and all other weights v, so that a larger r regularizes v
         less. Node features divided by r and `lam` divided by r^2 give the same model. Fitted
         weights and `bounds` are those of features as they are in X and pairwise features of size 1.
-        ``"auto"`` is 0.5 times the root mean square norm of a node's features, so that, with
-        ``lam="auto"``, predictions do not depend on the scale of X; for ``"perceptron"`` and
-        ``"pa"`` it is 1.
+        ``"auto"`` is 0.5 times the root mean square norm of a node's features, and ``lam="auto"``
+        is then V / n, for b > 343 samples or windows times 7 / b^(1/3), so that predictions do not
+        depend on the scale of X; for ``"perceptron"`` and ``"pa"`` it is 1. In ``partial_fit`` it
+        is that of the first samples.
     rescaling : {"margin", "slack"}, default="margin"
         By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
         ``"slack"``: by 1, and what is missing to that is multiplied by its loss [6]_.
