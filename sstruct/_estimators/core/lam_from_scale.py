@@ -15,7 +15,7 @@ STRENGTH = 0.4
 NODES_POWER = 0.2
 # The same with pairwise features in proportion to node features: 1, and less for more samples than
 # these (benchmarks/notes/defaults.md).
-FEW_SAMPLES = 343
+FEW_SAMPLES = 422
 SAMPLES_POWER = 1 / 3
 # The least spread, as a share of a row's mean squared norm, and beside a bias: it is with that norm
 # over lam n that the number of passes grows, to somewhat below `max_iter` at these.
@@ -138,7 +138,7 @@ def lam_from_scale(scale, slack=False, pairwise_scale=1.0, proportional=False):
     regularized bias), as they are whether losses are divided by the number of nodes or not (for
     samples of one size). With pairwise features in proportion to node features,
 
-    .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7}{b^{1/3}}\right)
+    .. math:: \lambda = \frac{V}{n\, c} \min\left(1, \frac{7.5}{b^{1/3}}\right)
 
     for b samples or windows of them. Weight k is k copies. With slack rescaling, where costs do not
     set margins but weigh hinges, lam is multiplied by c.
