@@ -14,7 +14,7 @@ from sstruct._solvers.gdmm._entries cimport Entries, append
 from sstruct._solvers.gdmm._label_block cimport LabelBlock
 from sstruct._solvers.gdmm._label_pass cimport LabelFactors
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
-from sstruct._solvers.gdmm._simplex cimport simplex_minimum as minimum_on_simplex
+from sstruct._kernels._simplex cimport simplex_minimum as minimum_on_simplex
 
 import numpy as np
 
@@ -75,7 +75,7 @@ def shared_runs(
 
 
 def simplex_minimum(const double[::1] c, double Q, double C):
-    """Return a (m,) and the multiplier b; see `sstruct._solvers.gdmm._simplex`."""
+    """Return a (m,) and the multiplier b; see `sstruct._kernels._simplex`."""
     if c.shape[0] == 0 or not Q >= 0 or not C > 0:
         raise ValueError("c must not be empty, Q not negative, and C positive")
     out = np.empty(c.shape[0])

@@ -81,6 +81,7 @@ PICKLE_FORMAT = 1
 # Work of an oracle call from which on "auto" saves calls by cached labelings and gap sampling, and
 # for "bcfw", which makes no passes over them, also by corrective steps. With "mp-bcfw" pairwise
 # steps take fewer calls than corrective ones in eleven of thirteen comparisons (notes/solvers.md).
+# If an oracle compares all labelings (`n_choices`), a corrective step considers all of them.
 COSTLY_ORACLE = 20_000
 # Parts of data that are visited part by part have this share of the working memory: the rest is
 # for what is read ahead, and what is not yet forgotten.
@@ -322,7 +323,8 @@ class BaseSSVM(CheckedState, CallbackSupport, BaseEstimator):
         costly = self._solvers[solver].has_dual_weights and problem.oracle_work >= COSTLY_ORACLE
         step, sampling, cache = self.step, self.sampling, self.cache
         if step == "auto":
-            step = "corrective" if costly and solver == "bcfw" else "pairwise"
+            corrective = problem.n_choices > 0 or (costly and solver == "bcfw")
+            step = "corrective" if corrective else "pairwise"
         if sampling == "auto":
             sampling = _auto_sampling(problem, costly)
         # Over all visits: of the averages it predicts best long before the optimum.

@@ -79,9 +79,9 @@ class Common:
         mistake.
     step : {"auto", "fw", "pairwise", "away", "corrective"}, default="auto"
         Kind of Frank-Wolfe step after an oracle call [2]_. ``"auto"`` is ``"pairwise"``, or
-        ``"corrective"`` for ``"bcfw"`` if an oracle call is costly (an estimate of 20,000
-        multiply-adds and more). Steps over cached labelings are corrective, unless `step` is
-        ``"fw"``. It affects speed, not the solution.
+        ``"corrective"`` for multiclass problems, and for ``"bcfw"`` if an oracle call is costly (an
+        estimate of 20,000 multiply-adds and more). Steps over cached labelings are corrective,
+        unless `step` is ``"fw"``. It affects speed, not the solution.
     sampling : {"auto", "uniform", "permutation", "gap", "sequential", "given"}, default="auto"
         Order in which samples are visited: at random with replacement, shuffled, or at random in
         proportion to their duality gaps, which a certificate refreshes every 10 passes.

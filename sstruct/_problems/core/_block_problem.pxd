@@ -18,7 +18,7 @@ cdef class BlockProblem:
     cdef public Py_ssize_t batch_size
     cdef readonly double oracle_work, product_work
     cdef readonly bint bounded, has_product, has_between, keeps_planes
-    cdef readonly Py_ssize_t ahead_size
+    cdef readonly Py_ssize_t ahead_size, n_choices
     cdef bint has_labels
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil
@@ -29,6 +29,7 @@ cdef class BlockProblem:
     cdef int maximize(
         self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
         OracleAnswer* answer) except -1 nogil
+    cdef const double* choice_scores(self) noexcept nogil
     cdef int maximize_product(
         self, Py_ssize_t i, const double* w, double margin, int32_t* code,
         OracleAnswer* answer) except -1 nogil

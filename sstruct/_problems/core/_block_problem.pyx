@@ -63,6 +63,10 @@ cdef class BlockProblem:
         Whether there is ``maximize_product``; ``maximize_between``.
     keeps_planes : bool
         Whether codes stand for something that is kept until `retain` leaves it out.
+    n_choices : int
+        If every block has this many labelings, with codes 0 ... n_choices - 1 of one entry, any two of
+        them equally far apart, and ``maximize`` always computes the values of all of them
+        (`choice_scores`). Otherwise 0.
     ahead_size : int
         Where oracles are asked together (`ask_ahead`), of so many blocks; 0: they are not.
     product_work : float
@@ -107,6 +111,13 @@ cdef class BlockProblem:
         slack rescaling. Potentials stay in this object's scratch for `scores`.
         """
         return self.lacks(b"maximize")
+
+    cdef const double* choice_scores(self) noexcept nogil:
+        """Return the values of all labelings that the last `maximize` in this object compared.
+
+        Of problems with `n_choices`: labeling k has the value at k. Valid until the next call.
+        """
+        return NULL
 
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,

@@ -69,7 +69,7 @@ cdef class MulticlassProblem(BlockProblem):
         self.n_labels, self.KP = self.cost.shape[0], self.cost.shape[1]
         self.bias, self.bias_at = arguments["bias"], self.n_features * self.KP
         self.n_weights = self.bias_at + self.bias * self.KP
-        self.max_code_size = 1
+        self.max_code_size, self.n_choices = 1, self.n_labels
         self.oracle_work = VECTOR_WORK * self.KP * features.n_stored / self.n_blocks
         self.batch_size = batch_size(self.n_blocks, self.oracle_work)
         self.bounded = self.has_product = self.has_between = True
@@ -117,6 +117,9 @@ cdef class MulticlassProblem(BlockProblem):
         answer.work = 30 + VECTOR_WORK * self.KP * sstruct_row_size(&self.rows, i)
         answer.exact = True
         return 0
+
+    cdef const double* choice_scores(self) noexcept nogil:
+        return &self.theta[0]
 
     cdef int maximize_product(
             self, Py_ssize_t i, const double* w, double margin, int32_t* code,

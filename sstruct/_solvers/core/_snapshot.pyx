@@ -86,7 +86,7 @@ def resume(DualState state not None, kept):
         working_set = &state.working_sets[i]
         length = working_set.code_size
         working_set_close(working_set)
-        working_set_open(working_set, length, size[i] + 1)
+        working_set_open(working_set, length, size[i] + 1, state.problem.n_choices == 0)
         state.problem.truth(i, &truth[0])
         if memcmp(&truth[0], &code[position], length * sizeof(int32_t)) != 0:
             raise ValueError(f"code: the first labeling of block {i} is not the truth")

@@ -60,6 +60,7 @@ cdef class DualState:
     cdef int no_dual_weight(self, Py_ssize_t i) except -1 nogil
     cdef double distance(
         self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b) except? -1 nogil
+    cdef int check_distance(self, Py_ssize_t i, double value) except -1 nogil
     cdef const double* known_distances(
         self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a) except NULL nogil
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil

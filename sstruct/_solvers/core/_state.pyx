@@ -117,7 +117,8 @@ cdef class DualState:
         cdef int32_t[::1] code = np.zeros(self.problem.max_code_size, dtype=np.int32)
         for i in range(self.problem.n_blocks):
             working_set_close(&self.working_sets[i])
-            working_set_open(&self.working_sets[i], self.problem.code_size(i), 2)
+            working_set_open(
+                &self.working_sets[i], self.problem.code_size(i), 2, self.problem.n_choices == 0)
             self.problem.truth(i, &code[0])
             insert(&self.working_sets[i], &code[0], 0.0)
             self.working_sets[i].alpha[0] = 1
@@ -158,8 +159,7 @@ cdef class DualState:
     cdef void prefetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the memory of a visit of block i to come."""
         cdef const WorkingSet* working_set = &self.working_sets[i]
-        sstruct_prefetch(working_set.alpha, working_set_bytes(
-            working_set.code_size, working_set.capacity))
+        sstruct_prefetch(working_set.alpha, working_set_bytes(working_set))
         self.problem.prefetch(i)
 
     cdef int reserve_scratches(self, Py_ssize_t n_threads) except -1:
@@ -289,26 +289,34 @@ cdef class DualState:
     cdef double distance(
             self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a,
             Py_ssize_t b) except? -1 nogil:
-        """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for."""
+        """|psi_i(a) - psi_i(b)|^2 of two entries, computed when first asked for if there is a table."""
         cdef WorkingSet* working_set = &self.working_sets[i]
-        cdef double value = distances(working_set, a)[b]
+        cdef double value = -1
+        if working_set.has_table:
+            value = distances(working_set, a)[b]
         if value >= 0:
             return value
         problem.squared_distance(
             i, labeling(working_set, a), labeling(working_set, b), &value)
+        self.check_distance(i, value)
+        # Rounding must not make a distance negative, which would mean: not asked for yet.
+        value = max(value, 0)
+        if working_set.has_table:
+            distances(working_set, a)[b] = distances(working_set, b)[a] = value
+        return value
+
+    cdef int check_distance(self, Py_ssize_t i, double value) except -1 nogil:
+        """Raise for a squared distance out of the range of float64."""
         if not value < INFINITY:
             with gil:
                 raise ValueError(
                     f"block {i}: two labelings are {value:g} apart (squared distance); "
                     "scale the features down")
-        # Rounding must not make a distance negative, which would mean: not asked for yet.
-        value = max(value, 0)
-        distances(working_set, a)[b] = distances(working_set, b)[a] = value
-        return value
+        return 0
 
     cdef const double* known_distances(
             self, BlockProblem problem, Py_ssize_t i, Py_ssize_t a) except NULL nogil:
-        """Distances of entry a to all entries."""
+        """Distances of entry a to all entries of a working set with a table."""
         cdef const double* row = distances(&self.working_sets[i], a)
         cdef Py_ssize_t k
         for k in range(self.working_sets[i].size):

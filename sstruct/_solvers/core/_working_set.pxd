@@ -7,6 +7,7 @@ cdef struct WorkingSet:
     double spread           # sum_{k<l} alpha_k alpha_l |phi(k) - phi(l)|^2; -1: not known
     double* alpha           # dual weights: >= 0, sum 1; 0: merely cached
     double* loss
+    bint has_table          # of distances
     double* distance        # |phi(a) - phi(b)|^2, `capacity` a row; -1: not asked for yet
     int32_t* last_active    # pass that last found it best: by an oracle, or in the working set
     uint32_t* hash
@@ -23,9 +24,10 @@ cdef inline double* distances(const WorkingSet* working_set, Py_ssize_t k) noexc
 
 
 cdef int working_set_open(
-    WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil
+    WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity,
+    bint has_table) except -1 nogil
 cdef void working_set_close(WorkingSet* working_set) noexcept nogil
-cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil
+cdef Py_ssize_t working_set_bytes(const WorkingSet* working_set) noexcept nogil
 cdef Py_ssize_t find(const WorkingSet* working_set, const int32_t* code) noexcept nogil
 cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss) except -1 nogil
 cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil

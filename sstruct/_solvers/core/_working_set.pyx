@@ -4,7 +4,8 @@
 # (b) One allocation a block, growing by a quarter: with 100,000 short chains the bookkeeping must stay
 #     below the features. The symmetric table of distances is kept whole, so that a step reads rows.
 # (c) The table holds squared distances and not products: steps move weight between two labelings,
-#     which needs just that, and a distance has no cancellation in it.
+#     which needs just that, and a distance has no cancellation in it. Problems whose labelings are
+#     all equally far apart (`n_choices`) have no table.
 """Working sets of cached labelings."""
 
 from libc.stdint cimport int32_t, uint32_t, uint64_t
@@ -21,33 +22,38 @@ cdef uint32_t hash_code(const int32_t* code, Py_ssize_t size) noexcept nogil:
     return <uint32_t> (h >> 32) ^ <uint32_t> h
 
 
-cdef Py_ssize_t working_set_bytes(Py_ssize_t code_size, Py_ssize_t capacity) noexcept nogil:
+cdef Py_ssize_t working_set_bytes(const WorkingSet* working_set) noexcept nogil:
+    cdef Py_ssize_t capacity = working_set.capacity
     return capacity * (
-        2 * sizeof(double) + (2 + code_size) * sizeof(int32_t)
-    ) + capacity * capacity * sizeof(double)
+        2 * sizeof(double) + (2 + working_set.code_size) * sizeof(int32_t)
+    ) + working_set.has_table * capacity * capacity * sizeof(double)
 
 
-cdef int allocate(WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
-    cdef void* memory = malloc(working_set_bytes(code_size, capacity))
+cdef int allocate(
+        WorkingSet* new, Py_ssize_t code_size, Py_ssize_t capacity, bint has_table) except -1 nogil:
+    cdef void* memory
+    new.capacity = capacity
+    new.code_size = code_size
+    new.has_table = has_table
+    memory = malloc(working_set_bytes(new))
     if memory == NULL:
         with gil:
             raise MemoryError("no memory left for the working sets")
-    new.capacity = capacity
-    new.code_size = code_size
     new.alpha = <double*> memory
     new.loss = new.alpha + capacity
     new.distance = new.loss + capacity
-    new.last_active = <int32_t*> (new.distance + capacity * capacity)
+    new.last_active = <int32_t*> (new.distance + has_table * capacity * capacity)
     new.hash = <uint32_t*> (new.last_active + capacity)
     new.codes = <int32_t*> (new.hash + capacity)
     return 0
 
 
 cdef int working_set_open(
-        WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity) except -1 nogil:
+        WorkingSet* working_set, Py_ssize_t code_size, Py_ssize_t capacity,
+        bint has_table) except -1 nogil:
     working_set.size = 0
     working_set.spread = -1
-    allocate(working_set, code_size, capacity)
+    allocate(working_set, code_size, capacity, has_table)
     return 0
 
 
@@ -60,7 +66,8 @@ cdef void working_set_close(WorkingSet* working_set) noexcept nogil:
 cdef int grow(WorkingSet* working_set) except -1 nogil:
     cdef WorkingSet new
     cdef Py_ssize_t k, n = working_set.size
-    allocate(&new, working_set.code_size, working_set.capacity + 1 + working_set.capacity // 4)
+    allocate(&new, working_set.code_size, working_set.capacity + 1 + working_set.capacity // 4,
+             working_set.has_table)
     new.size = n
     new.spread = working_set.spread
     memcpy(new.alpha, working_set.alpha, n * sizeof(double))
@@ -68,7 +75,7 @@ cdef int grow(WorkingSet* working_set) except -1 nogil:
     memcpy(new.last_active, working_set.last_active, n * sizeof(int32_t))
     memcpy(new.hash, working_set.hash, n * sizeof(uint32_t))
     memcpy(new.codes, working_set.codes, n * new.code_size * sizeof(int32_t))
-    for k in range(n):
+    for k in range(n if new.has_table else 0):
         memcpy(distances(&new, k), distances(working_set, k), n * sizeof(double))
     free(working_set.alpha)
     working_set[0] = new
@@ -98,9 +105,10 @@ cdef Py_ssize_t insert(WorkingSet* working_set, const int32_t* code, double loss
     working_set.loss[k] = loss
     working_set.last_active[k] = 0
     working_set.hash[k] = hash_code(code, working_set.code_size)
-    for j in range(k):
-        distances(working_set, k)[j] = distances(working_set, j)[k] = -1
-    distances(working_set, k)[k] = 0
+    if working_set.has_table:
+        for j in range(k):
+            distances(working_set, k)[j] = distances(working_set, j)[k] = -1
+        distances(working_set, k)[k] = 0
     return k
 
 
@@ -114,7 +122,7 @@ cdef void erase(WorkingSet* working_set, Py_ssize_t k) noexcept nogil:
         working_set.hash[k] = working_set.hash[last]
         memcpy(labeling(working_set, k), labeling(working_set, last),
                working_set.code_size * sizeof(int32_t))
-        for j in range(last):
+        for j in range(last if working_set.has_table else 0):
             if j != k:
                 distances(working_set, k)[j] = distances(working_set, last)[j]
                 distances(working_set, j)[k] = distances(working_set, last)[j]

@@ -20,6 +20,9 @@ cdef int take_visit_step(
     DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, StepKind kind,
     Py_ssize_t toward, Py_ssize_t count, double mean) except -1 nogil
 
+cdef double choice_curvature(
+    DualState state, BlockProblem problem, Py_ssize_t i) except? -1 nogil
+
 cdef double correct(
     DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t first,
     Py_ssize_t count, double target, Py_ssize_t max_steps) except? -1 nogil

@@ -12,9 +12,10 @@
 #     spread = sum_{k<l} alpha_k alpha_l d_kl, which a step towards or away from s updates.
 """Step kinds: Frank-Wolfe, away, pairwise, corrective."""
 
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
+from sstruct._kernels._simplex cimport put_on_simplex
 from sstruct._problems.core._block_problem cimport BlockProblem
 from sstruct._solvers.core._scratch cimport Lane, Move, Scratch, reserve_move
 from sstruct._solvers.core._state cimport DualState
@@ -204,6 +205,8 @@ cdef double correct(
     cdef const double* far
     cdef Py_ssize_t k, n_steps = 0
     cdef int64_t s = 0, v = 0
+    if problem.n_choices > 0:
+        return balance(state, problem, lane, i, first, count)
     memset(change, 0, count * sizeof(double))
     memcpy(lane.scratch.first_score, score, count * sizeof(double))
     while n_steps < max_steps:
@@ -243,6 +246,54 @@ cdef double correct(
         lane.move.gain += q * relax(lane.scratch, alpha, count, gain, state.relaxation)
         note_move(state, lane, i, first, count)
     return 20 + 3.0 * count * (n_steps + 1)
+
+
+cdef double balance(
+        DualState state, BlockProblem problem, Lane* lane, Py_ssize_t i, Py_ssize_t first,
+        Py_ssize_t count) except? -1 nogil:
+    """Solve a block's problem over entries first ... first + count - 1 of equal distances exactly.
+
+    If d is the squared distance of any two, |sum_k change_k psi_k|^2 = d / 2 sum_k change_k^2, and
+    alpha becomes max(0, alpha + (score - level) / curvature) for the scores lane.scratch.score.
+    Returns the work.
+    """
+    cdef WorkingSet* working_set = &state.working_sets[i]
+    cdef double* alpha = working_set.alpha + first
+    cdef double* score = lane.scratch.score
+    cdef double* start = lane.scratch.first_score
+    cdef double* change = lane.scratch.change
+    cdef double curvature = choice_curvature(state, problem, i), total = 0, gain = 0
+    cdef Py_ssize_t k
+    for k in range(count):
+        # Differences only: the common part may be large.
+        start[k] = score[k] - score[0]
+        change[k] = curvature * alpha[k] + start[k]
+    put_on_simplex(change, count, curvature, &total)
+    if not total > 0:
+        state.no_dual_weight(i)
+    for k in range(count):
+        score[k] = change[k] / total
+        change[k] = score[k] - alpha[k]
+        alpha[k] = score[k]
+        gain += change[k] * (start[k] - 0.5 * curvature * change[k])
+    working_set.spread = -1
+    lane.move.gain += state.block_weight[i] * relax(
+        lane.scratch, alpha, count, gain, state.relaxation)
+    note_move(state, lane, i, first, count)
+    return 20 + 6.0 * count
+
+
+cdef double choice_curvature(
+        DualState state, BlockProblem problem, Py_ssize_t i) except? -1 nogil:
+    """Return the curvature of the dual over q_i in the dual weight of each labeling.
+
+    Of problems with `n_choices`, for changes that sum to zero.
+    """
+    cdef int32_t one = 0, other = 1
+    cdef double distance = 0
+    problem.squared_distance(i, &one, &other, &distance)
+    state.check_distance(i, distance)
+    return 0.5 * distance * state.block_weight[i] / state.lam
 
 
 cdef double relax(

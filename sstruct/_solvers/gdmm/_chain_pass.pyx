@@ -24,7 +24,7 @@ from sstruct._problems.core._rows cimport (
 from sstruct._solvers.gdmm._edge_steps cimport edge_steps
 from sstruct._solvers.gdmm._entries cimport Entries, append, drop_zeros
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
-from sstruct._solvers.gdmm._simplex cimport simplex_minimum
+from sstruct._kernels._simplex cimport simplex_minimum
 from sstruct._kernels._interruption cimport look_after
 from sstruct._kernels._random cimport random_below, random_seed
 from sstruct._solvers.core._watch cimport Watch, look, sstruct_seconds, start_watch

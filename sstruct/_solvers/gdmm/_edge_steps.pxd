@@ -7,7 +7,7 @@ from libc.stdint cimport int32_t
 
 from sstruct._solvers.gdmm._entries cimport Entries
 from sstruct._solvers.gdmm._pairs cimport BoundedPairs
-from sstruct._solvers.gdmm._simplex cimport simplex_minimum
+from sstruct._kernels._simplex cimport simplex_minimum
 
 cdef enum:
     # Made sequences, 1,000 labels, 345 chains, lower bound after 12 passes: with 1, 3 and 6 steps
