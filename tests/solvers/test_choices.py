@@ -12,13 +12,14 @@ from sstruct._solvers.core._state import DualState
 from sstruct._solvers.frank_wolfe._approximate_pass import PassPlan, Sampling, approximate_pass
 from sstruct._solvers.frank_wolfe._exact_pass import exact_pass
 from sstruct._solvers.frank_wolfe._steps import StepKind
+from sstruct._solvers.frank_wolfe.constants import Constants
 from tests.estimators.test_multiclass import crammer_singer_objective
 
 LATER = float("inf")
 
 
-def corrective_plan(number=1):
-    return PassPlan(StepKind.CORRECTIVE, Sampling.PERMUTATION, number, 2, LATER)
+def corrective_plan(number=1, **keywords):
+    return PassPlan(StepKind.CORRECTIVE, Sampling.PERMUTATION, number, 2, LATER, **keywords)
 
 
 def block_optimum(x, cost, lam):
@@ -56,6 +57,17 @@ def test_equal_scores_among_many_classes(rng):
         before = state.n_labelings
         exact_pass(state, ThreadPool(problem), corrective_plan(number), False)
         assert before < state.n_labelings <= before + 9
+
+
+@pytest.mark.parametrize("most", [2, 3, 5])
+def test_small_working_sets_keep_the_best_class(rng, most):
+    cost = np.zeros((6, 6))
+    cost[0] = [0, 1.1, 1.5, 1.3, 1.4, 1.2]
+    problem = MulticlassProblem(rng.standard_normal((1, 4)), [0], 6, cost=cost)
+    state = DualState(problem, 0.01, np.ones(1), 0)
+    plan = corrective_plan(constants=Constants(max_working_set=most))
+    exact_pass(state, ThreadPool(problem), plan, False)
+    assert state.export()["code"].tolist() == [0, 2, 4, 3, 5][:most]
 
 
 @pytest.mark.parametrize("bias", [False, True])

@@ -182,7 +182,8 @@ cdef int cache_rivals(
             rivals[j] = code
             n_rivals = min(n_rivals + 1, MOST_RIVALS)
     for j in range(n_rivals):
-        if not score[rivals[j]] > level:
+        # A full working set would drop others, the best among them.
+        if not score[rivals[j]] > level or working_set.size >= batch.max_labelings:
             break
         n_above += 1
         level += (score[rivals[j]] - level) / n_above

@@ -123,6 +123,7 @@ class PartedBlocks:
     """
 
     keeps_planes = False
+    n_choices = 0  # the scores that oracles compute stay with the parts
 
     def __init__(self, parts, facts):
         self.parts = parts
