@@ -73,6 +73,12 @@ cdef class CostlyProblem(BlockProblem):
         self.forks.append(other)
         return other
 
+    def begin_fit(self):
+        self.problem.begin_fit()
+
+    cpdef remember(self, bint kept):
+        self.problem.remember(kept)
+
     cdef int maximize(
             self, Py_ssize_t i, const double* w, double loss_weight, int32_t* code,
             OracleAnswer* answer) except -1 nogil:

@@ -14,7 +14,8 @@ cdef class GraphDecoder:
     cdef int kind                       # the method's place in METHODS
     cdef AlphaExpansion moves           # of "cut" and "expansion"
     cdef PartialOptimality partial      # of "expansion"
-    cdef bint has_partial
+    cdef bint has_partial               # of "expansion"; may be set before each `decode`
+    cdef bint stops_early               # of "expansion", likewise: whether moves end once they gain little
     cdef ForestMoves trees              # of "expansion"
     cdef Hub hub                        # of "expansion"
     cdef Forest forest                  # of "max-sum"

@@ -100,6 +100,7 @@ cdef class GraphDecoder:
                 for v in range(costs.n_nodes):
                     if known[v] < 0:
                         self.partial.labels[self.partial.place[v]] = labels[v]
+                self.moves.stops_early = self.stops_early
                 self.moves.minimize(
                     &self.partial.rest, self.random_state, self.partial.labels, answer)
                 for v in range(costs.n_nodes):
@@ -124,6 +125,7 @@ cdef class GraphDecoder:
             self, const GraphCosts* costs, int32_t* labels, GraphAnswer* answer) except -1 nogil:
         """Expansion moves; where roof duality leaves nodes undecided, moves of forests in turn."""
         cdef double work = 0, left = WORK_OF_FORESTS, cost
+        self.moves.stops_early = self.stops_early
         self.moves.minimize(costs, self.random_state, labels, answer)
         # Both kinds of moves, until neither gains.
         while self.moves.is_energy_set and not answer.exact and left > 0:

@@ -21,6 +21,8 @@ cdef class AlphaExpansion(Storage):
     cdef double* flows              # (n_labels, n_edges) of each label's last cut, u -> v positive
     cdef double* sent               # (n_nodes,) sum of the sizes of the flows at a node
     cdef bint keeps_flows
+    cdef bint stops_early           # set by the caller: whether a cycle that gains little is the last
+    cdef double gain                # of all moves so far
     cdef int32_t* move              # (n_nodes,) 1: takes the label of the move, 0: does not, -1: undecided
     cdef int32_t* start             # (n_nodes,)
     cdef Py_ssize_t* order          # (n_labels,) of a cycle

@@ -9,12 +9,13 @@
 # (c) A move is made if it lowers the energy by more than rounding, computed anew from the costs that
 #     change. Labels are tried in a random order, shuffled afresh each cycle, until none has anything
 #     left to try: a label is not tried again while nothing has changed since its last try.
+#     With `stops_early`, as in training, a cycle that gains little ends them.
 # (d) Two labels: the first move, from all 0 to 1, is the problem itself. It is exact if it is a cut
 #     or if roof duality decides every node.
 # (e) A cut of a label goes on from the flow of the label's last one, kept along the edges: any flow
 #     that the capacities allow is a start, and after the first cycle little has changed. Node costs
 #     that are left by rounding alone are taken as 0, else the search would carry them about.
-# (f) The answer depends on costs, start and seed alone, never on what the workspace did before.
+# (f) The answer depends only on costs, start, seed and `stops_early`, never on what the workspace did before.
 """Approximate minima of energies of many labels: expansion and fusion moves."""
 
 from libc.math cimport fabs
@@ -30,6 +31,10 @@ from sstruct._kernels._splitmix cimport next_random
 cdef double SATURATED = 1e-14
 # Flows are kept from move to move where they take no more room than this (128 MB).
 cdef Py_ssize_t MOST_FLOWS = 2 ** 24
+# With `stops_early` the moves end after a cycle that gains at most this share of all gains so far. On
+# images of 128 x 128 pixels and 8 labels fits took 17.5 s without, 13.9 s with 0.1 and 17.3 s with 1,
+# a single cycle (CPU seconds of one run each on a busy machine).
+cdef double LITTLE = 0.1
 
 
 cdef class AlphaExpansion:
@@ -79,9 +84,10 @@ cdef class AlphaExpansion:
         cdef Py_ssize_t V = costs.n_nodes, K = costs.n_labels, k, j, alpha, n_moves = 0
         cdef Py_ssize_t repulsive
         cdef bint changed = True
-        cdef double cost
+        cdef double cost, before
         cdef const double* row
         self.set_costs(costs)
+        self.gain = 0
         answer.work = 0
         answer.exact = False
         for j in range(V):
@@ -105,7 +111,7 @@ cdef class AlphaExpansion:
             self.order[k] = k
             self.tried[k] = -1
         while changed:
-            changed = False
+            changed, before = False, self.gain
             for k in range(K):
                 j = k + <Py_ssize_t> (next_random(&seed) % <uint64_t> (K - k))
                 alpha = self.order[j]
@@ -121,6 +127,8 @@ cdef class AlphaExpansion:
                     changed = True
                     if repulsive < 0:      # the best move: another of the same label finds nothing
                         self.tried[alpha] = n_moves
+            if self.stops_early and self.gain - before <= LITTLE * self.gain:
+                break
         answer.cost = labeling_cost(costs, labels)
         if answer.cost > cost:             # by rounding
             for j in range(V):
@@ -353,6 +361,7 @@ cdef class AlphaExpansion:
                 size += fabs(new) + fabs(old)
         if not change < -ROUNDING * size:
             return False
+        self.gain -= change
         for v in range(costs.n_nodes):
             if self.move[v]:
                 labels[v] = taken

@@ -228,6 +228,9 @@ cdef class BlockProblem:
         """Return a problem on the same data with scratch of its own, for another thread."""
         raise NotImplementedError(f"{type(self).__name__}.fork")
 
+    def begin_fit(self):
+        """Forget what oracle calls have left behind, because a fit begins; here none ever does."""
+
     cpdef remember(self, bint kept):
         """Say whether oracle calls may leave something behind for later ones; here none ever does.
 
@@ -376,6 +379,10 @@ cdef class WrappedProblem(BlockProblem):
     def in_order(self):
         """Whether those of the other problem are."""
         return self.problem.in_order
+
+    def begin_fit(self):
+        """Forget what oracle calls of the other problem have left behind."""
+        self.problem.begin_fit()
 
     def norms(self):
         """Return those of the other problem."""

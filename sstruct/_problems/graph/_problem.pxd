@@ -9,6 +9,13 @@ from sstruct._problems.graph._pairwise cimport PairwiseModel
 from sstruct._problems.core._rows cimport FeatureRows, sstruct_rows
 
 
+cdef class LastLabelings:
+    cdef int32_t[::1] labels                    # of all blocks, one after another
+    cdef const int64_t[::1] first               # (n_blocks,) where a block's labels begin
+    cdef unsigned char[::1] is_known            # (n_blocks,)
+    cdef bint is_used, is_open
+
+
 cdef class GraphProblem(BlockProblem):
     # Data, shared by forks.
     cdef dict arguments
@@ -26,6 +33,8 @@ cdef class GraphProblem(BlockProblem):
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, has_scores, has_counts
     cdef Py_ssize_t KP, bias_at, edge_at
+    cdef LastLabelings last
+    cdef bint has_partial                       # of the decoder, unless a call starts from `last`
     # Scratch of this object.
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
@@ -42,5 +51,6 @@ cdef class GraphProblem(BlockProblem):
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil
     cdef void replace_forbidden(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
+    cdef bint start_from_last(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil

@@ -14,7 +14,12 @@
 # (f) Max-marginals: by cuts or forests where these are exact, else single changes of what the decoder
 #     finds; all scores are minus costs.
 # (g) Blocks may share edges, and their features: all images of one size have the same.
-# (h) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
+# (h) In a fit, an approximate decoder of more than two labels starts from the labeling that the
+#     block's last training call has found, if that costs less than each node's cheapest label.
+#     Training calls stop before the last moves, and skip the cuts that decide nodes before the moves
+#     if they start from such a labeling. What is found from the truth is not kept, see `maximize`.
+#     Certificates use the labelings, but do not replace them, and make all moves.
+# (i) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
 #     know of one K: the other labels cost a node more than all that it and its edges could gain by
 #     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
 #     labelings. What a heuristic leaves of them is replaced, at a gain.
@@ -37,12 +42,27 @@ from sstruct._problems.core._rows cimport (
 import numpy as np
 
 from sstruct._problems.core._block_problem import batch_size
+from sstruct._problems.core.kept_arrays import kept_array
 from sstruct._problems.core.node_arguments import (
     check_labels, check_node_weights, graph_weight_views, padded, sums_over_blocks)
 from sstruct._problems.graph.arguments import check_label_counts, check_node_scores
 
 cdef extern from "sstruct/_kernels/kernels.h":
     double sstruct_squared_norm(const double* w, int64_t size) noexcept nogil
+
+
+cdef class LastLabelings:
+    """The labeling that the last training call of each block has found; shared by forks.
+
+    A block is processed by one thread at a time, so that nothing is locked.
+    """
+
+    def begin(self, length):
+        """Forget all labelings and keep those of the following calls."""
+        self.first = np.cumsum(length) - length
+        self.labels = np.zeros(length.sum(), dtype=np.int32)
+        self.is_known = np.zeros(len(length), dtype=np.uint8)
+        self.is_used = self.is_open = True
 
 
 cdef class GraphProblem(BlockProblem):
@@ -84,7 +104,8 @@ cdef class GraphProblem(BlockProblem):
             cost=padded(1.0 - np.eye(K) if cost is None else cost, (K, K), sstruct_padded(K),
                         "cost"),
             node_weight=check_node_weights(node_weight, n_rows), bias=bias,
-            node_scores=check_node_scores(node_scores, n_rows, K), label_counts=label_counts))
+            node_scores=check_node_scores(node_scores, n_rows, K), label_counts=label_counts,
+            last=LastLabelings()))
 
     def _set(self, arguments):
         """Take checked arguments."""
@@ -104,6 +125,7 @@ cdef class GraphProblem(BlockProblem):
         self.has_counts = counts is not None
         self.label_counts = counts if self.has_counts else np.zeros(1, dtype=np.int32)
         self.bias, self.bounded = arguments["bias"], self.decoder.bounded
+        self.last, self.has_partial = arguments["last"], self.decoder.has_partial
         self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
         self.max_code_size = int(graphs.length.max())
@@ -138,12 +160,34 @@ cdef class GraphProblem(BlockProblem):
         other._set({**self.arguments, **own})
         return other
 
+    def begin_fit(self):
+        """Forget the labelings found before; keep those that an approximate decoder finds."""
+        if self.has_labels and self.n_labels > 2 and not self.bounded:
+            self.last.begin(np.asarray(self.length))
+
+    cpdef remember(self, bint kept):
+        self.last.is_open = kept
+
     def memory(self):
-        """Return what the decoder remembers of graphs."""
-        return self.decoder.memory(self.n_blocks)
+        """Return the last labelings, and what the decoder remembers of graphs."""
+        kept = self.decoder.memory(self.n_blocks)
+        if self.last.is_used:
+            kept["last_labels"] = np.array(self.last.labels)
+            kept["has_last_labels"] = np.array(self.last.is_known, dtype=np.int32)
+        return kept
 
     def restore_memory(self, kept):
-        """Take back what `memory` gave, checked."""
+        """Restore what `memory` returned, checked."""
+        cdef Py_ssize_t i, at
+        cdef int32_t[::1] labels
+        if self.last.is_used:
+            labels = kept_array(kept, "last_labels", np.int32, self.last.labels.shape[0])
+            known = kept_array(kept, "has_last_labels", np.int32, self.n_blocks, least=0, most=1)
+            for i in np.flatnonzero(known):
+                at = self.last.first[i]
+                self.check_code(i, labels[at:at + self.length[i]])
+            np.asarray(self.last.labels)[:] = labels
+            np.asarray(self.last.is_known)[:] = known
         edges, start = np.asarray(self.edges), np.asarray(self.edge_start)
         self.decoder.restore_memory(kept, [
             (int(self.length[i]), edges[start[i]:start[i] + self.n_edges[i]], self.n_labels)
@@ -284,6 +328,17 @@ cdef class GraphProblem(BlockProblem):
                 if node[k] < node[y[v]]:
                     y[v] = <int32_t> k
 
+    cdef bint start_from_last(self, Py_ssize_t i, int32_t* y) noexcept nogil:
+        """Replace labels by those of the last training call, if they cost less; return whether."""
+        cdef const int32_t* last
+        if not self.last.is_used or not self.last.is_known[i]:
+            return False
+        last = &self.last.labels[self.last.first[i]]
+        if not labeling_cost(&self.costs, last) < labeling_cost(&self.costs, y):
+            return False
+        memcpy(y, last, self.length[i] * sizeof(int32_t))
+        return True
+
     cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil:
         """Improve labels by the decoder; return their cost."""
         cdef GraphAnswer found
@@ -303,6 +358,7 @@ cdef class GraphProblem(BlockProblem):
         cdef double cost, of_truth
         cdef const int32_t* truth = &self.labels[0] + first
         cdef int32_t* y = &self.other_labels[0]
+        cdef bint is_kept = self.last.is_used and self.last.is_open
         self.potentials(i, w, loss_weight)
         self.label_nodes_alone(i, code)
         answer.exact, answer.work = True, 100
@@ -310,6 +366,9 @@ cdef class GraphProblem(BlockProblem):
             cost = labeling_cost(&self.costs, code)
         else:
             self.decoder.block = i
+            self.decoder.has_partial = (
+                self.has_partial and not (self.start_from_last(i, code) and is_kept))
+            self.decoder.stops_early = is_kept
             cost = self.descend(i, code, answer)
         of_truth = labeling_cost(&self.costs, truth) if self.has_labels else cost
         if of_truth < cost:
@@ -322,6 +381,10 @@ cdef class GraphProblem(BlockProblem):
                 memcpy(y, truth, n_nodes * sizeof(int32_t))
                 cost = of_truth
             memcpy(code, y, n_nodes * sizeof(int32_t))
+            is_kept = False
+        if is_kept:
+            memcpy(&self.last.labels[self.last.first[i]], code, n_nodes * sizeof(int32_t))
+            self.last.is_known[i] = True
         answer.value = -cost
         if self.bounded:
             answer.bound = answer.value if answer.exact else max(answer.bound, answer.value)

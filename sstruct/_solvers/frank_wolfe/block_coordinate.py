@@ -69,6 +69,7 @@ class FrankWolfe(Solver):
         self.constants = options.constants or Constants()
         if self.constants.sequential_visits:
             setup.problem.batch_size = 1
+        setup.problem.begin_fit()
         if state is None:
             state = DualState(
                 setup.problem,
