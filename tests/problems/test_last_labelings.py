@@ -40,7 +40,7 @@ def assert_same_labelings(one, other):
 
 
 @pytest.mark.parametrize("certifies", [False, True])
-@pytest.mark.parametrize("pairwise", ["potts", "full", "directed"])
+@pytest.mark.parametrize("pairwise", ["potts", "contrast", "fixed"])
 @settings(max_examples=40)
 @given_key
 def test_no_call_is_worse_than_the_last_labeling(new_rng, pairwise, certifies, key):
@@ -141,8 +141,9 @@ def test_damaged_labelings_are_rejected(rng, name, wrong):
         problem.restore_memory({**kept, name: wrong(kept[name])})
 
 
-def test_decoders_of_two_labels_keep_nothing(rng):
-    problem = made(rng, n_labels=2)
+@pytest.mark.parametrize(("pairwise", "n_labels"), [("potts", 2), ("full", 4), ("directed", 4)])
+def test_exact_cuts_and_fusion_moves_keep_nothing(rng, pairwise, n_labels):
+    problem = made(rng, pairwise, n_labels)
     problem.begin_fit()
     called(problem, random_weights(rng, problem))
     assert problem.memory() == {}

@@ -14,9 +14,9 @@
 # (f) Max-marginals: by cuts or forests where these are exact, else single changes of what the decoder
 #     finds; all scores are minus costs.
 # (g) Blocks may share edges, and their features: all images of one size have the same.
-# (h) In a fit, an approximate decoder of more than two labels starts from the labeling that the
-#     block's last training call has found, if that costs less than each node's cheapest label.
-#     Training calls stop before the last moves, and skip the cuts that decide nodes before the moves
+# (h) In a fit, expansion moves of Potts costs of more than two labels start from the labeling that
+#     the block's last training call has found, if that costs less than each node's cheapest label.
+#     Fusion moves do not: they find too little beyond such a start. Training calls stop before the last moves, and skip the cuts that decide nodes before the moves
 #     if they start from such a labeling. What is found from the truth is not kept, see `maximize`.
 #     Certificates use the labelings, but do not replace them, and make all moves.
 # (i) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
@@ -161,8 +161,9 @@ cdef class GraphProblem(BlockProblem):
         return other
 
     def begin_fit(self):
-        """Forget the labelings found before; keep those that an approximate decoder finds."""
-        if self.has_labels and self.n_labels > 2 and not self.bounded:
+        """Forget the labelings found before; from now on keep those of expansion moves."""
+        is_potts = self.pairwise.name not in ("full", "directed")
+        if self.has_labels and is_potts and self.n_labels > 2 and self.decoder.method == "expansion":
             self.last.begin(np.asarray(self.length))
 
     cpdef remember(self, bint kept):
