@@ -120,6 +120,19 @@ def test_forks_share_labelings_and_files_keep_them(rng):
     assert_same_labelings(called(fork, second), expected)
 
 
+def test_forks_of_a_used_problem_still_find_exact_answers(rng):
+    problem = made(rng)
+    problem.begin_fit()
+    w = random_weights(rng, problem)
+    alone = w.copy()
+    problem.weight_views(w)["edge"][...] = -1.0
+    problem.weight_views(alone)["edge"][...] = 0.0
+    for _ in range(2):  # the second calls start from the labelings of the first ones
+        called(problem, w)
+    problem.remember(False)
+    assert all(problem.fork().best_code(i, alone)[3] for i in range(problem.n_blocks))
+
+
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

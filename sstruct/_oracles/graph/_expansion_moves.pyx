@@ -15,7 +15,7 @@
 # (e) A cut of a label goes on from the flow of the label's last one, kept along the edges: any flow
 #     that the capacities allow is a start, and after the first cycle little has changed. Node costs
 #     that are left by rounding alone are taken as 0, else the search would carry them about.
-# (f) The answer depends only on costs, start, seed and `stops_early`, never on what the workspace did before.
+# (f) The answer depends only on costs, start, seed and `stops_early`, never on earlier calls.
 """Approximate minima of energies of many labels: expansion and fusion moves."""
 
 from libc.math cimport fabs

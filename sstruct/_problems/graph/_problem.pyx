@@ -16,9 +16,10 @@
 # (g) Blocks may share edges, and their features: all images of one size have the same.
 # (h) In a fit, expansion moves of Potts costs of more than two labels start from the labeling that
 #     the block's last training call has found, if that costs less than each node's cheapest label.
-#     Fusion moves do not: they find too little beyond such a start. Training calls stop before the last moves, and skip the cuts that decide nodes before the moves
-#     if they start from such a labeling. What is found from the truth is not kept, see `maximize`.
-#     Certificates use the labelings, but do not replace them, and make all moves.
+#     Fusion moves do not: they find too little beyond such a start. Training calls stop early, and if
+#     they start from such a labeling they skip the cuts for partial optimality. A labeling found
+#     from the truth is not kept, see `maximize`. Certificates use the labelings, but do not replace
+#     them, and make all moves.
 # (i) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
 #     know of one K: the other labels cost a node more than all that it and its edges could gain by
 #     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
@@ -156,6 +157,7 @@ cdef class GraphProblem(BlockProblem):
 
     cpdef BlockProblem fork(self):
         cdef GraphProblem other = GraphProblem.__new__(GraphProblem)
+        self.decoder.has_partial = self.has_partial    # which the last call may have changed
         own = {"decoder": self.decoder.fork(), "pairwise": self.pairwise.fork()}
         other._set({**self.arguments, **own})
         return other
