@@ -20,6 +20,7 @@ from sstruct._estimators.core.solvers_by_name import CHAIN_SOLVERS
 from sstruct._estimators.core.texts import Common, Held
 from sstruct._estimators.core.threads import n_threads
 from sstruct._estimators.core.training import Inference, Training
+from sstruct._estimators.windows.windowed import Windows
 from sstruct._input.partial import known_codes
 from sstruct._input.ragged import check_choice, check_number, known_labels, refuse_lengths
 from sstruct._input.transition_masks import check_known
@@ -28,7 +29,6 @@ from sstruct._problems.chain._problem import chain_top_k, max_marginals
 from sstruct._problems.chain._sparse import decode_sparse, sparse_transitions
 from sstruct._problems.chain.arguments import ChainModel, Chains, chain_weight_views
 from sstruct._problems.core._decode import decode
-from sstruct._solvers.core.solver import objective_at
 from sstruct.sequences import Sequences
 
 __all__ = ["ChainSSVM"]
@@ -46,7 +46,7 @@ AUTO_WINDOW = 200
 @explains_arguments
 @shares_documentation(Common)
 @dataclass(kw_only=True, eq=False, repr=False)
-class ChainSSVM(LabelingSSVM):
+class ChainSSVM(Windows, LabelingSSVM):
     r"""Structured SVM for sequences: a label for every node, such as each word of a sentence.
 
     Labels every node of a sequence, such as the words of a sentence or the days of a record, so
@@ -279,17 +279,6 @@ class ChainSSVM(LabelingSSVM):
         super()._check_parameters()
         check_choice("transitions", self.transitions, (True, False))
         check_choice("boundaries", self.boundaries, (True, False))
-        if self.window_size is None:
-            return
-        if isinstance(self.window_size, str):
-            check_choice("window_size", self.window_size, ("auto",))
-            return
-        check_number("window_size", self.window_size, least=1, whole=True)
-        if self.rescaling != "margin":
-            raise ValueError(
-                f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
-                "does not split into windows; leave window_size='auto' or set rescaling='margin'"
-            )
 
     @shares_documentation(Held)
     def fit(
@@ -354,8 +343,9 @@ class ChainSSVM(LabelingSSVM):
                 "edge features do not go with solver='gdmm', which searches one table of "
                 "transitions for all steps; take solver='mp-bcfw' or 'bcfw'"
             )
+        problem = data.problem(self)
         return Training(
-            data.problem(self),
+            problem,
             data.sample_weight,
             data.total_weight,
             data.trained,
@@ -371,23 +361,17 @@ class ChainSSVM(LabelingSSVM):
                 "_form": data.nodes.form,
                 "n_edge_features_in_": data.nodes.n_edge_features or None,
                 "edge_feature_names_in_": data.nodes.edge_names,
-                "whole_objective_": None,  # known after the fit
             },
             features=data.scalable,
             empty=data.nodes.empty,
             data_warnings=self._data_warnings(data.nodes),
+            whole=problem.joined if problem.windowed else None,
         )
 
     def _windows(self, n_labels):
         """Return the longest chain that trains whole, and the largest window of longer ones."""
-        if self.window_size is None:
-            return np.inf, 1
-        if not isinstance(self.window_size, str):
-            return int(self.window_size), int(self.window_size)
-        # By sizes of one chain alone: partitions and added samples do not change the windows.
-        refused = self.rescaling != "margin" or self.solver not in ("auto", "mp-bcfw", "bcfw")
-        refused |= self.solver == "auto" and n_labels >= LEAST_GDMM_LABELS
-        return (np.inf, 1) if refused else (LONGEST_WHOLE, AUTO_WINDOW)
+        many = self.solver == "auto" and n_labels >= LEAST_GDMM_LABELS
+        return self._window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 
     def _stored_parameters(self, attributes):
         mask = self.transition_mask
@@ -454,19 +438,6 @@ class ChainSSVM(LabelingSSVM):
     def _alternative_solver(self, problem):
         many = getattr(problem, "n_labels", 0) >= LEAST_ADVISED_LABELS
         return "gdmm" if many and self.solver_ != "gdmm" and self._supports_gdmm(problem) else None
-
-    def _after_solve(self, training, solution):
-        problem = training.problem
-        if getattr(problem, "windowed", False) and solution.interruption is None:
-            whole, first = problem.joined()
-            training.attributes["whole_objective_"] = objective_at(
-                whole,
-                training.solver_lam,
-                training.block_weight[first],
-                solution.w,
-                n_threads(self.n_jobs),
-            )
-        return super()._after_solve(training, solution)
 
     def _fitted_attributes(self, solution, lam, solver, attributes):
         fitted = super()._fitted_attributes(solution, lam, solver, attributes)

@@ -1,5 +1,6 @@
 """Records between estimators and solvers: what a fit is of, and how good its decoder is."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -71,6 +72,9 @@ class Training:
         What ``fit`` warns of before it begins, beside samples without nodes.
     held_out : Samples or None
         Samples that take no part in training; their score chooses among the weights.
+    whole : callable or None
+        Where blocks are windows of samples: returns the problem of whole samples, and the first
+        block of each of these.
     lam : float
         Set once the samples are packed.
     pairwise_scale : float
@@ -92,6 +96,7 @@ class Training:
     empty: np.ndarray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     data_warnings: tuple = ()
     held_out: Samples | None = None
+    whole: Callable[[], tuple] | None = None
     lam: float = field(init=False)
     pairwise_scale: float = field(default=1.0, init=False)
     bounds: np.ndarray | None = field(default=None, init=False)

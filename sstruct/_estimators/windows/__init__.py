@@ -1,0 +1,1 @@
+"""Training on windows of large samples: what chains and images share."""

@@ -1,0 +1,57 @@
+"""Training on windows: samples of many nodes cut into blocks that overlap in free labels."""
+
+import numpy as np
+
+from sstruct._estimators.core.threads import n_threads
+from sstruct._input.ragged import check_choice, check_number
+from sstruct._solvers.core.solver import objective_at
+
+# The solvers whose blocks may be windows.
+SOLVERS = ("mp-bcfw", "bcfw")
+
+
+class Windows:
+    """What estimators with the parameter `window_size` share: checks and ``whole_objective_``."""
+
+    def _check_parameters(self):
+        super()._check_parameters()
+        if self.window_size is None:
+            return
+        if isinstance(self.window_size, str):
+            check_choice("window_size", self.window_size, ("auto",))
+            return
+        check_number("window_size", self.window_size, least=1, whole=True)
+        if self.rescaling != "margin":
+            raise ValueError(
+                f"window_size={self.window_size} cannot be combined with rescaling='slack', which "
+                "does not split into windows; leave window_size='auto' or set rescaling='margin'"
+            )
+
+    def _window_sizes(self, longest, size):
+        """Return the largest sample that trains whole, and the largest window of larger ones.
+
+        longest, size : these for ``window_size="auto"``
+        """
+        if self.window_size is None:
+            return np.inf, 1
+        if not isinstance(self.window_size, str):
+            return int(self.window_size), int(self.window_size)
+        # By sizes of one sample only: partitions and added samples do not change the windows.
+        refused = self.rescaling != "margin" or self.solver not in ("auto", *SOLVERS)
+        return (np.inf, 1) if refused else (longest, size)
+
+    def _after_solve(self, training, solution):
+        if training.whole is not None and solution.interruption is None:
+            problem, first = training.whole()
+            training.attributes["whole_objective_"] = objective_at(
+                problem,
+                training.solver_lam,
+                training.block_weight[first],
+                solution.w,
+                n_threads(self.n_jobs),
+            )
+        return super()._after_solve(training, solution)
+
+    def _fitted_attributes(self, solution, lam, solver, attributes):
+        attributes = {"whole_objective_": None} | attributes  # None: not there
+        return super()._fitted_attributes(solution, lam, solver, attributes)
