@@ -155,12 +155,19 @@ def make_enumerated(rng, sizes, n_weights, **options):
 
 
 def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, bias=True, F=4,
-                decoder=None):  # fmt: skip
-    """Return a problem with its parts as the reference wants them; weights are not attractive."""
+                decoder=None, copies=False):  # fmt: skip
+    """Return a problem with its parts as the reference wants them; weights are not attractive.
+
+    copies : whether some edges, the last ones of a block, end at copies of other rows
+    """
     n_rows = sum(sizes) + 2  # a row before and one after, of no block
     X = rng.integers(-3, 4, (n_rows, F)) * (rng.random((n_rows, F)) < 0.7)
     start = 1 + np.concatenate([[0], np.cumsum(sizes)[:-1]])
     edges = [graphs.random_edges(rng, size) for size in sizes]
+    n_copies = rng.integers(0, 3, len(sizes)) if copies else np.zeros(len(sizes), dtype=int)
+    for i, (size, count) in enumerate(zip(sizes, n_copies, strict=True)):
+        ends = np.column_stack([rng.integers(0, size, count), size + np.arange(count)])
+        edges[i] = np.concatenate([edges[i], ends]).astype(np.int32)
     n_edges = np.array([len(e) for e in edges])
     strength = 2.0 if pairwise == "fixed" else 0.0
     G = 3 if pairwise in ("contrast", "directed") else 1
@@ -172,7 +179,15 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
     node_weight = rng.choice([0.25, 0.5, 1.0, 2.0], n_rows)
     problem = GraphProblem(
         sparse.csr_matrix(X.astype(dtype)) if storage == "csr" else X.astype(dtype),
-        GraphRanges(start, sizes, np.concatenate(edges), np.cumsum(n_edges) - n_edges, n_edges),
+        GraphRanges(
+            start,
+            sizes,
+            np.concatenate(edges),
+            np.cumsum(n_edges) - n_edges,
+            n_edges,
+            n_copies=n_copies if copies else None,
+            copies=rng.integers(1, n_rows - 1, n_copies.sum()) if copies else None,
+        ),
         model,
         graph_enumeration() if decoder is None else decoder,
         labels,
@@ -186,11 +201,17 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         return slice(start[i], start[i] + sizes[i])
 
     def phi(i, y):
-        return graphs.joint_feature(X[rows(i)], y, edges[i], of_edges[i], pairwise, K, bias)
+        none = np.zeros((n_copies[i], F))
+        out = graphs.joint_feature(
+            np.concatenate([X[rows(i)], none]), y, edges[i], of_edges[i], pairwise, K, bias
+        )
+        for label in y[sizes[i] :] if bias else ():  # copies have no bias
+            out[K * F + label] -= 1
+        return out
 
     def loss(i, y):
-        scale = node_weight[rows(i)]
-        return sum(s * cost[a, b] for s, a, b in zip(scale, labels[rows(i)], y, strict=True))
+        own = zip(node_weight[rows(i)], labels[rows(i)], y, strict=not copies)
+        return sum(s * cost[a, b] for s, a, b in own)
 
     def constant(i, y):
         return -strength * sum(y[u] != y[v] for u, v in edges[i])
@@ -205,7 +226,7 @@ def make_graphs(rng, pairwise, K, sizes, *, storage="dense", dtype=np.float64, b
         w=w,
         padded=problem.padded_weights(w),
         public=lambda w: join_views(problem.weight_views(w)),
-        allowed=[list(product(range(K), repeat=size)) for size in sizes],
+        allowed=[list(product(range(K), repeat=size)) for size in sizes + n_copies],
     )
 
 
@@ -286,6 +307,45 @@ def test_enumerated_planes(rng, n_weights):
 def test_graphs(rng, pairwise, K, sizes, storage, dtype, bias):
     made = make_graphs(rng, pairwise, K, sizes, storage=storage, dtype=dtype, bias=bias)
     check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize("storage", ["dense", "csr"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("K, sizes", [(1, (3, 1)), (2, (5, 1, 4)), (3, (3, 2, 1)), (5, (2, 1, 1))],
+                         ids=lambda v: str(v).replace(" ", ""))  # fmt: skip
+@pytest.mark.parametrize("pairwise", PAIRWISE)
+def test_graphs_with_copies(rng, pairwise, K, sizes, bias, storage):
+    for _ in range(3):
+        made = make_graphs(rng, pairwise, K, sizes, storage=storage, bias=bias, copies=True)
+        check_against_definition(made, rng)
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"n_copies": [3]}, "n_copies must be numbers of edges"),
+        ({"n_copies": [-1]}, "n_copies must be numbers of edges"),
+        ({"n_copies": [2], "edges": [(0, 2), (1, 3)]}, "copies must be 2 rows"),
+        ({"copies": [4]}, "copies must be 1 rows of the 4"),
+        ({"copies": [-1]}, "copies must be 1 rows"),
+        ({"copies": [3]}, "labels of nodes with copies must lie between 0 and 1"),
+        ({"edges": [(0, 1), (2, 3)]}, "join its nodes to its copies"),
+        ({"edges": [(0, 1), (0, 1)]}, "join its nodes to its copies"),
+        ({"edges": [(0, 2), (0, 2)]}, "block 0: an edge has an end outside of its 2 nodes"),
+        ({"labels": None}, "only with labels"),
+        ({"label_counts": [2, 2, 2, 2]}, "without label_counts"),
+    ],
+)
+def test_copies_of_nodes_that_cannot_be_are_refused(change, message):
+    given = {
+        "X": np.ones((4, 1)), "start": [0], "length": [2], "edges": [(0, 1), (0, 2)],
+        "edge_start": [0], "n_edges": [2], "n_copies": [1], "copies": [2],
+        "pairwise": PairwiseModel("potts", 2), "decoder": GraphDecoder("cut", 0),
+        "labels": [0, 1, 1, -1],
+    }  # fmt: skip
+    assert graph_problem(**given).true_code(0).tolist() == [0, 1, 1]
+    with pytest.raises(ValueError, match=message):
+        graph_problem(**{**given, **change})
 
 
 @pytest.mark.parametrize("pairwise", PAIRWISE)

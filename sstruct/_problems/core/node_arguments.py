@@ -6,10 +6,10 @@ from sstruct._checks.arrays import contiguous, real_array
 from sstruct._checks.magnitudes import LARGEST
 
 
-def of_blocks(values, n_blocks, dtype):
-    """Return one value a block; None: ones."""
+def of_blocks(values, n_blocks, dtype, default=1):
+    """Return one value for each block; None: `default` for all."""
     if values is None:
-        return np.ones(n_blocks, dtype=dtype)
+        return np.full(n_blocks, default, dtype=dtype)
     values = contiguous(values, dtype=dtype)
     if values.shape != (n_blocks,):
         raise ValueError(f"{values.shape} values, expected one for each of {n_blocks} blocks")

@@ -22,6 +22,8 @@ cdef class GraphProblem(BlockProblem):
     cdef FeatureRows features
     cdef sstruct_rows rows                      # a copy of what `features` owns
     cdef const int64_t[::1] start, length       # node rows of each block
+    cdef const int64_t[::1] n_copies            # nodes of each block after these, without rows
+    cdef const int64_t[::1] copy_start, copies  # first copy of each block; row that a copy is of
     cdef const int64_t[::1] edge_start, n_edges, feature_start
     cdef const int32_t[:, ::1] edges            # ends numbered within the block
     cdef const int64_t[:, ::1] grids
@@ -32,15 +34,17 @@ cdef class GraphProblem(BlockProblem):
     cdef const int32_t[::1] label_counts        # (n_rows,), or one where all nodes have K labels
     cdef readonly Py_ssize_t n_labels, n_features
     cdef readonly bint bias, has_scores, has_counts
-    cdef Py_ssize_t KP, bias_at, edge_at
+    cdef Py_ssize_t KP, bias_at, edge_at, n_copied
     cdef LastLabelings last
     cdef bint has_partial                       # of the decoder, unless a call starts from `last`
     # Scratch of this object.
     cdef readonly PairwiseModel pairwise
     cdef GraphDecoder decoder
     cdef GraphCosts costs                       # of the last maximize
-    cdef double[::1] node_costs, label_score, accumulator, most_of_tables, most_of_edges
-    cdef int32_t[::1] place, label, other_labels
+    cdef GraphCosts own_costs                   # the same without copies: what is decoded
+    cdef double[::1] node_costs, own_node_costs, label_score, accumulator
+    cdef double[::1] most_of_tables, most_of_edges
+    cdef int32_t[::1] place, label, other_labels, true_labels
     cdef unsigned char[::1] differs
     cdef CutMarginals cuts
     cdef Forest forest
@@ -48,9 +52,14 @@ cdef class GraphProblem(BlockProblem):
     cdef int marginals(
         self, Py_ssize_t i, const double* w, bint is_forest, double* out) except -1 nogil
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil
+    cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil
+    cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil
+    cdef const int32_t* true_code_of(self, Py_ssize_t i) noexcept nogil
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil
     cdef void replace_forbidden(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef bint start_from_last(self, Py_ssize_t i, int32_t* y) noexcept nogil
     cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil
+    cdef void find_differing_copies(
+        self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil

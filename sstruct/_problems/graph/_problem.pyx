@@ -20,7 +20,11 @@
 #     they start from such a labeling they skip the cuts for partial optimality. A labeling found
 #     from the truth is not kept, see `maximize`. Certificates use the labelings, but do not replace
 #     them, and make all moves.
-# (i) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
+# (i) A block may be a tile of an image. An edge to a pixel of another tile ends at a copy of it: one
+#     for each such edge, with a free label, without features and loss. In the best labeling a copy
+#     has the best label beside its only neighbour's, and so it is decoded as costs of that node.
+#     Each edge is in one tile, so that the sum of the tiles' maxima bounds the image's from above.
+# (j) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
 #     know of one K: the other labels cost a node more than all that it and its edges could gain by
 #     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
 #     labelings. What a heuristic leaves of them is replaced, at a gain.
@@ -107,6 +111,10 @@ cdef class GraphProblem(BlockProblem):
             node_weight=check_node_weights(node_weight, n_rows), bias=bias,
             node_scores=check_node_scores(node_scores, n_rows, K), label_counts=label_counts,
             last=LastLabelings()))
+        if self.n_copied and (self.has_counts or labels is None):
+            raise ValueError("copies are supported only with labels and without label_counts")
+        if self.n_copied and not ((labels[graphs.copies] >= 0) & (labels[graphs.copies] < K)).all():
+            raise ValueError(f"labels of nodes with copies must lie between 0 and {K - 1}")
 
     def _set(self, arguments):
         """Take checked arguments."""
@@ -116,6 +124,8 @@ cdef class GraphProblem(BlockProblem):
         self.start, self.length = graphs.start, graphs.length
         self.edges, self.edge_start, self.n_edges = graphs.edges, graphs.edge_start, graphs.n_edges
         self.feature_start, self.grids = graphs.feature_start, graphs.grids
+        self.n_copies, self.copies = graphs.n_copies, graphs.copies
+        self.copy_start = np.cumsum(graphs.n_copies) - graphs.n_copies
         self.pairwise, self.decoder = arguments["pairwise"], arguments["decoder"]
         self.has_labels = arguments["labels"] is not None
         self.labels = arguments["labels"] if self.has_labels else np.zeros(1, dtype=np.int32)
@@ -129,7 +139,8 @@ cdef class GraphProblem(BlockProblem):
         self.last, self.has_partial = arguments["last"], self.decoder.has_partial
         self.n_blocks, self.n_labels = len(graphs.length), self.pairwise.n_labels
         self.n_features, self.KP = features.n_features, sstruct_padded(self.n_labels)
-        self.max_code_size = int(graphs.length.max())
+        self.max_code_size = int((graphs.length + graphs.n_copies).max())
+        self.n_copied = int(graphs.n_copies.sum())
         self.bias_at = self.n_features * self.KP
         self.edge_at = self.bias_at + self.bias * self.KP
         self.n_weights = self.edge_at + self.pairwise.n_weights
@@ -145,10 +156,11 @@ cdef class GraphProblem(BlockProblem):
     def _set_scratch(self):
         cdef Py_ssize_t n_nodes = self.max_code_size
         self.node_costs = np.empty(n_nodes * self.KP)
+        self.own_node_costs = np.empty(n_nodes * self.KP if self.n_copied else 1)
         self.label_score = np.empty(self.KP)
         self.place = np.full(self.KP, -1, dtype=np.int32)
         self.label = np.empty(self.KP, dtype=np.int32)
-        self.other_labels = np.empty(n_nodes, dtype=np.int32)
+        self.other_labels, self.true_labels = np.empty((2, n_nodes), dtype=np.int32)
         self.differs = np.empty(n_nodes, dtype=np.uint8)
         self.most_of_tables = np.empty(max(self.pairwise.n_features, 1))
         self.most_of_edges = np.empty(n_nodes if self.has_counts else 1)
@@ -188,12 +200,14 @@ cdef class GraphProblem(BlockProblem):
             known = kept_array(kept, "has_last_labels", np.int32, self.n_blocks, least=0, most=1)
             for i in np.flatnonzero(known):
                 at = self.last.first[i]
-                self.check_code(i, labels[at:at + self.length[i]])
+                self.check_code(i, np.append(
+                    labels[at:at + self.length[i]], np.zeros(self.n_copies[i], dtype=np.int32)))
             np.asarray(self.last.labels)[:] = labels
             np.asarray(self.last.is_known)[:] = known
         edges, start = np.asarray(self.edges), np.asarray(self.edge_start)
+        n_own = np.asarray(self.n_edges) - np.asarray(self.n_copies)
         self.decoder.restore_memory(kept, [
-            (int(self.length[i]), edges[start[i]:start[i] + self.n_edges[i]], self.n_labels)
+            (int(self.length[i]), edges[start[i]:start[i] + n_own[i]], self.n_labels)
             for i in range(self.n_blocks)])
 
     def feature_rows(self):
@@ -215,17 +229,28 @@ cdef class GraphProblem(BlockProblem):
         return self.pairwise.strength * np.asarray(self.n_edges, dtype=np.float64)
 
     cdef Py_ssize_t code_size(self, Py_ssize_t i) noexcept nogil:
-        return self.length[i]
+        return self.length[i] + self.n_copies[i]
 
     cdef int truth(self, Py_ssize_t i, int32_t* code) except -1 nogil:
         self.need_labels()
-        memcpy(code, &self.labels[self.start[i]], self.length[i] * sizeof(int32_t))
+        memcpy(code, self.true_code_of(i), self.code_size(i) * sizeof(int32_t))
         return 0
+
+    cdef const int32_t* true_code_of(self, Py_ssize_t i) noexcept nogil:
+        """Return the true labels of a block's nodes and copies; in scratch if there are copies."""
+        cdef Py_ssize_t c, n_nodes = self.length[i]
+        cdef const int32_t* labels = &self.labels[0] + self.start[i]
+        if self.n_copies[i] == 0:
+            return labels
+        memcpy(&self.true_labels[0], labels, n_nodes * sizeof(int32_t))
+        for c in range(self.n_copies[i]):
+            self.true_labels[n_nodes + c] = self.labels[self.copies[self.copy_start[i] + c]]
+        return &self.true_labels[0]
 
     cdef int potentials(self, Py_ssize_t i, const double* w, double loss_weight) except -1 nogil:
         """costs: minus the scores of labels and of pairs, minus loss_weight times the node losses.
 
-        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth])
+        node_costs = -(X @ W + bias + loss_weight * node_weight * cost[truth]); own_costs too.
         """
         cdef Py_ssize_t v, k, first = self.start[i], n_nodes = self.length[i], KP = self.KP
         cdef const double* loss
@@ -260,7 +285,52 @@ cdef class GraphProblem(BlockProblem):
         self.pairwise.price(self.feature_start[i], self.n_edges[i], w + self.edge_at, costs)
         if self.has_counts:
             self.forbid_labels(i)
+        self.own_costs = costs[0]
+        if self.n_copies[i]:
+            self.leave_copies_out(i)
         return 0
+
+    cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil:
+        """Add to own_costs what each copy costs at least beside a label of its neighbour.
+
+        own_costs.node_costs[u, a] += cost_e(a, :).min() for the edges e from a node u to a copy
+        """
+        cdef GraphCosts* costs = &self.costs
+        cdef Py_ssize_t e, a, b, K = self.n_labels, n_own = costs.n_edges - self.n_copies[i]
+        cdef double least
+        cdef double* node
+        cdef double* own = &self.own_node_costs[0]
+        self.own_costs.n_edges = n_own
+        for e in range(n_own, costs.n_edges):
+            if costs.tables != NULL or costs.edge_weights[e] < 0:
+                break
+        else:
+            return    # Potts: a copy has its neighbour's label, which costs nothing
+        memcpy(own, costs.node_costs, costs.n_nodes * costs.stride * sizeof(double))
+        self.own_costs.node_costs = own
+        for e in range(n_own, costs.n_edges):
+            node = own + costs.edges[2 * e] * costs.stride
+            for a in range(K):
+                least = edge_cost(costs, e, a, a)
+                for b in range(K):
+                    least = min(least, edge_cost(costs, e, a, b))
+                node[a] += least
+
+    cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil:
+        """Give copies their best labels beside those of their neighbours, the same if it is one."""
+        cdef const GraphCosts* costs = &self.costs
+        cdef Py_ssize_t c, e, b
+        cdef int32_t a, best
+        cdef double cost, least
+        for c in range(self.n_copies[i]):
+            e = costs.n_edges - self.n_copies[i] + c
+            a = best = y[costs.edges[2 * e]]
+            least = edge_cost(costs, e, a, a)
+            for b in range(self.n_labels):
+                cost = edge_cost(costs, e, a, b)
+                if cost < least:
+                    best, least = <int32_t> b, cost
+            y[costs.n_nodes + c] = best
 
     cdef void forbid_labels(self, Py_ssize_t i) noexcept nogil:
         """Give the labels that a node may not have costs that no labeling gains by. O(V K + E G + G K^2).
@@ -321,11 +391,11 @@ cdef class GraphProblem(BlockProblem):
             y[v] = best
 
     cdef void label_nodes_alone(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """y = node_costs.argmin(axis=1)"""
+        """y = own_costs.node_costs.argmin(axis=1)"""
         cdef Py_ssize_t v, k
         cdef const double* node
         for v in range(self.length[i]):
-            node = &self.node_costs[v * self.KP]
+            node = self.own_costs.node_costs + v * self.KP
             y[v] = 0
             for k in range(1, self.n_labels):
                 if node[k] < node[y[v]]:
@@ -337,7 +407,7 @@ cdef class GraphProblem(BlockProblem):
         if not self.last.is_used or not self.last.is_known[i]:
             return False
         last = &self.last.labels[self.last.first[i]]
-        if not labeling_cost(&self.costs, last) < labeling_cost(&self.costs, y):
+        if not labeling_cost(&self.own_costs, last) < labeling_cost(&self.own_costs, y):
             return False
         memcpy(y, last, self.length[i] * sizeof(int32_t))
         return True
@@ -345,13 +415,14 @@ cdef class GraphProblem(BlockProblem):
     cdef double descend(self, Py_ssize_t i, int32_t* y, OracleAnswer* answer) except? -1 nogil:
         """Improve labels by the decoder; return their cost."""
         cdef GraphAnswer found
-        self.decoder.decode(&self.costs, y, &found)
+        self.decoder.decode(&self.own_costs, y, &found)
         answer.exact = found.exact
         answer.work += found.work
         if self.bounded and not found.exact:
             answer.bound = -found.bound
         if self.has_counts:
             self.replace_forbidden(i, y)
+        self.label_copies(i, y)
         return labeling_cost(&self.costs, y)
 
     cdef int maximize(
@@ -359,13 +430,14 @@ cdef class GraphProblem(BlockProblem):
             OracleAnswer* answer) except -1 nogil:
         cdef Py_ssize_t first = self.start[i], n_nodes = self.length[i]
         cdef double cost, of_truth
-        cdef const int32_t* truth = &self.labels[0] + first
+        cdef const int32_t* truth = NULL
         cdef int32_t* y = &self.other_labels[0]
         cdef bint is_kept = self.last.is_used and self.last.is_open
         self.potentials(i, w, loss_weight)
         self.label_nodes_alone(i, code)
         answer.exact, answer.work = True, 100
-        if self.costs.n_edges == 0 or self.n_labels == 1:
+        if self.own_costs.n_edges == 0 or self.n_labels == 1:
+            self.label_copies(i, code)
             cost = labeling_cost(&self.costs, code)
         else:
             self.decoder.block = i
@@ -373,17 +445,20 @@ cdef class GraphProblem(BlockProblem):
                 self.has_partial and not (self.start_from_last(i, code) and is_kept))
             self.decoder.stops_early = is_kept
             cost = self.descend(i, code, answer)
-        of_truth = labeling_cost(&self.costs, truth) if self.has_labels else cost
+        of_truth = cost
+        if self.has_labels:
+            truth = self.true_code_of(i)
+            of_truth = labeling_cost(&self.costs, truth)
         if of_truth < cost:
             # Only now from the truth: moves that start there find little but its neighbourhood,
             # and training would end with hinges that are too small.
-            memcpy(y, truth, n_nodes * sizeof(int32_t))
+            memcpy(y, truth, self.code_size(i) * sizeof(int32_t))
             # Bounded: a bound does not depend on the start.
             cost = of_truth if answer.exact or self.bounded else self.descend(i, y, answer)
             if cost > of_truth:    # by rounding
-                memcpy(y, truth, n_nodes * sizeof(int32_t))
+                memcpy(y, truth, self.code_size(i) * sizeof(int32_t))
                 cost = of_truth
-            memcpy(code, y, n_nodes * sizeof(int32_t))
+            memcpy(code, y, self.code_size(i) * sizeof(int32_t))
             is_kept = False
         if is_kept:
             memcpy(&self.last.labels[self.last.first[i]], code, n_nodes * sizeof(int32_t))
@@ -418,6 +493,17 @@ cdef class GraphProblem(BlockProblem):
         for k in range(self.length[i] * self.n_labels):
             out[k] = -out[k]
         return 0
+
+    cdef void find_differing_copies(
+            self, Py_ssize_t i, const int32_t** codes, Py_ssize_t count) noexcept nogil:
+        """Write at which of a block's copies some labelings differ."""
+        cdef Py_ssize_t k, v
+        for v in range(self.length[i], self.code_size(i)):
+            self.differs[v] = False
+            for k in range(1, count):
+                if codes[k][v] != codes[0][v]:
+                    self.differs[v] = True
+                    break
 
     cdef bint edge_differs(self, const int32_t* edge) noexcept nogil:
         """Whether the labelings last looked at differ at an end of an edge."""
@@ -458,6 +544,7 @@ cdef class GraphProblem(BlockProblem):
                 out[k] += label_score[place[codes[k][v]]]
             forget_labels(place, label, n_labels)
             spent += n_labels * sstruct_row_size(&self.rows, r) + 2 * count
+        self.find_differing_copies(i, codes, count)
         for e in range(self.n_edges[i]):
             if self.edge_differs(edge + 2 * e):
                 for k in range(count):
@@ -471,10 +558,11 @@ cdef class GraphProblem(BlockProblem):
     cdef int loss(self, Py_ssize_t i, const int32_t* code, double* out) except -1 nogil:
         cdef Py_ssize_t v, e, first = self.start[i]
         cdef int64_t more = 0      # neighbours that differ, beyond those that do in the truth
-        cdef const int32_t* truth = &self.labels[0] + first
+        cdef const int32_t* truth
         cdef const int32_t* edge = &self.edges[0, 0] + 2 * self.edge_start[i]
         cdef double total = 0
         self.need_labels()
+        truth = self.true_code_of(i)
         for v in range(self.length[i]):
             total += self.node_weight[first + v] * self.cost[truth[v], code[v]]
         if self.pairwise.strength > 0:
@@ -538,6 +626,7 @@ cdef class GraphProblem(BlockProblem):
                 for k in range(n_labels):
                     out[self.bias_at + label[k]] += change[k]
             forget_labels(place, label, n_labels)
+        self.find_differing_copies(i, codes, count)
         if self.pairwise.n_weights > 0:
             for e in range(self.n_edges[i]):
                 if self.edge_differs(edge + 2 * e):

@@ -6,7 +6,7 @@ import numpy as np
 
 from sstruct._checks.arrays import contiguous
 from sstruct._checks.shown import shortened
-from sstruct._problems.core.node_arguments import check_blocks
+from sstruct._problems.core.node_arguments import check_blocks, of_blocks
 from sstruct._problems.graph.grid_edges import grid_edges
 
 # Pairwise models; "fixed" has no weights.
@@ -30,7 +30,13 @@ class GraphRanges:
         First row of a graph's edge features. Default: `edge_start`.
     grids : array-like of shape (n_blocks, 3), optional
         Height, width and connectivity of blocks that are whole grids, with the edges of
-        `grid_edges`; connectivity 0: no grid.
+        `grid_edges` (and those to copies after them); connectivity 0: no grid.
+    n_copies : array-like of shape (n_blocks,), optional
+        Number of each block's edges, its last ones, whose second end is in another block. The
+        block has a free copy of that node, without features and loss: node length + c for the c-th
+        of these edges. Default 0.
+    copies : array-like of shape (sum of n_copies,), optional
+        Row of the node that each copy is of, block after block: its label is the true one.
     """
 
     start: np.ndarray
@@ -40,6 +46,8 @@ class GraphRanges:
     n_edges: np.ndarray
     feature_start: np.ndarray | None = None
     grids: np.ndarray | None = None
+    n_copies: np.ndarray | None = None
+    copies: np.ndarray | None = None
 
     def checked(self, n_rows, n_feature_rows):
         """Return the same in the layout of compiled code.
@@ -47,7 +55,14 @@ class GraphRanges:
         n_feature_rows : of edges; None: they have no features of their own.
         """
         start, length = check_blocks(self.start, self.length, n_rows)
-        edges, edge_start, n_edges = check_edges(self.edges, self.edge_start, self.n_edges, length)
+        edges, edge_start, n_edges = check_edges(
+            self.edges, self.edge_start, self.n_edges, len(length)
+        )
+        n_copies = of_blocks(self.n_copies, len(length), np.int64, default=0)
+        check_ends(edges, edge_start, n_edges, n_copies, length)
+        copies = contiguous([] if self.copies is None else self.copies, dtype=np.int64)
+        if len(copies) != n_copies.sum() or ((copies < 0) | (copies >= n_rows)).any():
+            raise ValueError(f"copies must be {n_copies.sum()} rows of the {n_rows} of X")
         feature_start, _ = row_ranges(
             edge_start if self.feature_start is None else self.feature_start,
             n_edges,
@@ -57,8 +72,13 @@ class GraphRanges:
         )
         if n_feature_rows is None:
             feature_start = np.zeros_like(edge_start)
-        grids = check_grids(self.grids, length, edges, edge_start, n_edges)
-        return GraphRanges(start, length, edges, edge_start, n_edges, feature_start, grids)
+        grids = check_grids(self.grids, length, edges, edge_start, n_edges - n_copies)
+        # Never empty, so that there is a first entry to point at.
+        edges = edges if len(edges) else np.zeros((1, 2), dtype=np.int32)
+        copies = copies if len(copies) else np.zeros(1, dtype=np.int64)
+        return GraphRanges(
+            start, length, edges, edge_start, n_edges, feature_start, grids, n_copies, copies
+        )
 
 
 def edge_shape(pairwise, n_labels, n_features):
@@ -85,7 +105,7 @@ def attractive_edges(pairwise, shape):
     return np.where(same, 0.0, -np.inf), np.where(same, np.inf, 0.0)
 
 
-def check_edges(edges, edge_start, n_edges, length):
+def check_edges(edges, edge_start, n_edges, n_blocks):
     """Return edges as int32 (E, 2), and first row and number of each block's.
 
     Blocks may share rows; ends are numbered within the block.
@@ -93,19 +113,31 @@ def check_edges(edges, edge_start, n_edges, length):
     edges = contiguous(edges, dtype=np.int32)
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(f"edges of shape {edges.shape}, expected (E, 2)")
-    first, count = row_ranges(edge_start, n_edges, len(length), len(edges), "edges")
+    first, count = row_ranges(edge_start, n_edges, n_blocks, len(edges), "edges")
     if len(edges) and (edges.min() < 0 or (edges[:, 0] == edges[:, 1]).any()):
         raise ValueError("edges must join two different nodes, numbered from 0")
-    some = count > 0
+    return edges, first, count
+
+
+def check_ends(edges, edge_start, n_edges, n_copies, length):
+    """Raise unless edges join a block's own nodes, and its last `n_copies` its copies, in order."""
+    if (n_copies < 0).any() or (n_copies > n_edges).any():
+        raise ValueError("n_copies must be numbers of edges of the blocks")
+    n_inner = n_edges - n_copies
+    some = n_inner > 0
     if some.any():
         # The largest end in each range; the entry at the end is there so that ranges may end.
-        borders = np.stack([first[some], first[some] + count[some]], axis=1).ravel()
+        first = edge_start[some]
+        borders = np.stack([first, first + n_inner[some]], axis=1).ravel()
         largest = np.maximum.reduceat(np.append(edges.max(axis=1), 0), borders)[::2]
         if (largest >= length[some]).any():
             i = np.flatnonzero(some)[np.argmax(largest >= length[some])]
             raise ValueError(f"block {i}: an edge has an end outside of its {length[i]} nodes")
-    # Never empty, so that there is a first entry to point at.
-    return (edges if len(edges) else np.zeros((1, 2), dtype=np.int32)), first, count
+    block = np.repeat(np.arange(len(length)), n_copies)
+    number = np.arange(len(block)) - np.repeat(np.cumsum(n_copies) - n_copies, n_copies)
+    own, copy = edges[(edge_start + n_inner)[block] + number].T
+    if ((own >= length[block]) | (copy != length[block] + number)).any():
+        raise ValueError("the last edges of a block must join its nodes to its copies, in order")
 
 
 def row_ranges(start, count, n_blocks, n_rows, name):
