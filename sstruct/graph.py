@@ -301,9 +301,13 @@ class GraphCRFSSVM(LabelingSSVM):
         model["edge_names"] = graphs.edge_names
         model["seed"] = int(random_of(self.random_state).randint(2**31 - 1))
         pairwise = model["pairwise"], model["strength"]
-        method = decoding_method(model, data.graphs, K)
-        decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
-        problem = data.problem(pairwise, decoder, self.fit_intercept)
+        method = decoding_method(model, data.whole_graphs, K)
+
+        def given():
+            decoder = decoder_of(method, model["seed"], TRAINING_ITERATIONS)
+            return pairwise, decoder, self.fit_intercept
+
+        problem = data.problem(*given())
         # Planes are relative to truths: with other ones no warm start could go on from them.
         explicit = self._with_planes(problem) if completion is None else problem
         if explicit is not problem:
@@ -311,7 +315,7 @@ class GraphCRFSSVM(LabelingSSVM):
                 explicit.keep_labelings()
             # Planes hold weights' places and losses: a warm start must find those unchanged too.
             common += [np.array(problem.n_weights)]
-        inference = described_inference(method, pairwise[0], data.graphs)
+        inference = described_inference(method, pairwise[0], data.whole_graphs)
         return Training(
             explicit,
             data.sample_weight,
@@ -332,6 +336,7 @@ class GraphCRFSSVM(LabelingSSVM):
             },
             features=_scalable(graphs, model["pairwise"]),
             empty=graphs.nodes.empty,
+            whole=None if data.image is None else lambda: data.whole_problem(*given()),
         )
 
     def _with_planes(self, problem):

@@ -1,6 +1,6 @@
 """GridCRFSSVM: max-margin labeling of the pixels of images."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +13,8 @@ from sstruct._estimators.core.documentation import shares_documentation
 from sstruct._estimators.core.texts import Common, Graphs, Held
 from sstruct._estimators.graph.fitted_state import GRID_STATE
 from sstruct._estimators.graph.samples import image_labels, pack_grids
+from sstruct._estimators.windows.windowed import Windows
+from sstruct._problems.core._rows import is_mapped
 from sstruct.graph import GraphCRFSSVM
 
 __all__ = ["GridCRFSSVM"]
@@ -22,12 +24,16 @@ GRID_FEATURES = {
     "contrast": ["constant", "contrast"],
     "directed": ["right", "down", "down-right", "down-left"],
 }
+# window_size="auto" cuts images of more pixels than the first number into tiles of at most the
+# second: benchmarks/notes/images.md.
+LARGEST_WHOLE = 128**2
+AUTO_TILE = 64**2
 
 
 @explains_arguments
 @shares_documentation(Common, Graphs)
 @dataclass(kw_only=True, eq=False, repr=False)
-class GridCRFSSVM(GraphCRFSSVM):
+class GridCRFSSVM(Windows, GraphCRFSSVM):
     r"""Structured SVM for images: a label for every pixel.
 
     A :class:`GraphCRFSSVM` whose graphs are grids of pixels. Each image may have its own size; edge
@@ -72,6 +78,17 @@ class GridCRFSSVM(GraphCRFSSVM):
     <class_weight>
     <rescaling>
     <search>
+    window_size : int, "auto" or None, default="auto"
+        Train on tiles: each image of more than this number of pixels is cut into tiles of at most
+        this number of pixels, whose sides differ by at most one pixel. This makes training on large
+        images several times faster. Each edge belongs to one tile; if it leaves the tile, the label
+        at its end is free. The sum of the tiles' hinge losses is an upper bound of the image's, and
+        is what training minimizes: ``objective_`` is at least the objective of whole images,
+        ``whole_objective_``. ``"auto"`` cuts images of more than 16,384 pixels into tiles of at
+        most 4,096 pixels, but none with slack rescaling, with a `solver` other than ``"mp-bcfw"``
+        and ``"bcfw"``, or if the images are mapped from a file. Integers need margin rescaling and
+        one of these solvers. With None, training uses whole images. Predictions are always made for
+        whole images. See :doc:`/how_to/long_recordings`.
     <solver>
     <step>
     <sampling>
@@ -109,6 +126,10 @@ class GridCRFSSVM(GraphCRFSSVM):
     <n_iter_>
     <n_oracle_calls_>
     <objective_>
+        If images were cut into tiles, that is the objective over tiles.
+    whole_objective_ : float
+        The objective of whole images at ``w_``, at most ``objective_`` if decoding is exact. Only
+        if images were cut into tiles, and not for partitions.
     <status_>
     <converged_>
     <inference_>
@@ -131,7 +152,7 @@ class GridCRFSSVM(GraphCRFSSVM):
 
     Images of one size share their edges, of which an H x W image has about 2 H W or, with 8
     neighbors, 4 H W. Features in one contiguous array (n, H, W, F) are not copied unless pixels
-    leave training.
+    leave training or images are cut into tiles, which copies all of them.
 
     <References>
 
@@ -160,11 +181,19 @@ class GridCRFSSVM(GraphCRFSSVM):
     _one_sample = "images: one image is a list of one array (height, width, channels), [X]"
 
     connectivity: int = 4
+    window_size: int | str | None = "auto"
+    whole_objective_: float = field(init=False)
 
     def _check_parameters(self):
         super()._check_parameters()
         if not is_real(self.connectivity) or self.connectivity not in (4, 8):
             raise ValueError(f"connectivity must be 4 or 8, found {shortened(self.connectivity)}")
+
+    def _windows(self, nodes):
+        """Return the largest image that trains whole, and the largest tile of larger ones."""
+        # Tiles are copies: features in files stay there.
+        on_disk = is_mapped(nodes.flat)
+        return self._window_sizes(*((np.inf, 1) if on_disk else (LARGEST_WHOLE, AUTO_TILE)))
 
     def _pack(self, X, model, *, fitted):
         return pack_grids(self, X, model["pairwise"], model["connectivity"], fitted=fitted)

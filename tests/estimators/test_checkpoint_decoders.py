@@ -115,6 +115,8 @@ GRAPHS = {
     "cut, grid": (GridCRFSSVM(), lambda: images(2)),
     "expansion, grid": (GridCRFSSVM(connectivity=8), lambda: images(3)),
     "fwmap, grid": (GridCRFSSVM(inference="fwmap"), lambda: images(3)),
+    "cut, tiles": (GridCRFSSVM(window_size=6), lambda: images(2)),
+    "fwmap, tiles": (GridCRFSSVM(inference="fwmap", window_size=6), lambda: images(3)),
 }
 OTHERS = {
     "chain": (ChainSSVM(), sequences),

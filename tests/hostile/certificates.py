@@ -16,7 +16,7 @@ from sstruct import Sequences
 from tests.hostile.judge import FindingError
 from tests.hostile.values import MischiefError
 from tests.reference import brute_force
-from tests.reference.graphs import without
+from tests.reference.graphs import tiles, without
 
 # Rounding, over the sum of the sizes of all terms.
 RELATIVE = 1e-9
@@ -192,22 +192,29 @@ def graph_blocks(model, X, y, weights):
     yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
 
 
-def _graph_blocks(model, graphs, codes, weights):
+def _graph_blocks(model, graphs, codes, weights, shapes=None):
+    """Blocks of graphs; with the `shapes` of images those of tiles of `window_size` pixels."""
     K = len(model.classes_)
     cost, factor, divided = node_costs(model, codes, weights, [graph[3] for graph in graphs])
     cost = factor[:, None] * cost
-    for graph, labels, weight in zip(graphs, codes, weights, strict=True):
-        part = without(graph, labels)
-        if part is None:
+    for i, (graph, labels, weight) in enumerate(zip(graphs, codes, weights, strict=True)):
+        if (labels < 0).all():
             continue
-        (x, edges, features, sizes), truth = part
-        theta = x @ model.coef_.T + model.intercept_
-        tables = [
-            edge_table(model, None if features is None else features[e]) for e in range(len(edges))
-        ]
-        every, scores = scored(list(theta), edges, tables)
-        scale = sizes / sizes.sum() if divided else sizes
-        yield scores, (scale * cost[truth, every]).sum(axis=1), place(truth, (K,) * len(x)), weight
+        sizes = graph[3] / graph[3][labels >= 0].sum() if divided else graph[3]
+        graph = (*graph[:3], sizes)
+        parts = [(*without(graph, labels), None)]
+        if shapes is not None:
+            parts = tiles(graph, labels, shapes[i], model.window_size)
+        for (x, edges, features, scale), truth, n_own in parts:
+            theta = x @ model.coef_.T + model.intercept_
+            theta[len(x) if n_own is None else n_own :] = 0
+            tables = [
+                edge_table(model, None if features is None else features[e])
+                for e in range(len(edges))
+            ]
+            every, scores = scored(list(theta), edges, tables)
+            loss = (scale * cost[truth, every])[:, :n_own].sum(axis=1)
+            yield scores, loss, place(truth, (K,) * len(x)), weight
 
 
 def grid_blocks(model, X, y, weights):
@@ -228,7 +235,10 @@ def grid_blocks(model, X, y, weights):
             mean = square.mean() if len(square) else 1.0
             features = np.column_stack([np.ones(len(edges)), np.exp(-square / (2 * (mean or 1.0)))])
         graphs.append((rows, edges, features, np.ones(len(rows))))
-    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights)
+    shapes = None
+    if model.window_size not in ("auto", None):  # for which all are small
+        shapes = [dense(image).shape[:2] for image in items(X)]
+    yield from _graph_blocks(model, graphs, codes_of(model, items(y)), weights, shapes)
 
 
 def typed_blocks(model, X, y, weights):

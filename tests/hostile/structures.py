@@ -270,7 +270,8 @@ STRUCTURES = {
     "grid": Structure(
         sstruct.GridCRFSSVM, images,
         _graph | {"connectivity": (4, 8),
-                  "pairwise": ("potts", "contrast", "full", "directed", 0.5)},
+                  "pairwise": ("potts", "contrast", "full", "directed", 0.5),
+                  "window_size": ("auto", "auto", None, 1, 2)},
     ),
     "typed graph": Structure(
         sstruct.TypedGraphCRFSSVM, typed_graphs,

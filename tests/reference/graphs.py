@@ -64,6 +64,84 @@ def without(graph, y):
     return (np.asarray(x)[keep], edges.astype(int), features, sizes), np.asarray(y)[keep]
 
 
+def tile_sides(height, width, size):
+    """Heights and widths of tiles of at most `size` pixels; the fewest borders are crossed."""
+    cuts = [
+        ((n_rows - 1) * width + (n_columns - 1) * height, n_rows, n_columns)
+        for n_rows in range(1, height + 1)
+        for n_columns in range(1, width + 1)
+        if -(-height // n_rows) * -(-width // n_columns) <= size
+    ]
+    _, *counts = min(cuts)
+    return [
+        [(k + 1) * side // count - k * side // count for k in range(count)]
+        for side, count in zip((height, width), counts, strict=True)
+    ]
+
+
+def tiles(graph, y, shape, size):
+    """The graphs of an image's tiles, each with copies of pixels beyond its borders.
+
+    Returns a list of (graph, labels, n_own): of the nodes the first n_own are pixels of the tile,
+    the others a copy for each edge from one of these, its first end, to another tile.
+    """
+    x, edges, features, sizes = graph
+    rows, columns = tile_sides(*shape, size)
+    of_row, of_column = (np.repeat(np.arange(len(own)), own) for own in (rows, columns))
+    tile = [(r, c) for r in of_row for c in of_column]
+    out = []
+    for name in sorted(set(tile)):
+        own = [v for v in range(len(x)) if tile[v] == name]
+        mine = [e for e, (u, _) in enumerate(edges) if tile[u] == name]
+        mine = [e for e in mine if min(y[v] for v in edges[e]) >= 0]
+        own = [v for v in own if y[v] >= 0]
+        if not own:
+            continue
+        nodes, pairs = list(own), []
+        for e in mine:
+            u, v = edges[e]
+            if tile[v] != name:
+                nodes.append(v)
+            pairs.append((own.index(u), own.index(v) if tile[v] == name else len(nodes) - 1))
+        part = (
+            np.asarray(x)[nodes],
+            np.array(pairs, dtype=int).reshape(-1, 2),
+            None if features is None else np.asarray(features)[mine],
+            None if sizes is None else np.asarray(sizes)[nodes],
+        )
+        out.append((part, np.asarray(y)[nodes], len(own)))
+    return out
+
+
+def tile_blocks(X, y, shapes, size, pairwise, n_labels, cost=None, weights=None, bias=True,
+                divided=False, strength=0.0):  # fmt: skip
+    """As `blocks`, of tiles of images: features and losses are of a tile's own pixels."""
+    weights = [1.0] * len(X) if weights is None else list(weights)
+    out, total = [], 0.0
+    for i, (graph, labels) in enumerate(zip(X, y, strict=True)):
+        sizes = np.ones(len(labels)) if graph[3] is None else np.asarray(graph[3])
+        known = np.asarray(labels) >= 0
+        total += weights[i] * known.any()
+        scale = sizes / sizes[known].sum() if divided and known.any() else sizes
+        graph = (*graph[:3], scale)
+        for part, truth, n_own in tiles(graph, labels, shapes[i], size):
+            x, edges, features, own = part
+            x[n_own:] = 0
+            own = np.where(np.arange(len(own)) < n_own, own, 0)
+            (block,) = blocks([(x, edges, features, own)], [truth], pairwise, n_labels, cost, None,
+                              bias, False, strength)  # fmt: skip
+            if bias:  # copies have none
+                at = n_labels * x.shape[1]
+                for row, z in zip(block.phi, block.labelings, strict=True):
+                    for label in z[n_own:]:
+                        row[at + label] -= 1
+            block.sample, block.weight = i, weights[i]
+            out.append(block)
+    for block in out:
+        block.weight /= total
+    return [block for block in out if block.weight]
+
+
 def blocks(X, y, pairwise, n_labels, cost=None, weights=None, bias=True, divided=False,
            strength=0.0):  # fmt: skip
     """The objective's hinge terms, one a sample: graphs (x, edges, features, sizes), labels."""

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from sstruct._estimators.core.common_state import LABELING_STATE, label_rows
+from sstruct._estimators.core.common_state import CERTIFICATE, LABELING_STATE, label_rows
 from sstruct._estimators.core.fitted_state import (
     Flag,
     ListOf,
@@ -74,4 +74,4 @@ GRAPH_STATE = LABELING_STATE.extended(
     rules=(edges_agree,),
     n_weights=graph_weights,
 )
-GRID_STATE = GRAPH_STATE.extended(rules=(grid_agrees,))
+GRID_STATE = GRAPH_STATE.extended({"whole_objective_": CERTIFICATE}, rules=(grid_agrees,))

@@ -9,9 +9,11 @@ from scipy.sparse.csgraph import connected_components
 from sstruct._estimators.core.lam_from_scale import TrainedNodes, mean_cost
 from sstruct._estimators.core.sample_data import SampleData, first_rows, label_array
 from sstruct._estimators.graph.nearest_labels import nearest_labels
+from sstruct._estimators.graph.tiles import cut_into_tiles
 from sstruct._input.losses import class_weighted_costs, node_costs
 from sstruct._input.ragged import Nodes, labeled_nodes
 from sstruct._problems.core._rows import compressed
+from sstruct._problems.core.node_arguments import sums_over_blocks
 from sstruct._problems.graph._pairwise import PairwiseModel
 from sstruct._problems.graph._problem import GraphProblem
 from sstruct._problems.graph.arguments import WITH_FEATURES, GraphRanges
@@ -96,7 +98,73 @@ class Graphs(GraphRanges):
         """Take some of the graphs, their nodes and edges where they are."""
         of_each = ("start", "length", "edge_start", "n_edges", "feature_start", "grids")
         given = {name: getattr(self, name) for name in of_each}
-        return replace(self, **{k: None if v is None else v[which] for k, v in given.items()})
+        chosen = {k: None if v is None else v[which] for k, v in given.items()}
+        if self.n_copies is not None:
+            first = np.cumsum(self.n_copies) - self.n_copies
+            chosen["n_copies"] = self.n_copies[which]
+            chosen["copies"] = self.copies[rows_of(first[which], chosen["n_copies"])]
+        return replace(self, **chosen)
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """Graphs that train, a block each, and the labels of their rows.
+
+    Attributes
+    ----------
+    graphs : Graphs
+    codes : ndarray of int32 of shape (n_rows,)
+        True label of each row.
+    known : ndarray of int32 of shape (n_rows,)
+        The labels that identify the data: -1 where one is completed.
+    node_weight : ndarray of shape (n_rows,)
+        Weight of each node in the loss.
+    used : ndarray of bool of shape (n_rows,)
+        Which rows are nodes that train.
+    """
+
+    graphs: Graphs
+    codes: np.ndarray
+    known: np.ndarray
+    node_weight: np.ndarray
+    used: np.ndarray
+
+    def trained(self):
+        """Leave out the nodes that do not train; every graph has one that does."""
+        graphs, used = self.graphs, self.used
+        n_used = self.n_used()
+        partial = n_used < graphs.length
+        if graphs.n_copies is not None:
+            first = np.cumsum(graphs.n_copies) - graphs.n_copies
+            partial |= sums_over_blocks(~used[graphs.copies], first, graphs.n_copies) > 0
+        partial = np.flatnonzero(partial)
+        if not len(partial):
+            return self
+        graphs = without_nodes(graphs, used, n_used, partial)
+        of_rows = self.codes[used], self.known[used], self.node_weight[used], used[used]
+        return LabeledRows(graphs, *of_rows)
+
+    def n_used(self):
+        """Return the number of nodes of each graph that train."""
+        graphs = self.graphs
+        return sums_over_blocks(self.used, graphs.start, graphs.length).astype(np.int64)
+
+    def cut(self, longest, size):
+        """Cut images of more than `longest` pixels into tiles of at most `size`.
+
+        Returns
+        -------
+        LabeledRows
+        image : ndarray of shape (n_blocks,)
+            Which image each block is of; each has a pixel that trains.
+        """
+        graphs, rows, image = cut_into_tiles(self.graphs, longest, size)
+        of_rows = (each[rows] for each in (self.codes, self.known, self.node_weight, self.used))
+        cut = LabeledRows(graphs, *of_rows)
+        some = np.flatnonzero(cut.n_used())
+        if len(some) < len(image):
+            cut, image = replace(cut, graphs=graphs.selected(some)), image[some]
+        return cut, image
 
 
 class LabeledGraphs:
@@ -115,15 +183,20 @@ class LabeledGraphs:
 
     Attributes
     ----------
-    graphs : Graphs
-        The graphs of the fit, with their labeled nodes, those completed and the edges between.
+    rows : LabeledRows
+        The graphs of the fit, with their labeled nodes, those completed and the edges between; or
+        tiles of these.
+    image : ndarray of shape (n_blocks,), or None
+        Of which graph each block is a tile; None: all graphs are whole.
     classes : ndarray of shape (K,)
     sample_weight : ndarray of shape (n_blocks,)
-        Weight of each graph.
+        Weight of each block's graph.
     total_weight : float
         Sum of the weights of the samples that have a labeled node.
     trained : TrainedNodes
     """
+
+    image = None
 
     def __init__(self, estimator, graphs, labels, sample_weight, completion=None):
         nodes = graphs.nodes
@@ -147,7 +220,6 @@ class LabeledGraphs:
         n_nodes = row_weight.sum() / self.total_weight
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, cost, estimator.fit_intercept)
         self.sample_weight = weights[kept]
-        self.graphs = graphs.selected(kept)
         known = codes  # the labels that identify the data
         if completion is not None:
             known, codes = np.where(completion.in_loss, codes, -1), completion.codes
@@ -158,27 +230,49 @@ class LabeledGraphs:
             known, node_weight = np.where(used, codes, -1), node_weight * used
             codes = nearest_labels(graphs, known, len(self.classes))
             used = codes >= 0
-        n_used = np.bincount(sample[used], minlength=len(nodes))[kept]
-        partial = np.flatnonzero(n_used < self.graphs.length)
-        if len(partial):
-            self.graphs = without_nodes(self.graphs, used, n_used, partial)
-            codes, known, node_weight = codes[used], known[used], node_weight[used]
-        self._codes, self._known, self._node_weight = codes, known, node_weight
+        self._whole = LabeledRows(graphs.selected(kept), codes, known, node_weight, used)
+        rows = self._whole
+        if graphs.grids is not None:
+            longest, size = estimator._windows(nodes)
+            if (rows.graphs.length > longest).any():
+                rows, self.image = rows.cut(longest, size)
+                self.sample_weight = self.sample_weight[self.image]
+        self.rows = rows.trained()
+        if self.image is None:
+            self._whole = self.rows
 
     @staticmethod
     def _reads_edges(estimator):
         """Whether edges add anything to scores."""
         return isinstance(estimator.pairwise, str) or estimator.pairwise > 0
 
+    @property
+    def graphs(self):
+        """The Graphs of all blocks."""
+        return self.rows.graphs
+
+    @property
+    def whole_graphs(self):
+        """The Graphs of which blocks may be tiles, with all nodes if some are."""
+        return self._whole.graphs
+
     def problem(self, pairwise, decoder, bias):
-        return self.graphs.problem(
+        return self._problem(self.rows, pairwise, decoder, bias)
+
+    def whole_problem(self, pairwise, decoder, bias):
+        """Return the problem without tiles, and the first block of each of its graphs."""
+        first = np.flatnonzero(np.diff(self.image, prepend=-1))
+        return self._problem(self._whole.trained(), pairwise, decoder, bias), first
+
+    def _problem(self, rows, pairwise, decoder, bias):
+        return rows.graphs.problem(
             pairwise,
             len(self.classes),
             decoder,
             bias=bias,
-            labels=self._codes,
+            labels=rows.codes,
             cost=self._cost,
-            node_weight=self._node_weight,
+            node_weight=rows.node_weight,
         )
 
     def data(self, *common, explicit):
@@ -193,14 +287,23 @@ class LabeledGraphs:
             common.append(np.array(graphs.edge_features.shape[1]))
         if explicit:
             common.append(self._cost)
+        n_samples, n_blocks = len(graphs.length), None
+        if self.image is not None:
+            n_samples = int(self.image[-1]) + 1
+
+            def n_blocks(n):
+                return int(np.searchsorted(self.image, n))
+
         return SampleData(
-            len(graphs.length),
+            n_samples,
             common,
-            lambda n: self._of_first(n, explicit),
-            costs=[self._cost, self._node_weight],
+            lambda n: self._of_first(n if n_blocks is None else n_blocks(n), explicit),
+            n_blocks,
+            costs=[self._cost, self.rows.node_weight],
         )
 
     def _of_first(self, n, explicit):
+        """Return what identifies the first n blocks."""
         graphs = self.graphs
         rows = rows_of(graphs.start[:n], graphs.length[:n])
         # Those of whole grids are known from their shapes and images.
@@ -208,14 +311,16 @@ class LabeledGraphs:
         other = np.flatnonzero(grids[:, 2] == 0)
         edges = rows_of(graphs.edge_start[other], graphs.n_edges[other])
         flat = graphs.nodes.flat[rows]
-        parts = [*first_rows(flat, flat.shape[0]), self._known[rows]]
+        parts = [*first_rows(flat, flat.shape[0]), self.rows.known[rows]]
         parts += [graphs.length[:n], grids]
         parts += [graphs.n_edges[:n], graphs.edges[edges].astype(np.int32)]
         if graphs.edge_features is not None:
             features = rows_of(graphs.feature_start[other], graphs.n_edges[other])
             parts.append(graphs.edge_features[features])
         if explicit:
-            parts.append(self._node_weight[rows])
+            parts.append(self.rows.node_weight[rows])
+        if graphs.n_copies is not None and graphs.n_copies[:n].any():
+            parts.append(graphs.copies[: graphs.n_copies[:n].sum()])
         return parts
 
 
@@ -228,27 +333,43 @@ def rows_of(start, count):
 
 
 def without_nodes(graphs, used, n_used, partial):
-    """Drop the rows that are not used, and from the graphs `partial` the edges at them."""
+    """Drop the rows that are not used, and from the graphs `partial` the edges at them.
+
+    n_used : number of nodes of each graph that are used
+    """
     start, length = graphs.start, graphs.length
     edges, features = [graphs.edges], [graphs.edge_features]
     edge_start, n_edges = graphs.edge_start.copy(), graphs.n_edges.copy()
     feature_start = graphs.feature_start.copy()
     grids = None if graphs.grids is None else graphs.grids.copy()
+    n_copies, copies, first_copy = graphs.n_copies, graphs.copies, None
+    if n_copies is not None:
+        n_copies, first_copy = n_copies.copy(), np.cumsum(n_copies) - n_copies
+        kept_copies = np.ones(len(copies), dtype=bool)
     edge_rows = len(graphs.edges)
     feature_rows = 0 if graphs.edge_features is None else len(graphs.edge_features)
     for i in partial:
         own = graphs.edges[edge_start[i] : edge_start[i] + n_edges[i]]
         here = used[start[i] : start[i] + length[i]]
-        keep = np.flatnonzero(here[own].all(axis=1))
+        if n_copies is not None:
+            at = slice(first_copy[i], first_copy[i] + n_copies[i])
+            here = np.append(here, used[copies[at]])
+        keep = here[own].all(axis=1)
+        if n_copies is not None:
+            kept_copies[at] = here[length[i] :] = keep[len(own) - n_copies[i] :]
+            n_copies[i] = kept_copies[at].sum()
+        keep = np.flatnonzero(keep)
         edges.append((np.cumsum(here) - 1)[own[keep]])
         if graphs.edge_features is not None:
             features.append(graphs.edge_features[feature_start[i] + keep])
             feature_start[i], feature_rows = feature_rows, feature_rows + len(keep)
         edge_start[i], n_edges[i] = edge_rows, len(keep)
         edge_rows += len(keep)
-        if grids is not None:
+        if grids is not None and n_used[i] < length[i]:
             grids[i] = 0
     nodes = graphs.nodes
+    if n_copies is not None:
+        copies = (np.cumsum(used) - 1)[copies[kept_copies]]
     return replace(
         graphs,
         nodes=replace(nodes, flat=nodes.flat[used]),
@@ -262,6 +383,8 @@ def without_nodes(graphs, used, n_used, partial):
         sizes=None if graphs.sizes is None else graphs.sizes[used],
         label_counts=None if graphs.label_counts is None else graphs.label_counts[used],
         grids=grids,
+        n_copies=n_copies,
+        copies=copies,
     )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from sstruct._estimators.core.lam_from_scale import TrainedNodes
-from sstruct._estimators.graph.training import LabeledGraphs, rows_of, without_nodes
+from sstruct._estimators.graph.training import LabeledGraphs, LabeledRows, rows_of
 from sstruct._input.labels import encode, is_label, object_array, training_classes
 from sstruct._input.losses import class_weights, node_costs
 from sstruct._input.padding import check_reserved
@@ -33,7 +33,7 @@ class LabeledTypedGraphs(LabeledGraphs):
     layout : TypedLayout
     classes_of : tuple of ndarray
         The labels of each type.
-    graphs, sample_weight, total_weight, trained : as those of LabeledGraphs
+    rows, sample_weight, total_weight, trained : as those of LabeledGraphs
     """
 
     def __init__(self, estimator, typed, labels, sample_weight):
@@ -77,14 +77,9 @@ class LabeledTypedGraphs(LabeledGraphs):
         self.trained = TrainedNodes(nodes.flat, row_weight, n_nodes, mean, estimator.fit_intercept)
         self.classes = object_array((t, k) for t, own in enumerate(classes) for k in own.tolist())
         self._cost = cost
-        self.graphs = typed_graphs(typed, self.layout).selected(kept)
-        n_used = size[kept]
-        partial = np.flatnonzero(n_used < self.graphs.length)
-        if len(partial):
-            self.graphs = without_nodes(self.graphs, used, n_used, partial)
-            codes, types, node_weight = codes[used], types[used], node_weight[used]
-        self._codes = self._known = codes
-        self._types, self._node_weight = types, node_weight
+        graphs = typed_graphs(typed, self.layout).selected(kept)
+        self.rows = LabeledRows(graphs, codes, codes, node_weight, used).trained()
+        self._types = types if len(self.rows.codes) == len(types) else types[used]
 
     def _label_costs(self, estimator, types, codes, weights):
         """Return a wrong node's cost by type and true label, (T, K), and whether it is a mean."""
@@ -108,7 +103,7 @@ class LabeledTypedGraphs(LabeledGraphs):
         return cost, divided
 
     def problem(self, decoder):
-        training = {"labels": self._codes, "node_weight": self._node_weight}
+        training = {"labels": self.rows.codes, "node_weight": self.rows.node_weight}
         return TypedGraphProblem.of(self.graphs, self.layout, decoder, **training)
 
     def _of_first(self, n, explicit):
