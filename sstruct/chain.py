@@ -369,7 +369,7 @@ class ChainSSVM(Windows, LabelingSSVM):
         )
 
     def _windows(self, n_labels):
-        """Return the longest chain that trains whole, and the largest window of longer ones."""
+        """Return the length up to which chains are not cut, and the largest size of a window."""
         many = self.solver == "auto" and n_labels >= LEAST_GDMM_LABELS
         return self._window_sizes(*((np.inf, 1) if many else (LONGEST_WHOLE, AUTO_WINDOW)))
 

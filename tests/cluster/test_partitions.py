@@ -107,11 +107,11 @@ def test_lam_auto_is_that_of_all_samples(client, data, options):
     assert there.pairwise_scale_ == pytest.approx(here.pairwise_scale_, rel=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["potts", "forests", "grids"])
+@pytest.mark.parametrize("kind", ["potts", "forests", "grids", "tiles"])
 def test_graphs_and_images(client, rng, kind):
-    if kind == "grids":
+    if kind in ("grids", "tiles"):
         X, y = make_grids(90, shape=(3, 4), n_features=3, random_state=0)
-        model = GridCRFSSVM(random_state=0)
+        model = GridCRFSSVM(window_size="auto" if kind == "grids" else 5, random_state=0)
     else:
         X, y = graph_samples(rng, 90, forests=kind == "forests")
         model = GraphCRFSSVM(pairwise="full" if kind == "forests" else kind, random_state=0)

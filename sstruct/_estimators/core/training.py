@@ -73,8 +73,8 @@ class Training:
     held_out : Samples or None
         Samples that take no part in training; their score chooses among the weights.
     whole : callable or None
-        Where blocks are windows of samples: returns the problem of whole samples, and the first
-        block of each of these.
+        Returns the problem of whole samples and the index of each sample's first block, if blocks
+        are windows of samples.
     lam : float
         Set once the samples are packed.
     pairwise_scale : float

@@ -1,4 +1,4 @@
-"""Images cut into tiles for training: a block each, in which other tiles' pixels are copied."""
+"""Cut images into tiles for training. Each tile is a block with copies of pixels around it."""
 
 from dataclasses import dataclass, replace
 
@@ -14,13 +14,13 @@ class Tiles:
     Attributes
     ----------
     pixels : ndarray of shape (n_pixels,)
-        The pixels, numbered row by row in the image, tile after tile and row by row within each.
+        Indices of the pixels, in the order of tiles and row by row within each tile.
     edge_order : ndarray of shape (n_edges,)
-        Which of `grid_edges` these are: tile after tile; those to copies are last within each.
+        Indices into `grid_edges`, in the order of tiles; edges to copies are the last of a tile.
     edges : ndarray of int32 of shape (n_edges, 2)
-        Their ends, numbered within the tile; copies after the tile's own pixels.
+        Ends of the edges in this order, numbered within the tile: own pixels first, then copies.
     copies : ndarray of int of shape (n_copies,)
-        For each copy where its pixel is in `pixels`.
+        Position in `pixels` of the pixel of each copy.
     grids : ndarray of shape (n_tiles, 3)
         Height, width and connectivity of each tile.
     n_edges, n_copies : ndarray of shape (n_tiles,)
@@ -39,8 +39,7 @@ class Tiles:
 def tile_counts(height, width, size):
     """Return the numbers of rows and columns of tiles of at most `size` pixels.
 
-    Of all such cuts it is one that crosses the fewest edges between neighboring pixels of a row or
-    column.
+    The cut crosses as few edges between neighboring pixels of a row or column as possible.
 
     Examples
     --------
@@ -61,8 +60,8 @@ def tile_counts(height, width, size):
 def tiles_of(height, width, connectivity, size):
     """Return the Tiles of at most `size` pixels of images of one shape.
 
-    Each pixel and each edge is in one tile, an edge in that of its first pixel. The sides of two
-    tiles differ by at most one pixel.
+    Each pixel and each edge is in exactly one tile; an edge is in the tile of its first pixel. The
+    sides of two tiles differ by at most one pixel.
     """
     n_rows, n_columns = tile_counts(height, width, size)
     rows, columns = np.arange(n_rows + 1) * height // n_rows, np.arange(n_columns + 1)
@@ -96,16 +95,16 @@ def cut_into_tiles(graphs, longest, size):
     Parameters
     ----------
     graphs : Graphs
-        Images, all of whose pixels are nodes.
+        Images. All of their pixels are nodes.
 
     Returns
     -------
     graphs : Graphs
-        The tiles, and the other images. Their rows are copies, in the order of the blocks.
+        A block for each tile and for each smaller image. Rows are copied in the order of blocks.
     rows : ndarray of int of shape (n_rows,)
-        Which rows of the images these are.
+        Indices of these rows among those of the images.
     image : ndarray of int of shape (n_blocks,)
-        Which image each block is of.
+        Index of each block's image.
     """
     shapes, shape_of = np.unique(graphs.grids, axis=0, return_inverse=True)
     # Images of one shape may share the features of edges.
@@ -122,7 +121,7 @@ def cut_into_tiles(graphs, longest, size):
     number = np.arange(len(image)) - np.repeat(
         np.cumsum(n_tiles[shape_of]) - n_tiles[shape_of], n_tiles[shape_of]
     )
-    # Of all tiles of all shapes, one after another, those of each image.
+    # Index of each block's tile among the tiles of all shapes.
     which = (np.cumsum(n_tiles) - n_tiles)[shape_of[image]] + number
     grids, n_edges, n_copies = (
         np.concatenate([getattr(own, name) for own in tiles])

@@ -108,7 +108,7 @@ class Graphs(GraphRanges):
 
 @dataclass(frozen=True)
 class LabeledRows:
-    """Graphs that train, a block each, and the labels of their rows.
+    """The graphs of a fit, one for each block, and the labels of their rows.
 
     Attributes
     ----------
@@ -116,11 +116,11 @@ class LabeledRows:
     codes : ndarray of int32 of shape (n_rows,)
         True label of each row.
     known : ndarray of int32 of shape (n_rows,)
-        The labels that identify the data: -1 where one is completed.
+        The same, but -1 for labels that are completed; identifies the data.
     node_weight : ndarray of shape (n_rows,)
         Weight of each node in the loss.
     used : ndarray of bool of shape (n_rows,)
-        Which rows are nodes that train.
+        Whether a row takes part in training.
     """
 
     graphs: Graphs
@@ -130,7 +130,7 @@ class LabeledRows:
     used: np.ndarray
 
     def trained(self):
-        """Leave out the nodes that do not train; every graph has one that does."""
+        """Leave out the nodes that take no part in training; each graph must have another node."""
         graphs, used = self.graphs, self.used
         n_used = self.n_used()
         partial = n_used < graphs.length
@@ -145,7 +145,7 @@ class LabeledRows:
         return LabeledRows(graphs, *of_rows)
 
     def n_used(self):
-        """Return the number of nodes of each graph that train."""
+        """Return the number of nodes of each graph that take part in training."""
         graphs = self.graphs
         return sums_over_blocks(self.used, graphs.start, graphs.length).astype(np.int64)
 
@@ -156,7 +156,7 @@ class LabeledRows:
         -------
         LabeledRows
         image : ndarray of shape (n_blocks,)
-            Which image each block is of; each has a pixel that trains.
+            Index of each block's image. Tiles without a pixel that is used are left out.
         """
         graphs, rows, image = cut_into_tiles(self.graphs, longest, size)
         of_rows = (each[rows] for each in (self.codes, self.known, self.node_weight, self.used))
@@ -184,10 +184,9 @@ class LabeledGraphs:
     Attributes
     ----------
     rows : LabeledRows
-        The graphs of the fit, with their labeled nodes, those completed and the edges between; or
-        tiles of these.
+        The graphs of the fit, or tiles of them: labeled and completed nodes, and their edges.
     image : ndarray of shape (n_blocks,), or None
-        Of which graph each block is a tile; None: all graphs are whole.
+        Index of each block's graph if some blocks are tiles.
     classes : ndarray of shape (K,)
     sample_weight : ndarray of shape (n_blocks,)
         Weight of each block's graph.
@@ -253,7 +252,7 @@ class LabeledGraphs:
 
     @property
     def whole_graphs(self):
-        """The Graphs of which blocks may be tiles, with all nodes if some are."""
+        """The Graphs before images are cut; if some are, with the nodes that are left out."""
         return self._whole.graphs
 
     def problem(self, pairwise, decoder, bias):

@@ -1,1 +1,1 @@
-"""Training on windows of large samples: what chains and images share."""
+"""Training on windows of large samples, shared by chains and images."""

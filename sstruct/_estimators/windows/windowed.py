@@ -1,4 +1,4 @@
-"""Training on windows: samples of many nodes cut into blocks that overlap in free labels."""
+"""Training on windows: samples of many nodes are cut into blocks that overlap in free labels."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ SOLVERS = ("mp-bcfw", "bcfw")
 
 
 class Windows:
-    """What estimators with the parameter `window_size` share: checks and ``whole_objective_``."""
+    """Mixin of estimators with `window_size`: its checks, "auto" and ``whole_objective_``."""
 
     def _check_parameters(self):
         super()._check_parameters()
@@ -28,15 +28,15 @@ class Windows:
             )
 
     def _window_sizes(self, longest, size):
-        """Return the largest sample that trains whole, and the largest window of larger ones.
+        """Return the size up to which samples are not cut, and the largest size of a window.
 
-        longest, size : these for ``window_size="auto"``
+        longest, size : the values of ``window_size="auto"``
         """
         if self.window_size is None:
             return np.inf, 1
         if not isinstance(self.window_size, str):
             return int(self.window_size), int(self.window_size)
-        # By sizes of one sample only: partitions and added samples do not change the windows.
+        # Depends on one sample only, so partitions and added samples do not change the windows.
         refused = self.rescaling != "margin" or self.solver not in ("auto", *SOLVERS)
         return (np.inf, 1) if refused else (longest, size)
 

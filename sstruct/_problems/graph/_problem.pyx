@@ -20,10 +20,11 @@
 #     they start from such a labeling they skip the cuts for partial optimality. A labeling found
 #     from the truth is not kept, see `maximize`. Certificates use the labelings, but do not replace
 #     them, and make all moves.
-# (i) A block may be a tile of an image. An edge to a pixel of another tile ends at a copy of it: one
-#     for each such edge, with a free label, without features and loss. In the best labeling a copy
-#     has the best label beside its only neighbour's, and so it is decoded as costs of that node.
-#     Each edge is in one tile, so that the sum of the tiles' maxima bounds the image's from above.
+# (i) A block may be a tile of an image. An edge to a pixel of another tile ends at a copy of that
+#     pixel, one for each such edge, with a free label and without features and loss. A copy has one
+#     neighbour: its best label is known for each label of the neighbour, so that decoders see only
+#     costs of that node. Each edge is in exactly one tile, so the sum of the tiles' maxima is an
+#     upper bound of the image's.
 # (j) Nodes of several types have label sets of their own: the first so many of the K labels. Decoders
 #     know of one K: the other labels cost a node more than all that it and its edges could gain by
 #     them, so that no minimum has one, and a lower bound of these costs is one of the nodes' own
@@ -291,7 +292,7 @@ cdef class GraphProblem(BlockProblem):
         return 0
 
     cdef void leave_copies_out(self, Py_ssize_t i) noexcept nogil:
-        """Add to own_costs what each copy costs at least beside a label of its neighbour.
+        """Add the least cost of each copy's edge to the node costs of its neighbour, in own_costs.
 
         own_costs.node_costs[u, a] += cost_e(a, :).min() for the edges e from a node u to a copy
         """
@@ -317,7 +318,7 @@ cdef class GraphProblem(BlockProblem):
                 node[a] += least
 
     cdef void label_copies(self, Py_ssize_t i, int32_t* y) noexcept nogil:
-        """Give copies their best labels beside those of their neighbours, the same if it is one."""
+        """Give each copy its best label given its neighbour's; of equally good ones that label."""
         cdef const GraphCosts* costs = &self.costs
         cdef Py_ssize_t c, e, b
         cdef int32_t a, best

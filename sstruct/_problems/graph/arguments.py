@@ -32,11 +32,12 @@ class GraphRanges:
         Height, width and connectivity of blocks that are whole grids, with the edges of
         `grid_edges` (and those to copies after them); connectivity 0: no grid.
     n_copies : array-like of shape (n_blocks,), optional
-        Number of each block's edges, its last ones, whose second end is in another block. The
-        block has a free copy of that node, without features and loss: node length + c for the c-th
-        of these edges. Default 0.
+        Number of edges whose second end is in another block; they are the block's last edges. The
+        second end of the c-th of them is node length + c, a free copy of that other node, without
+        features and loss. Default 0.
     copies : array-like of shape (sum of n_copies,), optional
-        Row of the node that each copy is of, block after block: its label is the true one.
+        Row of the copied node, for all copies in the order of blocks. Its label is the true label
+        of the copy.
     """
 
     start: np.ndarray
