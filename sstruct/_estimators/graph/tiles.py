@@ -67,13 +67,14 @@ def tiles_of(height, width, connectivity, size):
     rows, columns = np.arange(n_rows + 1) * height // n_rows, np.arange(n_columns + 1)
     columns = columns * width // n_columns
     n_tiles = n_rows * n_columns
-    tile = np.repeat(np.arange(n_tiles).reshape(n_rows, n_columns), np.diff(rows), axis=0)
+    tile = np.arange(n_tiles, dtype=np.int32).reshape(n_rows, n_columns)
+    tile = np.repeat(tile, np.diff(rows), axis=0)
     tile = np.repeat(tile, np.diff(columns), axis=1).ravel()
     sides = np.stack(np.meshgrid(np.diff(rows), np.diff(columns), indexing="ij"), axis=-1)
     grids = np.column_stack([sides.reshape(-1, 2), np.full(n_tiles, connectivity)])
     length = grids[:, 0] * grids[:, 1]
     pixels = np.argsort(tile, kind="stable")
-    place = np.empty_like(pixels)
+    place = np.empty(len(pixels), dtype=np.int32)
     place[pixels] = np.arange(len(pixels))
     edges = grid_edges(height, width, connectivity)
     owner = tile[edges[:, 0]]
@@ -81,12 +82,12 @@ def tiles_of(height, width, connectivity, size):
     edge_order = np.argsort(2 * owner + leaves, kind="stable")
     owner, leaves, ends = owner[edge_order], leaves[edge_order], place[edges[edge_order]]
     n_copies = np.bincount(owner[leaves], minlength=n_tiles)
-    copies = ends[leaves, 1]
-    local = ends - (np.cumsum(length) - length)[owner][:, np.newaxis]
+    copies = ends[leaves, 1].astype(np.int64)
     first = np.repeat(np.cumsum(n_copies) - n_copies, n_copies)
-    local[leaves, 1] = np.repeat(length, n_copies) + np.arange(len(copies)) - first
+    ends -= (np.cumsum(length) - length).astype(np.int32)[owner][:, np.newaxis]
+    ends[leaves, 1] = np.repeat(length, n_copies) + np.arange(len(copies)) - first
     n_edges = np.bincount(owner, minlength=n_tiles)
-    return Tiles(pixels, edge_order, local.astype(np.int32), copies, grids, n_edges, n_copies)
+    return Tiles(pixels, edge_order, ends, copies, grids, n_edges, n_copies)
 
 
 def cut_into_tiles(graphs, longest, size):
