@@ -116,6 +116,7 @@ GRAPHS = {
     "expansion, grid": (GridCRFSSVM(connectivity=8), lambda: images(3)),
     "fwmap, grid": (GridCRFSSVM(inference="fwmap"), lambda: images(3)),
     "cut, tiles": (GridCRFSSVM(window_size=6), lambda: images(2)),
+    "expansion, tiles": (GridCRFSSVM(window_size=6), lambda: images(3)),
     "fwmap, tiles": (GridCRFSSVM(inference="fwmap", window_size=6), lambda: images(3)),
 }
 OTHERS = {
