@@ -49,8 +49,8 @@ class Common:
         less. Node features divided by r and `lam` divided by r^2 give the same model. Fitted
         weights and `bounds` are those of features as they are in X and pairwise features of size 1.
         ``"auto"`` is 0.5 times the root mean square norm of a node's features, and ``lam="auto"``
-        is then V / n, for b > 422 samples or windows times 7.5 / b^(1/3), so that predictions do not
-        depend on the scale of X; for ``"perceptron"`` and ``"pa"`` it is 1. In ``partial_fit`` it
+        is then V / n, for b > 422 samples or windows times 7.5 / b^(1/3). Predictions then do not
+        depend on the scale of X. For ``"perceptron"`` and ``"pa"`` it is 1. In ``partial_fit`` it
         is that of the first samples.
     rescaling : {"margin", "slack"}, default="margin"
         By how much the truth is to score higher than a wrong labeling. ``"margin"``: by its loss.
