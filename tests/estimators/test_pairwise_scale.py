@@ -64,7 +64,7 @@ SOLVERS = [
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("storage", [np.asarray, sparse.csr_matrix, np.float32])
-@pytest.mark.parametrize("parameters", SOLVERS, ids=lambda p: "-".join(map(str, p.values()))[:30])
+@pytest.mark.parametrize("parameters", SOLVERS)
 def test_scale_is_division_of_node_features(chains, parameters, storage):
     X, y = chains
     if "transition_mask" in parameters:
