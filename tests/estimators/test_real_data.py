@@ -27,7 +27,8 @@ def test_ocr_letters_have_the_optimum_that_another_program_found():
     letters = fetch_ocr_letters()
     train = np.flatnonzero(letters.fold != 0)
     X, y = [letters.data[i] for i in train], [letters.target[i] for i in train]
-    model = ChainSSVM(lam=0.01, loss="hamming", tol=1e-4, random_state=0).fit(X, y)
+    model = ChainSSVM(lam=0.01, loss="hamming", pairwise_scale=1, tol=1e-4, random_state=0)
+    model.fit(X, y)
     assert model.converged_
     assert model.dual_objective_ <= 0.3810823
     assert model.objective_ >= 0.3810794
